@@ -1,0 +1,35 @@
+"""Engram: shared, persistent memory (lore) for AI coding agents and the people who work with them.
+
+`engram.open()` gives a store; see `engram.app.Engram` for what it does. Importing this package is
+cheap: everything else is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.version import __version__
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.app import open_engram as open  # noqa: A004
+    from engram.domain.errors import EngramError
+    from engram.domain.lore import Lore
+
+__all__ = ["Engram", "EngramError", "Lore", "__version__", "open"]
+
+_WHERE = {
+    "Engram": ("engram.app", "Engram"),
+    "open": ("engram.app", "open_engram"),
+    "EngramError": ("engram.domain.errors", "EngramError"),
+    "Lore": ("engram.domain.lore", "Lore"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'engram' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _WHERE[name]
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""One package per outside thing; none of them imports another."""

@@ -1,0 +1,61 @@
+"""Which session and which agent a call belongs to, from the environment alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+_SESSION_VARIABLES = (
+    "ENGRAM_SESSION",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_SESSION_ID",
+    "CODEX_THREAD_ID",
+    "CODEX_SESSION_ID",
+    "GEMINI_SESSION_ID",
+    "CURSOR_TRACE_ID",
+    "OPENCODE_SESSION_ID",
+    "COPILOT_SESSION_ID",
+    "TERM_SESSION_ID",
+    "WT_SESSION",
+)
+_AGENT_VARIABLES = (
+    ("CLAUDECODE", "claude-code"),
+    ("CLAUDE_CODE_SESSION_ID", "claude-code"),
+    ("CODEX_THREAD_ID", "codex"),
+    ("CODEX_SANDBOX", "codex"),
+    ("GEMINI_CLI", "gemini-cli"),
+    ("CURSOR_AGENT", "cursor"),
+    ("CURSOR_TRACE_ID", "cursor"),
+    ("OPENCODE", "opencode"),
+    ("COPILOT_SESSION_ID", "copilot-cli"),
+)
+_MAX_NAME = 120
+
+
+def session_name(environment: Mapping[str, str]) -> str:
+    """The session that refs belong to: a variable's value, else the terminal, else the group of processes."""
+    for variable in _SESSION_VARIABLES:
+        value = environment.get(variable, "").strip()
+        if value:
+            return value[:_MAX_NAME]
+    return _terminal()
+
+
+def agent_name(environment: Mapping[str, str]) -> str:
+    """The coding agent that is calling (`claude-code`, …), or "" where none says so."""
+    named = environment.get("ENGRAM_AGENT", "").strip()
+    if named:
+        return named[:_MAX_NAME]
+    return next((agent for variable, agent in _AGENT_VARIABLES if environment.get(variable)), "")
+
+
+def _terminal() -> str:
+    if not hasattr(os, "getsid"):
+        return f"process-{os.getppid()}"
+    leader = os.getsid(0)
+    for stream in (0, 1, 2):
+        try:
+            return f"{os.ttyname(stream)}-{leader}"
+        except OSError:
+            continue
+    return f"session-{leader}"

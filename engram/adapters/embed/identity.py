@@ -1,0 +1,70 @@
+"""Names for models that change whenever their vectors would."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.tensorfile import HINT
+from engram.adapters.embed.tokenizing import TOKENIZER_FILE, VOCABULARY_FILE, read_settings
+
+if TYPE_CHECKING:
+    from engram.adapters.embed.tensorfile import TensorFile
+
+IDENTITY_FILE = "identity.txt"
+MODEL_FILE = "model.safetensors"
+SCHEME = "mean1"  # how token vectors become one: to be changed with tokenizing or pooling
+_DIGEST_BYTES = 16
+_SAMPLES = 64
+_SAMPLE_BYTES = 4096
+
+
+def bundled_identity(folder: str) -> str:
+    """The stored digest of the bundled model. Raises EmbeddingError when the file is missing."""
+    try:
+        with open(os.path.join(folder, IDENTITY_FILE), encoding="ascii") as file:
+            return f"bundled:{file.read().strip()}:{SCHEME}"
+    except (OSError, ValueError) as error:
+        raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
+
+
+def folder_identity(file: TensorFile, folder: str) -> str:
+    """A digest of a model's header, size, 64 blocks spread over its data, and tokenizer (about 3 ms, not 30).
+
+    The same for copies of a folder. Raises EmbeddingError when a file cannot be read.
+    """
+    from hashlib import blake2b
+
+    digest = blake2b(file.header, digest_size=_DIGEST_BYTES)
+    digest.update(file.size.to_bytes(8, "little"))
+    step = max(_SAMPLE_BYTES, (file.size - _SAMPLE_BYTES) // (_SAMPLES - 1))
+    try:
+        with open(file.path, "rb", buffering=0) as model:
+            for number in range(_SAMPLES):
+                model.seek(number * step)
+                digest.update(model.read(_SAMPLE_BYTES))
+        with open(os.path.join(folder, TOKENIZER_FILE), "rb") as tokenizer:
+            digest.update(tokenizer.read())
+    except OSError as error:
+        raise EmbeddingError(f"The model in {folder} cannot be read: {error.strerror}.", HINT) from error
+    return f"path:{digest.hexdigest()}:{SCHEME}"
+
+
+def derived_files(folder: str) -> dict[str, bytes]:
+    """The files beside the bundled model that are made from it: its words by id, and its whole digest.
+
+    Raises ValueError when the word list could not be read back. For replacing the model, and for a test.
+    """
+    from hashlib import blake2b
+
+    ids: dict[str, int] = read_settings(os.path.join(folder, TOKENIZER_FILE))["model"]["vocab"]
+    words = sorted(ids, key=ids.__getitem__)
+    gaps = [ids[word] for word in words] != list(range(len(words)))
+    if gaps or any("\n" in word or "\r" in word for word in words):
+        raise ValueError("token ids must count from 0 without a gap, and no word may hold a line end")
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        with open(os.path.join(folder, name), "rb") as file:
+            digest.update(file.read())
+    return {VOCABULARY_FILE: "\n".join(words).encode(), IDENTITY_FILE: f"{digest.hexdigest()}\n".encode()}

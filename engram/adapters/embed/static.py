@@ -1,0 +1,87 @@
+"""A static embedding model: a text's vector is the direction of the mean of its tokens' vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.table import TokenTable, open_table
+from engram.adapters.embed.tensorfile import HINT, TensorFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.tokenizing import SizedTokenizer, Tokenizer
+
+
+class _Model(NamedTuple):
+    """A loaded model."""
+
+    tokenizer: Tokenizer
+    table: TokenTable
+
+
+class StaticEmbedder:
+    """An `Embedder` over a model2vec table; vectors of length 1 whatever its config.json says."""
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        file: TensorFile,
+        open_tokenizer: Callable[[], SizedTokenizer],
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.dimensions = _dimensions(file)
+        self._file = file
+        self._open_tokenizer = open_tokenizer
+        self._loaded: _Model | None = None
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        model = self._model()
+        rows: NDArray[np.float32] = numpy().empty((len(texts), self.dimensions), dtype="float32")
+        for number, text in enumerate(texts):
+            rows[number] = model.table.unit_mean(model.tokenizer.ids(text))
+        return rows
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
+        model = self._model()
+        return model.table.unit_mean(model.tokenizer.ids(text))
+
+    def token_ids(self, text: str) -> list[int]:
+        """The ids of a text's tokens, in order, unknown ones left out. Raises EmbeddingError."""
+        return self._model().tokenizer.ids(text)
+
+    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """The vectors of tokens as unit or zero rows, (len(ids), dimensions). Raises EmbeddingError."""
+        rows = self._model().table.rows(ids)
+        lengths = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
+        lengths[lengths == 0] = 1
+        unit: NDArray[np.float32] = rows / lengths[:, None]
+        return unit
+
+    def _model(self) -> _Model:
+        """The model, loaded at the first call. Two threads may both load it: either result serves."""
+        if self._loaded is None:
+            tokenizer, tokens = self._open_tokenizer()
+            table = open_table(self._file)
+            if tokens > table.tokens:
+                counts = f"{tokens} words and only {table.tokens} vectors"
+                raise EmbeddingError(f"The model {self._file.path} has {counts}.", HINT)
+            self._loaded = _Model(tokenizer, table)
+        return self._loaded
+
+
+def _dimensions(file: TensorFile) -> int:
+    """The length of the vectors in a model file. Raises EmbeddingError when it holds no table of vectors."""
+    table = file.tensors.get("embeddings")
+    if table is None or len(table.shape) != 2 or 0 in table.shape:
+        raise EmbeddingError(f"{file.path} holds no table of token vectors called 'embeddings'.", HINT)
+    return table.shape[1]

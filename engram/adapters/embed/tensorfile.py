@@ -1,0 +1,116 @@
+"""Reading safetensors files: the header by hand, the tensors as memory maps.
+
+Format (https://github.com/huggingface/safetensors#format): 8 bytes little-endian header length n, n bytes of
+JSON `{name: {"dtype", "shape", "data_offsets": [start, end]}}`, then the data, where offsets count from.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.numeric import numpy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# safetensors dtype -> numpy dtype; all data is little-endian
+_DTYPES = {"I8": "<i1", "I32": "<i4", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_LENGTH_BYTES = 8
+_LARGEST_HEADER = 100_000_000  # the format's own limit
+HINT = "Name a folder that model2vec saved (StaticModel.save_pretrained), or use the bundled model."
+
+
+class Tensor(NamedTuple):
+    """Where one tensor lies: `dtype` as safetensors names it, `start` and `end` in bytes of the file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+class TensorFile(NamedTuple):
+    """A safetensors file's path, size in bytes, raw header and tensors by name."""
+
+    path: str
+    size: int
+    header: bytes
+    tensors: dict[str, Tensor]
+
+
+def read_header(path: str) -> TensorFile:
+    """The contents list of a safetensors file, checked against its size. Raises EmbeddingError."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
+            header = file.read(length) if length <= min(size, _LARGEST_HEADER) else b""
+    except OSError as error:
+        raise EmbeddingError(f"The model file {path} cannot be read: {error.strerror}.", HINT) from error
+    try:
+        tensors = _tensors(header, size)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise EmbeddingError(f"{path} is not a whole safetensors file ({error}).", HINT) from error
+    return TensorFile(path, size, header, tensors)
+
+
+def map_tensor(file: TensorFile, name: str) -> NDArray[np.generic]:
+    """A tensor as a read-only array on the mapped file: only the rows that are used are ever read.
+
+    Raises EmbeddingError when the file holds no such tensor, holds it in an unknown format, or has shrunk.
+    """
+    import mmap
+
+    tensor = file.tensors.get(name)
+    if tensor is None or tensor.dtype not in _DTYPES:
+        found = f"has no tensor '{name}'" if tensor is None else f"holds '{name}' as {tensor.dtype}"
+        raise EmbeddingError(f"{file.path} {found}.", HINT)
+    dtype = _DTYPES[tensor.dtype]
+    count = _count(tensor.shape)
+    try:
+        with open(file.path, "rb") as opened:
+            data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        flat = numpy().frombuffer(data, dtype=dtype, count=count, offset=tensor.start)
+        array: NDArray[np.generic] = flat.reshape(tensor.shape)
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(f"The model file {file.path} cannot be mapped: {error}.", HINT) from error
+    return array
+
+
+def _tensors(header: bytes, size: int) -> dict[str, Tensor]:
+    """The tensors of a header. Raises ValueError, TypeError, KeyError or AttributeError."""
+    if not header:
+        raise ValueError("no header")
+    data = _LENGTH_BYTES + len(header)
+    found = {}
+    for name, entry in json.loads(header).items():
+        if name == "__metadata__":
+            continue
+        start, end = (data + int(offset) for offset in entry["data_offsets"])
+        tensor = Tensor(str(entry["dtype"]), tuple(map(int, entry["shape"])), start, end)
+        _check(name, tensor, data, size)
+        found[name] = tensor
+    return found
+
+
+def _check(name: str, tensor: Tensor, data: int, size: int) -> None:
+    """Raise ValueError unless the tensor lies inside the file and its shape fills exactly its bytes."""
+    if not data <= tensor.start <= tensor.end <= size:
+        raise ValueError(f"'{name}' reaches beyond the end of the file")
+    dtype = _DTYPES.get(tensor.dtype)
+    if min(tensor.shape, default=0) < 0 or (
+        dtype is not None and _count(tensor.shape) * int(dtype[-1]) != tensor.end - tensor.start
+    ):
+        raise ValueError(f"the shape of '{name}' does not fit its size")
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    """The number of elements of a shape."""
+    count = 1
+    for length in shape:
+        count *= length
+    return count

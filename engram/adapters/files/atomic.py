@@ -1,0 +1,129 @@
+"""The one writer of files: beside the target, fsynced, compared, then moved into place.
+
+`os.replace` within one folder is atomic, so a reader sees the old bytes or the new ones, never a part.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+
+from engram.domain.errors import ConflictError, NotFoundError, StoreError
+
+PREFIX = "."
+SUFFIX = ".engram-tmp"
+DIGEST_BYTES = 16
+
+
+def digest(raw: bytes) -> str:
+    """A short blake2b of a file's bytes (32 hexadecimal digits)."""
+    return hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def read(path: str) -> bytes:
+    """The bytes of a regular file. Raises NotFoundError, StoreError."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        raise NotFoundError(f"{path} is gone.", "It may have been deleted or renamed just now.") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    try:
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def current_digest(path: str) -> str | None:
+    """The digest of what stands at `path` now, or None where nothing does."""
+    try:
+        return digest(read(path))
+    except NotFoundError:
+        return None
+
+
+def prepare(path: str, content: bytes, token: str) -> str:
+    """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
+
+    Raises StoreError (disk full, no permission), leaving nothing behind.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f"{PREFIX}{name[:80]}.{token}{SUFFIX}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+    except OSError as error:
+        discard(temporary)
+        raise unwritable(path, error) from None
+    return temporary
+
+
+def check_unchanged(path: str, before: str | None) -> None:
+    """Raise ConflictError unless `path` still has the digest `before` (None: unless it still does not exist)."""
+    now = current_digest(path)
+    if now != before:
+        what = "was deleted" if now is None else "was changed" if before else "appeared"
+        raise ConflictError(
+            f"{path} {what} by someone else while it was being written.",
+            "Nothing was overwritten; look at the file and try again.",
+        )
+
+
+def put(temporary: str, path: str) -> None:
+    """Move a prepared file into place. Raises StoreError."""
+    try:
+        os.replace(temporary, path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def discard(path: str) -> None:
+    """Delete a file if it is there."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+
+
+def sync_folder(folder: str) -> None:
+    """Make renames in `folder` durable (a no-op where folders cannot be opened, as on Windows)."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)
+
+
+def write(path: str, content: bytes, token: str) -> None:
+    """Replace or create `path` durably, whatever stood there. Raises StoreError."""
+    put(prepare(path, content, token), path)
+    sync_folder(os.path.dirname(path))
+
+
+def unwritable(path: str, error: OSError) -> StoreError:
+    """The error for a failed write, in words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreError(f"The disk is full: {path} was not written.", "Free some space and try again; nothing was lost.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StoreError(f"No permission to write {path}.", "Check the folder's owner and mode, or use another store.")
+    return StoreError(f"{path} could not be written: {error.strerror or error}.", "Nothing was changed.")
+
+
+def unreadable(path: str, error: OSError) -> StoreError:
+    """The error for a failed read, in words."""
+    if error.errno == errno.ELOOP:
+        return StoreError(f"{path} is a symbolic link.", "Engram does not follow links in the lore folder; put the file itself there.")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return StoreError(f"No permission to read {path}.", "Check the file's owner and mode.")
+    return StoreError(f"{path} could not be read: {error.strerror or error}.")

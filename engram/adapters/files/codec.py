@@ -1,0 +1,160 @@
+"""The codec of lore files: bytes to a lore and back, and the smallest edit of a file someone else wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import edit, fields, frontmatter, render, statement
+from engram.adapters.files.tree import Problem
+from engram.domain import times, ulid, validation
+from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.lore import MAX_CONTENT, Lore
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.adapters.files.frontmatter import Document
+    from engram.adapters.files.tree import Entry
+    from engram.domain.categories import Categories
+
+
+class LoreFile(NamedTuple):
+    """A lore and the bytes of its file.
+
+    `adopted` is False where the file has no id yet: `lore.id` is then provisional.
+    """
+
+    lore: Lore
+    raw: bytes
+    adopted: bool
+
+
+def read(raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+    """Read a lore file. `path` is relative to the store, `modified` the time of the file.
+
+    Raises LoreFileError with the line and what to do; nothing else.
+    """
+    try:
+        document, entries = frontmatter.load(frontmatter.decode(raw))
+        said = fields.parse(entries, categories)
+        lore = _lore(document, entries, said, raw, path, categories, modified)
+        _check(lore, document, entries, categories)
+    except Problem as problem:
+        raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
+    return LoreFile(lore, raw, adopted=bool(said.get("id")))
+
+
+def write_new(lore: Lore, categories: Categories) -> bytes:
+    """The canonical file of a lore. Raises ValidationError where no file can say it."""
+    lore = _valid(lore, categories)
+    wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
+    lines: list[str] = []
+    for key in fields.KEYS:
+        if wanted[key] != left_out[key]:
+            lines += render.lines(key, wanted[key])
+    return _encode("\n".join(lines) + "\n", "---\n", "---\n\n" + lore.content + "\n")
+
+
+def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
+    """The file edited to say `lore`: only the lines of what differs change. Raises ValidationError."""
+    if lore == file.lore:
+        return file.raw
+    lore = _valid(lore, categories)
+    if lore == file.lore:
+        return file.raw
+    document, entries = frontmatter.load(frontmatter.decode(file.raw))
+    values = edit.Values(
+        fields.parse(entries, categories),
+        statement.wanted(lore),
+        _implied(file, lore, categories),
+        statement.defaults(lore, categories),
+    )
+    newline = document.newline
+    block = edit.edit(document.block, entries, values, newline)
+    body = document.body
+    if lore.content != file.lore.content:
+        body = frontmatter.replace_content(body, lore.content, newline)
+    opening, closing = document.opening or f"---{newline}", document.closing
+    if not closing:
+        closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
+    return _encode(block, document.bom + opening, closing + body)
+
+
+def provisional_id(path: str, raw: bytes) -> str:
+    """The id (of time 0) that a file without one answers to until Engram writes it; equal on all machines."""
+    from hashlib import blake2b
+
+    digest = blake2b(path.encode(errors="surrogatepass") + b"\0" + raw, digest_size=10).digest()
+    return ulid.encode(0, int.from_bytes(digest))
+
+
+def _lore(
+    document: Document,
+    entries: list[Entry],
+    said: dict[str, object],
+    raw: bytes,
+    path: str,
+    categories: Categories,
+    modified: datetime,
+) -> Lore:
+    content = frontmatter.normalise(document.body)
+    lore_id = said.get("id")
+    if isinstance(lore_id, str) and lore_id:
+        return statement.lore_of(said, content, lore_id, ulid.moment(lore_id), categories)
+    created = fields.foreign_date(entries) or times.whole_seconds(modified)
+    return statement.lore_of(said, content, provisional_id(path, raw), created, categories)
+
+
+def _check(lore: Lore, document: Document, entries: list[Entry], categories: Categories) -> None:
+    """The rules of every lore, told with the line of the field that breaks one."""
+    if not lore.content:
+        raise Problem(document.body_line, "there is no text", "Write what was learned below the fields.")
+    if len(lore.content) > MAX_CONTENT:
+        message = f"the text has {len(lore.content):,} characters; a lore has at most {MAX_CONTENT:,}"
+        raise Problem(document.body_line, message, "`engram import` splits a long note by its headings.")
+    try:
+        validation.check(lore, categories)
+    except ValidationError as error:
+        lines = [entry.line for entry in entries if entry.key == error.field]
+        line = lines[0] if lines else document.body_line
+        raise Problem(line, error.message, error.hint) from None
+
+
+def _valid(lore: Lore, categories: Categories) -> Lore:
+    """The lore in canonical form, checked. Raises ValidationError."""
+    lore = statement.canonical(lore)
+    validation.check(lore, categories)
+    if frontmatter.conflict_marker(lore.content) >= 0:
+        message = "The content has a line that begins like a conflict marker of git."
+        raise ValidationError("content", message, "Indent that line by a blank.")
+    return lore
+
+
+def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, object]:
+    """What a reader of the edited file takes for a key that is not in it."""
+    implied: dict[str, object] = statement.defaults(lore, categories)
+    # What follows from the votes is shown anew with every vote, but not added by an edit of something else.
+    voted = (lore.votes, lore.merged_from) != (file.lore.votes, file.lore.merged_from)
+    before = statement.wanted(file.lore)
+    for key in ("confidence", "validation_count"):
+        implied[key] = None if voted else before[key]
+    if file.adopted:
+        implied["category"] = statement.DEFAULT_CATEGORY
+        implied["created_at"] = fields.in_milliseconds(ulid.moment(lore.id))
+    return implied
+
+
+def _encode(block: str, before: str, after: str) -> bytes:
+    """The bytes of a file, refused where `read` would refuse them."""
+    try:
+        frontmatter.check_size(block)
+        raw = (before + block + after).encode()
+        frontmatter.decode(raw)
+    except UnicodeEncodeError:
+        message = "A field contains half of a character (a lone surrogate)."
+        raise ValidationError("frontmatter", message, "Send valid UTF-8 text.") from None
+    except Problem as problem:
+        raise ValidationError(
+            "frontmatter", f"{problem.message[:1].upper()}{problem.message[1:]}.", problem.hint
+        ) from None
+    return raw

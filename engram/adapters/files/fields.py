@@ -1,0 +1,281 @@
+"""What the keys of the frontmatter mean: YAML strings to the values of fields, with errors that say the line.
+
+The values are in *file form*, so that an edit can compare what a file says with what it should say:
+`confidence` is its two-decimal text, `prior` thousandths, times are datetimes in milliseconds, lists tuples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from engram.adapters.files.tree import Problem
+from engram.domain import times, ulid
+from engram.domain.categories import TYPES
+from engram.domain.confidence import Vote, two_decimals
+from engram.domain.errors import ValidationError
+from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Relation
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.adapters.files.tree import Entry, Value
+    from engram.domain.categories import Categories
+
+_DECIMAL = re.compile(r"([-+]?)([0-9]{0,18})(?:\.([0-9]*))?", re.ASCII)
+_NOTHING = ("", "~", "null")
+_YES = ("true", "yes", "on")
+_NO = ("false", "no", "off")
+# The first ULID whose time no datetime can hold: the year 10000.
+_TOO_LATE = ulid.encode(253_402_300_800_000, 0)
+
+
+class _ExpectedError(Exception):
+    """What the value should have been."""
+
+
+def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
+    """The known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
+    said: dict[str, Any] = {}
+    for entry in entries:
+        reader = _READERS.get(entry.key)
+        if reader is None:
+            continue
+        try:
+            said[entry.key] = reader(entry.value)
+        except _ExpectedError as expected:
+            message = f"{entry.key} must be {expected}, not {_shown(entry.value)}"
+            raise Problem(entry.line, message, _hint(entry.key)) from None
+    if "category" in said:
+        said["category"] = _category(said["category"], entries, categories)
+    return said
+
+
+def foreign_date(entries: list[Entry]) -> datetime | None:
+    """When a note of another tool says it was written: its `date` or `created`, where that is a time."""
+    for name in ("date", "created"):
+        for entry in entries:
+            if entry.key == name and isinstance(entry.value, str):
+                try:
+                    return _time(entry.value)
+                except _ExpectedError:
+                    continue
+    return None
+
+
+def thousandths_of(text: str) -> int | None:
+    """A decimal number in thousandths, halves away from zero; None where `text` is no such number."""
+    match = _DECIMAL.fullmatch(text)
+    if not match or not (match[2] or match[3]):
+        return None
+    fraction = ((match[3] or "") + "0000")[:4]
+    value = int(match[2] or "0") * 1000 + (int(fraction) + 5) // 10
+    return -value if match[1] == "-" else value
+
+
+def in_milliseconds(moment: datetime) -> datetime:
+    """The moment as precise as a file can say it."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def _hint(key: str) -> str:
+    if key == "id":
+        return "Remove the line and the lore gets a new id when it is next written, or restore the old one."
+    return f"Correct the line, or remove it to get the default {key}."
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str):
+        return f"'{value}'" if len(value) <= 40 else f"'{value[:40]}…'"
+    return "a list" if isinstance(value, list) else "a mapping"
+
+
+def _category(text: str, entries: list[Entry], categories: Categories) -> str:
+    try:
+        return categories.parse(text)
+    except ValidationError as error:
+        line = next(entry.line for entry in entries if entry.key == "category")
+        raise Problem(line, error.message, error.hint) from None
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise _ExpectedError("one text")
+    return value
+
+
+def _id(value: Value) -> str:
+    text = value if isinstance(value, str) else "?"
+    if text and not ulid.is_valid(text):
+        raise _ExpectedError("a ULID of 26 capital letters and digits")
+    if text >= _TOO_LATE:
+        raise _ExpectedError("a ULID of a time before the year 10000")
+    return text
+
+
+def _choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
+    def read(value: Value) -> str:
+        text = value.strip().lower() if isinstance(value, str) else ""
+        if text not in allowed:
+            raise _ExpectedError("one of " + ", ".join(allowed))
+        return text
+
+    return read
+
+
+def _confidence(value: Value) -> str:
+    found = thousandths_of(value) if isinstance(value, str) else None
+    if found is None or not 0 <= found <= 1000:
+        raise _ExpectedError("a number from 0.00 to 1.00")
+    return two_decimals(found)
+
+
+def _prior(value: Value) -> int:
+    found = thousandths_of(value) if isinstance(value, str) else None
+    if found is None:
+        raise _ExpectedError("a number like 0.70")
+    return found
+
+
+def _votes(value: Value) -> dict[str, Vote]:
+    if isinstance(value, str) and value in _NOTHING:
+        return {}
+    if not isinstance(value, dict):
+        raise _ExpectedError("a mapping {CLONE: {up: 80, down: 0, n: 1}}")
+    return {clone: _vote(vote) for clone, vote in value.items()}
+
+
+def _vote(value: Value) -> Vote:
+    if not isinstance(value, dict):
+        raise _ExpectedError("a mapping whose values are {up: 80, down: 0, n: 1}")
+    return Vote(_count(value.get("up", "0")), _count(value.get("down", "0")), _count(value.get("n", "0")))
+
+
+def _count(value: Value) -> int:
+    if not isinstance(value, str) or not (value.isascii() and value.isdigit()) or len(value) > 15:
+        raise _ExpectedError("made of whole numbers from 0")
+    return int(value)
+
+
+def _validations(value: Value) -> int | None:
+    """Only shown: it follows from the votes. What is no number is simply out of date."""
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
+        else None
+    )
+
+
+def _time(value: Value) -> datetime:
+    try:
+        return in_milliseconds(times.parse(_text(value)))
+    except (ValueError, OverflowError):
+        raise _ExpectedError("a time like 2026-11-21T09:30:00Z") from None
+
+
+def _optional_time(value: Value) -> datetime | None:
+    return None if isinstance(value, str) and value in _NOTHING else _time(value)
+
+
+def _context(value: Value) -> tuple[str, ...]:
+    return _texts([value] if isinstance(value, str) else value)
+
+
+def _words(value: Value) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return () if value in _NOTHING else _texts([word.strip() for word in value.split(",")])
+    return _texts(value)
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _ExpectedError("a list of texts")
+    texts: list[str] = []
+    for item in value:
+        if not isinstance(item, str):
+            raise _ExpectedError("a list of texts without lists or mappings inside")
+        if item:
+            texts.append(item)
+    return tuple(texts)
+
+
+def _relations(value: Value) -> tuple[Relation, ...]:
+    return tuple(
+        [
+            Relation(_choice(RELATION_KINDS)(item.get("kind", "")), _part(item, "id"))
+            for item in _mappings(value)
+        ]
+    )
+
+
+def _conflicts(value: Value) -> tuple[Conflict, ...]:
+    return tuple([Conflict(*[_part(item, name) for name in CONFLICT_KEYS]) for item in _mappings(value)])
+
+
+CONFLICT_KEYS = ("field", "value", "from", "at")
+
+
+def _mappings(value: Value) -> list[dict[str, Value]]:
+    if isinstance(value, str) and value in _NOTHING:
+        return []
+    items = value if isinstance(value, list) else [value]
+    found = [item for item in items if isinstance(item, dict)]
+    if len(found) != len(items):
+        raise _ExpectedError("a list of mappings")
+    return found
+
+
+def _part(item: dict[str, Value], name: str) -> str:
+    value = item.get(name, "")
+    if not isinstance(value, str):
+        raise _ExpectedError(f"a list of mappings whose {name} is a text")
+    return value
+
+
+def _importance(value: Value) -> float | None:
+    if isinstance(value, str) and value in _NOTHING:
+        return None
+    try:
+        found = float(_text(value))
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise _ExpectedError("a number from 0 to 1")
+    return found
+
+
+def _flag(value: Value) -> bool:
+    text = value.lower() if isinstance(value, str) else "?"
+    if text not in _YES and text not in _NO and text not in _NOTHING:
+        raise _ExpectedError("true or false")
+    return text in _YES
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "id": _id,
+    "category": _text,
+    "type": _choice(TYPES),
+    "status": _choice(STATUSES),
+    "confidence": _confidence,
+    "prior": _prior,
+    "votes": _votes,
+    "validation_count": _validations,
+    "last_validated": _optional_time,
+    "context": _context,
+    "tags": _words,
+    "files": _words,
+    "entities": _words,
+    "relations": _relations,
+    "merged_from": _words,
+    "importance": _importance,
+    "pinned": _flag,
+    "expires_at": _optional_time,
+    "agent": _text,
+    "source_id": _text,
+    "sources": _words,
+    "created_at": _time,
+    "updated_at": _time,
+    "conflicts": _conflicts,
+}
+KEYS = tuple(_READERS)

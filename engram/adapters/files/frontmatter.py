@@ -1,0 +1,172 @@
+"""A lore file as text: its frontmatter, its body, and the content that the body holds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import plain_yaml
+from engram.adapters.files.tree import FIRST_LINE, Problem
+from engram.domain import ulid
+
+if TYPE_CHECKING:
+    from engram.adapters.files.tree import Entry
+
+MAX_FILE = 256 * 1024
+MAX_FRONTMATTER = 16 * 1024
+FENCE = "---"
+BOM = "\ufeff"
+_MARKER = re.compile(r"^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) ", re.MULTILINE)
+_BLANK_LINES = re.compile(r"(?:[^\S\r\n]*(?:\r\n|\n|\r))*")
+_ID_LINE = re.compile(r"^id: *[\"']?([0-9A-Z]{26})\b", re.MULTILINE)
+_KEY_LINE = re.compile(r"^[\w\"'-][^:\n]*:(?:\s|$)", re.MULTILINE)
+_CONFLICTS = re.compile(r"^conflicts:.*\n(?:[ -].*\n|\n)*", re.MULTILINE)
+
+
+class Document(NamedTuple):
+    """The text of a file in pieces that join to the whole; the first four are empty where it is only a body.
+
+    `opening` and `closing` are the `---` lines, `block` the lines between them, each with its line end.
+    """
+
+    bom: str
+    opening: str
+    block: str
+    closing: str
+    body: str
+
+    @property
+    def newline(self) -> str:
+        """The line end of the file's first line; what new lines get."""
+        text = self.opening or self.body
+        end = text.find("\n")
+        return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+    @property
+    def body_line(self) -> int:
+        """The line of the file where the content starts, counted from 1."""
+        start = _BLANK_LINES.match(self.body)
+        skipped = self.body[: start.end() if start else 0]
+        return 1 + f"{self.opening}{self.block}{self.closing}{skipped}".count("\n")
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file. Raises Problem: too large, not UTF-8, a NUL, git's conflict markers."""
+    if len(raw) > MAX_FILE:
+        message = f"the file has {len(raw):,} bytes; a lore file has at most {MAX_FILE:,}"
+        raise Problem(0, message, "Keep the lore short and link to the large text, or `engram import` it.")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise Problem(line, f"byte {error.start} is not UTF-8", "Save the file as UTF-8.") from None
+    nul = text.find("\0")
+    if nul >= 0:
+        raise Problem(text.count("\n", 0, nul) + 1, "the file contains a NUL character", "Remove it.")
+    marker = conflict_marker(text)
+    if marker >= 0:
+        line = text.count("\n", 0, marker) + 1
+        raise Problem(
+            line, "the file has git conflict markers", "Keep the right lines and delete the markers."
+        )
+    return text
+
+
+def conflict_marker(text: str) -> int:
+    """Where the first conflict marker of git stands at the start of a line; -1 where there is none.
+
+    A lone `=======` is no marker: markdown underlines headings with it.
+    """
+    if "<<<<<<< " not in text and ">>>>>>> " not in text and "||||||| " not in text:
+        return -1
+    found = _MARKER.search(text)
+    return found.start() if found else -1
+
+
+def load(text: str) -> tuple[Document, list[Entry]]:
+    """Split a file and read its frontmatter's keys. Raises Problem."""
+    document = split(text)
+    if not document.opening:
+        return document, []
+    check_size(document.block)
+    try:
+        entries = _entries(document.block)
+    except Problem:
+        # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
+        if _KEY_LINE.search(document.block):
+            raise
+        entries = None
+    return (document, entries) if entries is not None else (_only_body(document), [])
+
+
+def _entries(block: str) -> list[Entry] | None:
+    text = block.replace("\r\n", "\n") if "\r" in block else block
+    entries = plain_yaml.parse(text)
+    if entries is not None:
+        return entries
+    from engram.adapters.files import yaml_events
+
+    return yaml_events.parse(text)
+
+
+def split(text: str) -> Document:
+    """The pieces of a file, by its fences alone. Raises Problem where an Engram frontmatter is not closed."""
+    bom = BOM if text.startswith(BOM) else ""
+    start = len(bom)
+    first = text.find("\n", start)
+    if first < 0 or text[start:first].rstrip() != FENCE:
+        return Document(bom, "", "", "", text[start:])
+    at = text.find("\n---", first)
+    while at >= 0:
+        end = text.find("\n", at + 1)
+        end = len(text) if end < 0 else end + 1
+        if text[at + 1 : end].rstrip() == FENCE:
+            return Document(
+                bom, text[start : first + 1], text[first + 1 : at + 1], text[at + 1 : end], text[end:]
+            )
+        at = text.find("\n---", at + 1)
+    _refuse_unclosed(text)
+    return Document(bom, "", "", "", text[start:])
+
+
+def _refuse_unclosed(text: str) -> None:
+    """Taking a known lore whose closing line got lost for new text would give it a second id."""
+    found = _ID_LINE.search(text)
+    if found and ulid.is_valid(found[1]):
+        message = "the frontmatter has an id but no closing `---` line"
+        raise Problem(1, message, "Write `---` on a line of its own between the fields and the text.")
+
+
+def _only_body(document: Document) -> Document:
+    body = document.opening + document.block + document.closing + document.body
+    return Document(document.bom, "", "", "", body)
+
+
+def check_size(block: str) -> None:
+    """Raise Problem where a frontmatter is larger than 16 KiB, not counting `conflicts`.
+
+    Conflicts hold whole bodies that must not be lost; the size of the file bounds them.
+    """
+    if len(block) * 4 <= MAX_FRONTMATTER:
+        return
+    size = len(block.encode())
+    if size > MAX_FRONTMATTER:
+        size = len(_CONFLICTS.sub("", block).encode())
+    if size > MAX_FRONTMATTER:
+        message = f"the frontmatter has {size:,} bytes; at most {MAX_FRONTMATTER:,} are read"
+        raise Problem(FIRST_LINE, message, "Move long text below the closing `---` line.")
+
+
+def normalise(body: str) -> str:
+    """The content of a body: line feeds only, no blank lines around it, nothing blank at its very end."""
+    start = _BLANK_LINES.match(body)
+    text = body[start.end() if start else 0 :].rstrip()
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def replace_content(body: str, content: str, newline: str) -> str:
+    """The body with other content between the blank lines it begins and ends with."""
+    start = _BLANK_LINES.match(body)
+    lead = body[: start.end() if start else 0]
+    trail = body[len(body.rstrip()) :]
+    return lead + content.replace("\n", newline) + trail

@@ -1,0 +1,85 @@
+"""Strings as YAML writes them: which may stand plain, and how the others are quoted.
+
+Plain only where every YAML reader gives the same string back: PyYAML as strings, and the readers of YAML 1.1
+and 1.2 that turn `no`, `1:30` or `2026-11-21` into something else.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What YAML 1.1 does not allow raw in a stream, or takes for a line break (U+0085, U+2028, U+2029).
+_UNSAFE = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+UNSAFE = re.compile(f"[{_UNSAFE}]")
+_NOT_ONE_LINE = re.compile(f"[\t\n{_UNSAFE}]")
+# NUL and lone surrogates have no escape that is read back: they stay, and are refused with the text.
+_ESCAPED = re.compile('["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
+_FLOW_MARKS = re.compile(r"[,?\[\]{}]")
+_TYPED = re.compile(
+    r"~|null|true|false|yes|no|on|off|[yn]|=|<<|[-+]?\.(?:inf|nan)"
+    r"|[-+]?[.0-9][0-9_.,:]*(?:e[-+]?[0-9]*)?|[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r'"(?:[^"\\]|\\(?:["\\nrt]|x(?!00)[0-9a-fA-F]{2}|u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4}))*"'
+)
+_ESCAPE = re.compile(r"\\(?:x(..)|u(....)|(.))")
+_SHORT = {"n": "\n", "r": "\r", "t": "\t"}
+_SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+
+
+def is_readable(text: str) -> bool:
+    """Whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
+    return text.isprintable() or not UNSAFE.search(text)
+
+
+def reads_plain(text: str, flow: bool) -> bool:
+    """Whether `text`, written without quotes on one line, is read back as the same string."""
+    if not text or text[0] == " " or text[-1] in " :":
+        return False
+    if text[0] in _INDICATORS and (text[0] != "-" or text[1:2] in ("", " ")):
+        return False
+    if ": " in text or " #" in text or (flow and _FLOW_MARKS.search(text)):
+        return False
+    return text.isprintable() or not _NOT_ONE_LINE.search(text)
+
+
+def scalar(text: str, flow: bool = False) -> str:
+    """`text` as a YAML scalar of one line: plain where that is safe, else in double quotes."""
+    plain = reads_plain(text, flow) and text[0] != "-" and not _TYPED.fullmatch(text)
+    return text if plain else quote(text)
+
+
+def quote(text: str) -> str:
+    """`text` in double quotes; only quotes, backslashes and what YAML forbids raw are escaped."""
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    letter = match.group()
+    code = ord(letter)
+    return _SHORT_OF.get(letter) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def read_quoted(text: str, at: int = 0) -> tuple[str, int] | None:
+    """The string of the quotes that open at `at`, and where they end; None: ask a real YAML parser."""
+    if text[at] == "'":
+        end = text.find("'", at + 1)
+        if end < 0 or text[end + 1 : end + 2] == "'":
+            return None
+        return text[at + 1 : end], end + 1
+    match = _QUOTED.match(text, at)
+    if not match:
+        return None
+    inside = match.group()[1:-1]
+    return (_ESCAPE.sub(_unescape, inside) if "\\" in inside else inside), match.end()
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1) or match.group(2)
+    if code:
+        return chr(int(code, 16))
+    letter: str = match.group(3)
+    return _SHORT.get(letter, letter)

@@ -1,0 +1,119 @@
+"""Between a lore and what its file says: which values the file states, and which it leaves to defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engram.adapters.files.fields import in_milliseconds, thousandths_of
+from engram.adapters.files.frontmatter import normalise
+from engram.domain import confidence
+from engram.domain.confidence import DEFAULT_PRIOR, two_decimals
+from engram.domain.lore import ACTIVE, NO_VOTES, Lore
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.domain.categories import Categories
+
+DEFAULT_CATEGORY = "FACT"
+ALWAYS = ("id", "category", "created_at")
+
+
+def lore_of(
+    said: dict[str, Any], content: str, lore_id: str, created: datetime, categories: Categories
+) -> Lore:
+    """The lore that a file means. `said` is what `fields.parse` found; the rest fills in."""
+    category = said.get("category", DEFAULT_CATEGORY)
+    created = said.get("created_at", created)
+    return canonical(
+        Lore(
+            id=lore_id,
+            content=content,
+            category=category,
+            created_at=created,
+            updated_at=said.get("updated_at", created),
+            type=said.get("type") or categories.type_of(category),
+            status=said.get("status", ACTIVE),
+            prior=_prior(said),
+            votes=said.get("votes") or NO_VOTES,
+            last_validated=said.get("last_validated"),
+            context=said.get("context", ()),
+            tags=said.get("tags", ()),
+            files=said.get("files", ()),
+            entities=said.get("entities", ()),
+            relations=said.get("relations", ()),
+            merged_from=said.get("merged_from", ()),
+            importance=said.get("importance"),
+            pinned=said.get("pinned", False),
+            expires_at=said.get("expires_at"),
+            agent=said.get("agent", ""),
+            source_id=said.get("source_id", ""),
+            sources=said.get("sources", ()),
+            conflicts=said.get("conflicts", ()),
+        )
+    )
+
+
+def _prior(said: dict[str, Any]) -> int:
+    """The prior; where the confidence does not follow from it, a person edited that: it moves."""
+    prior: int = said.get("prior", DEFAULT_PRIOR)
+    shown: str | None = said.get("confidence")
+    if shown is None:
+        return prior
+    votes, merged = said.get("votes") or NO_VOTES, len(said.get("merged_from", ()))
+    if shown == two_decimals(confidence.derive(prior, votes, merged)):
+        return prior
+    return confidence.prior_for(thousandths_of(shown) or 0, votes, merged)
+
+
+def canonical(lore: Lore) -> Lore:
+    """The lore as a file can say it: no blank edges, no empty context, `sources` beyond its own."""
+    content = normalise(lore.content)
+    context = tuple([text for text in lore.context if text]) if "" in lore.context else lore.context
+    sources = () if lore.sources == (lore.source_id,) else lore.sources
+    if content == lore.content and context is lore.context and sources is lore.sources:
+        return lore
+    return lore._replace(content=content, context=context, sources=sources)
+
+
+def wanted(lore: Lore) -> dict[str, Any]:
+    """What a file of this (canonical) lore has to say, in file form, with what follows from it."""
+    found = lore._asdict()
+    del found["content"]
+    for name in ("created_at", "updated_at", "last_validated", "expires_at"):
+        if found[name] is not None:
+            found[name] = in_milliseconds(found[name])
+    found["confidence"] = two_decimals(lore.thousandths)
+    found["validation_count"] = lore.validation_count
+    return found
+
+
+def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
+    """What the codec leaves out of the file of this lore; None where it leaves out nothing."""
+    voted = bool(lore.votes or lore.merged_from)
+    return {
+        "id": None,
+        "category": None,
+        "type": categories.type_of(lore.category),
+        "status": ACTIVE,
+        "confidence": None if voted else two_decimals(DEFAULT_PRIOR),
+        "prior": DEFAULT_PRIOR,
+        "votes": NO_VOTES,
+        "validation_count": 0,
+        "last_validated": None,
+        "context": (),
+        "tags": (),
+        "files": (),
+        "entities": (),
+        "relations": (),
+        "merged_from": (),
+        "importance": None,
+        "pinned": False,
+        "expires_at": None,
+        "agent": "",
+        "source_id": "",
+        "sources": (),
+        "created_at": None,
+        "updated_at": in_milliseconds(lore.created_at),
+        "conflicts": (),
+    }

@@ -1,0 +1,108 @@
+"""Applying operations to the lore folder: prepare, journal, move; all or nothing for each operation.
+
+Acknowledged means: every file fsynced and in place, and (where a journal is kept) one fsynced journal
+line. Without a journal the folders are fsynced instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from engram.adapters.files import atomic
+from engram.adapters.files.journal import Change, Journal, Operation
+from engram.adapters.files.lock import FileLock
+from engram.domain.errors import StoreError
+
+
+class LoreFolder:
+    """Writes under one store's root, one operation at a time between all processes of the machine."""
+
+    def __init__(self, root: str, state: str, *, journaled: bool) -> None:
+        """`root` and `state` are absolute; `journaled` says whether git gets each change from the journal."""
+        self.root = root
+        self.journal = Journal(state)
+        self.journaled = journaled
+        self._lock_path = os.path.join(state, "write.lock")
+
+    def lock(self) -> FileLock:
+        """The store's write lock, to be used with `with`."""
+        return FileLock(self._lock_path)
+
+    def absolute(self, path: str) -> str:
+        """The absolute path of a store path. Raises StoreError for one that leads out of the store."""
+        parts = path.split("/")
+        if os.path.isabs(path) or ".." in parts or "" in parts:
+            raise StoreError(f"'{path}' leads out of the store.", "Paths of lore are relative to the store.")
+        return os.path.join(self.root, *parts)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a store file. Raises NotFoundError, StoreError."""
+        return atomic.read(self.absolute(path))
+
+    def apply(self, operations: Sequence[Operation]) -> None:
+        """Carry out the operations in order; returns when they are durable.
+
+        Raises ConflictError where a file is not what the operation was computed from, StoreError
+        where the disk or the permissions refuse; then none of the operations happened.
+        """
+        with self.lock():
+            prepared = self._prepare(operations)
+            if self.journaled:
+                self._announce(operations, prepared)
+            self._move(operations, prepared)
+
+    def recover(self) -> int:
+        """Finish what a killed process left half done; returns how many files were put in place."""
+        if not self.journaled or self.journal.is_empty():
+            return 0
+        with self.lock():
+            return self.journal.recover(self.root)
+
+    def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
+        prepared: list[list[str]] = []
+        try:
+            for operation in operations:
+                prepared.append([])
+                for change in operation.changes:
+                    path = self._checked(change)
+                    prepared[-1].append(atomic.prepare(path, change.content or b"", operation.op))
+        except BaseException:
+            _discard_all(prepared)
+            raise
+        return prepared
+
+    def _checked(self, change: Change) -> str:
+        path = self.absolute(change.path)
+        if os.path.islink(os.path.dirname(path)):
+            raise StoreError(f"{os.path.dirname(path)} is a symbolic link.", "Engram writes only to real folders.")
+        atomic.check_unchanged(path, change.before)
+        return path
+
+    def _announce(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> None:
+        try:
+            self.journal.append(operations, prepared)
+        except BaseException:
+            _discard_all(prepared)
+            raise
+
+    def _move(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> None:
+        folders = set()
+        for operation, temporaries in zip(operations, prepared, strict=True):
+            for change, temporary in zip(operation.changes, temporaries, strict=True):
+                path = self.absolute(change.path)
+                if change.content is None:
+                    atomic.discard(path)
+                    atomic.discard(temporary)
+                else:
+                    atomic.put(temporary, path)
+                folders.add(os.path.dirname(path))
+        if not self.journaled:
+            for folder in folders:
+                atomic.sync_folder(folder)
+
+
+def _discard_all(prepared: Sequence[Sequence[str]]) -> None:
+    for temporaries in prepared:
+        for temporary in temporaries:
+            atomic.discard(temporary)

@@ -1,0 +1,176 @@
+"""Any other YAML frontmatter, read through PyYAML's events: what people, Obsidian and Jekyll write.
+
+Events, not nodes: PyYAML's C composer recurses and crashes the process on 30,000 nested `[`, and aliases
+blow up later. Here depth is counted and anchors, aliases and tags are refused as they come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from engram.adapters.files.scalars import UNSAFE
+from engram.adapters.files.tree import FIRST_LINE, Entry, Problem, comment_of
+
+if TYPE_CHECKING:
+    from engram.adapters.files.tree import Value
+
+MAX_DEPTH = 8
+_QUOTES_HINT = (
+    'Put "double quotes" around a value that holds `: ` or ` #` or starts with a special character.'
+)
+_PLAIN_HINT = "Write one plain `key: value` on each line; Engram reads no anchors, aliases or tags."
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def parse(text: str) -> list[Entry] | None:
+    """The top-level keys of a frontmatter; None where it is not a mapping but text or a list.
+
+    `text` has lines that end in a line feed. Raises Problem.
+    """
+    import yaml
+
+    _refuse_unsafe(text)
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        return _Tree(yaml.parse(text, Loader=loader), text.split("\n")).entries()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + FIRST_LINE if mark else FIRST_LINE
+        raise Problem(line, f"the frontmatter is not YAML: {error.problem}", _QUOTES_HINT) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
+        raise Problem(FIRST_LINE, f"the frontmatter is not YAML: {reason}", _QUOTES_HINT) from None
+
+
+def _refuse_unsafe(text: str) -> None:
+    """Refuse what YAML does not allow raw, or would take for a line break where an editor shows none."""
+    found = UNSAFE.search(text)
+    if found:
+        line = text.count("\n", 0, found.start()) + FIRST_LINE
+        code = f"U+{ord(found.group()):04X}"
+        hint = f"Remove it, or write it as \\u{ord(found.group()):04x} inside double quotes."
+        raise Problem(line, f"the frontmatter holds the invisible character {code}", hint)
+
+
+class _Tree:
+    """Builds entries from events, remembering where the last piece of a value ended."""
+
+    def __init__(self, events: Iterator[Any], lines: list[str]) -> None:
+        import yaml
+
+        self._yaml: Any = yaml
+        self._events = events
+        self._lines = lines
+        self._end_line = 0
+        self._end_column = 0
+
+    def entries(self) -> list[Entry] | None:
+        """The whole frontmatter."""
+        self._next()
+        start = self._next()
+        if isinstance(start, self._yaml.StreamEndEvent):
+            return []
+        root = self._next()
+        if not isinstance(root, self._yaml.MappingStartEvent):
+            self._value(root, 0)
+            self._end()
+            return None
+        if root.flow_style:
+            raise Problem(_line(root), "the frontmatter is one {…} mapping", _PLAIN_HINT)
+        entries = self._mapping_entries(root.start_mark.column)
+        self._end()
+        return entries
+
+    def _mapping_entries(self, column: int) -> list[Entry]:
+        entries: list[Entry] = []
+        seen: dict[str, int] = {}
+        while not isinstance(event := self._next(), self._yaml.MappingEndEvent):
+            if not isinstance(event, self._yaml.ScalarEvent) or event.start_mark.column != column:
+                raise Problem(_line(event), "a key of the frontmatter is not a plain word", _PLAIN_HINT)
+            key, start = self._scalar(event), event.start_mark.line
+            if key in seen:
+                message = f"the key '{key}' is here twice (first on line {seen[key] + FIRST_LINE})"
+                raise Problem(start + FIRST_LINE, message, "Keep one of the two lines.")
+            seen[key] = start
+            value = self._value(self._next(), 0)
+            entries.append(Entry(key, value, start, self._end_line, self._comment(start)))
+        return entries
+
+    def _comment(self, start: int) -> str:
+        if self._end_line != start + 1 or self._end_column < 0:
+            return ""
+        return comment_of(self._lines[start][self._end_column :])
+
+    def _value(self, event: Any, depth: int) -> Value:
+        if isinstance(event, self._yaml.ScalarEvent):
+            return self._scalar(event)
+        if depth >= MAX_DEPTH:
+            raise Problem(
+                _line(event), f"the frontmatter is nested deeper than {MAX_DEPTH} levels", _PLAIN_HINT
+            )
+        if isinstance(event, self._yaml.SequenceStartEvent):
+            return self._sequence(depth + 1)
+        return self._mapping(depth + 1)
+
+    def _sequence(self, depth: int) -> list[Value]:
+        items: list[Value] = []
+        while not isinstance(event := self._next(), self._yaml.SequenceEndEvent):
+            items.append(self._value(event, depth))
+        self._closed(event)
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        while not isinstance(event := self._next(), self._yaml.MappingEndEvent):
+            if not isinstance(event, self._yaml.ScalarEvent):
+                raise Problem(_line(event), "a key inside a value is not a plain word", _PLAIN_HINT)
+            key = self._scalar(event)
+            if key in found:
+                raise Problem(_line(event), f"the key '{key}' is here twice", "Keep one of the two.")
+            found[key] = self._value(self._next(), depth)
+        self._closed(event)
+        return found
+
+    def _closed(self, event: Any) -> None:
+        """Only a closing bracket ends a value; a block collection's end is where the next thing starts."""
+        if event.end_mark.column > event.start_mark.column:
+            self._end_line, self._end_column = event.end_mark.line + 1, event.end_mark.column
+
+    def _scalar(self, event: Any) -> str:
+        text: str = event.value
+        if _NOT_TEXT.search(text):
+            raise Problem(_line(event), "a value holds a NUL or half a character", "Remove the escape.")
+        mark = event.end_mark
+        if event.style in ("|", ">"):
+            self._end_line, self._end_column = self._block_end(event), -1
+        else:
+            self._end_line, self._end_column = mark.line + 1, mark.column
+        return text
+
+    def _block_end(self, event: Any) -> int:
+        """The line after a block scalar: without empty lines after it, unless `+` makes them part of it."""
+        start, end = event.start_mark, int(event.end_mark.line)
+        header = self._lines[start.line][start.column :].split(" ", 1)[0]
+        while "+" not in header and end > start.line + 1 and not self._lines[end - 1]:
+            end -= 1
+        return max(end, int(start.line) + 1)
+
+    def _next(self) -> Any:
+        event: Any = next(self._events)
+        if isinstance(event, self._yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise Problem(_line(event), "the frontmatter has an anchor or alias (& or *)", _PLAIN_HINT)
+        if getattr(event, "tag", None):
+            raise Problem(_line(event), f"the frontmatter has a tag ({event.tag})", _PLAIN_HINT)
+        return event
+
+    def _end(self) -> None:
+        """Nothing may follow the one document, which has no marks of its own."""
+        end = self._next()
+        if end.explicit or not isinstance(self._next(), self._yaml.StreamEndEvent):
+            raise Problem(_line(end), "the frontmatter ends in the middle (`...`)", "Remove that line.")
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + FIRST_LINE

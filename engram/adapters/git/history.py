@@ -1,0 +1,47 @@
+"""The commits that touched a path, with the trailers that say which operation of Engram made them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.git import layout, trailers
+from engram.adapters.git.runner import run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.adapters.git.layout import Repository
+
+LOG_SECONDS = 60.0
+FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%(trailers:only=true,unfold=true)")
+
+
+class LogEntry(NamedTuple):
+    """One commit. `moment` is the author's time in unix seconds; a trailer's values keep their order."""
+
+    oid: str
+    short: str
+    author: str
+    moment: int
+    subject: str
+    trailers: Mapping[str, tuple[str, ...]]
+
+
+def log(repo: Repository, path: str, limit: int, *, follow: bool = False) -> tuple[LogEntry, ...]:
+    """The last `limit` commits that touched `path` ("" for all), newest first.
+
+    `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
+    """
+    if layout.read_head(repo).oid is None:
+        return ()
+    words = ["-z", f"-n{limit}", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}"]
+    words.append("--follow" if follow and path else "--no-follow")
+    where = ("--", path) if path else ()
+    fields = run(repo, "log", *words, "HEAD", *where, deadline=LOG_SECONDS).stdout.split(b"\0")
+    step = len(FIELDS)
+    return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
+
+
+def _entry(fields: list[bytes]) -> LogEntry:
+    oid, short, author, moment, subject, trailing = (field.decode("utf-8", "replace") for field in fields)
+    return LogEntry(oid, short, author, int(moment), subject, trailers.parse(trailing))

@@ -1,0 +1,44 @@
+"""Who commits: the person that git's configuration names, or Engram itself where it names none."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from engram.adapters.git.runner import run
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+
+NAME = "Engram"
+EMAIL = "engram@localhost"
+
+
+def committer(repo: Repository) -> str:
+    """`name <email>` from git's configuration (committer.*, then user.*), else Engram's own."""
+    # Exit code 1 only says that nothing is configured.
+    found = run(repo, "config", "-z", "--get-regexp", r"^(user|committer)\.(name|email)$", check=False)
+    values: dict[str, str] = {}
+    for entry in os.fsdecode(found.stdout).split("\0"):
+        key, _, value = entry.partition("\n")
+        values[key.lower()] = value
+    name = values.get("committer.name") or values.get("user.name") or ""
+    email = values.get("committer.email") or values.get("user.email") or ""
+    return person(name, email)
+
+
+def person(name: str, email: str) -> str:
+    """`name <email>` with what git forbids in either taken out, and Engram's where one is empty."""
+    return f"{_clean(name) or NAME} <{_clean(email) or EMAIL}>"
+
+
+def parse(text: str) -> str:
+    """A `name <email>` or bare name, made safe to stand in a commit."""
+    name, _, email = text.partition("<")
+    return person(name, email)
+
+
+def _clean(text: str) -> str:
+    # Git's own crud rule (ident.c): no <>, no line ends or NUL, no punctuation at either end.
+    kept = "".join(" " if character < " " or character in "<>\x7f" else character for character in text)
+    return kept.strip(" .,:;\"\\'")

@@ -1,0 +1,199 @@
+"""What can be learnt of a repository by reading its files, in microseconds and without starting git.
+
+Sources: gitrepository-layout(5) for `.git` files, `commondir`, HEAD, loose and packed refs; the names of the
+state files of interrupted operations are those that `git status` itself looks for (wt-status.c).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from engram.domain.errors import GitError
+
+MAIN = "main"
+BRANCHES = "refs/heads/"
+REFTABLE_HEAD = "refs/heads/.invalid"  # what HEAD says where refs live in reftables
+SYMREF_DEPTH = 5
+OPERATIONS = (  # in the order in which `git status` reports them
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+)
+
+
+class Repository(NamedTuple):
+    """One work tree of a repository; all paths absolute, symbolic links resolved.
+
+    `git_dir` holds this work tree's own HEAD and index, `common_dir` what all work trees share.
+    `worktree_name` is "main", or the name under which git keeps a linked work tree.
+    """
+
+    worktree: str
+    git_dir: str
+    common_dir: str
+    worktree_name: str
+
+
+class Head(NamedTuple):
+    """Where HEAD points. `oid` is None on a branch without commits, `branch` is None when detached."""
+
+    oid: str | None
+    branch: str | None
+
+
+def find_repository(path: str) -> Repository | None:
+    """The repository whose work tree holds `path` (which need not exist), or None.
+
+    None inside a bare repository or a `.git` folder, and where a `.git` file points nowhere: falling
+    through to a repository further out would write into somebody else's history.
+    """
+    folder = os.path.realpath(path)
+    while True:
+        marker = os.path.join(folder, ".git")
+        if os.path.isfile(marker):
+            pointed = _pointed_to(marker, "gitdir:")
+            return _open(folder, pointed) if _is_git_dir(pointed) else None
+        if _is_git_dir(marker):
+            return _open(folder, marker)
+        parent = os.path.dirname(folder)
+        if parent == folder or _is_git_dir(folder):
+            return None
+        folder = parent
+
+
+def read_head(repo: Repository) -> Head:
+    """HEAD's commit and branch. Raises `GitError` where HEAD or the branch cannot be read."""
+    text = _text(os.path.join(repo.git_dir, "HEAD"))
+    if text is None:
+        raise _damaged(repo, "HEAD is missing")
+    if not text.startswith("ref:"):
+        return Head(_checked_oid(repo, "HEAD", text), None)
+    name = text.removeprefix("ref:").strip()
+    if name == REFTABLE_HEAD:
+        return _ask_git(repo)
+    return Head(_resolve(repo, name), name.removeprefix(BRANCHES))
+
+
+def busy(repo: Repository) -> str | None:
+    """Why no commit may be made now: rebase, merge, cherry-pick, revert, bisect or detached; else None."""
+    for name, operation in OPERATIONS:
+        if os.path.exists(os.path.join(repo.git_dir, name)):
+            return operation
+    # Between two steps of a cherry-pick or revert of several commits only the to-do list tells.
+    step = (_text(os.path.join(repo.git_dir, "sequencer", "todo")) or "").split(" ", 1)[0]
+    if step:
+        return "revert" if step == "revert" else "cherry-pick"
+    head = _text(os.path.join(repo.git_dir, "HEAD")) or ""
+    return None if head.startswith("ref:") else "detached"
+
+
+def hash_name(repo: Repository) -> str:
+    """The hash that names the repository's objects: sha1 or sha256."""
+    text = _text(os.path.join(repo.common_dir, "config")) or ""
+    return _setting(text, "extensions", "objectformat") or "sha1"
+
+
+def _open(worktree: str, git_dir: str) -> Repository | None:
+    git_dir = os.path.realpath(git_dir)
+    if not os.path.isfile(os.path.join(git_dir, "commondir")):
+        return None if _is_bare(git_dir) else Repository(worktree, git_dir, git_dir, MAIN)
+    common_dir = os.path.realpath(_pointed_to(os.path.join(git_dir, "commondir"), ""))
+    return Repository(worktree, git_dir, common_dir, os.path.basename(git_dir))
+
+
+def _pointed_to(file: str, prefix: str) -> str:
+    text = _text(file) or ""
+    if not text.startswith(prefix):
+        return ""
+    target = text.removeprefix(prefix).strip()
+    return os.path.join(os.path.dirname(file), target) if target else ""
+
+
+def _is_git_dir(folder: str) -> bool:
+    if not folder or not os.path.lexists(os.path.join(folder, "HEAD")):
+        return False
+    if os.path.isfile(os.path.join(folder, "commondir")):
+        return True
+    return all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs"))
+
+
+def _is_bare(git_dir: str) -> bool:
+    # `.git` may belong to a bare repository: the usual layout of people who only use linked work trees.
+    for name in ("config.worktree", "config"):
+        value = _setting(_text(os.path.join(git_dir, name)) or "", "core", "bare")
+        if value is not None:
+            return value in ("", "true", "yes", "on", "1")
+    return False
+
+
+def _setting(text: str, section: str, key: str) -> str | None:
+    """A setting's last value in a configuration file, in lower case; only for settings git writes itself."""
+    current, found = "", None
+    for line in text.lower().splitlines():
+        rest = line.strip()
+        if rest.startswith("["):
+            current, _, rest = rest[1:].partition("]")
+        name, _, value = rest.partition("=")
+        if current == section and name.strip() == key:
+            found = value.strip()
+    return found
+
+
+def _resolve(repo: Repository, name: str) -> str | None:
+    for _ in range(SYMREF_DEPTH):
+        text = _text(os.path.join(repo.common_dir, name))
+        if text is None:
+            return _packed(repo, name)
+        if not text.startswith("ref:"):
+            return _checked_oid(repo, name, text)
+        name = text.removeprefix("ref:").strip()
+    raise _damaged(repo, f"{name} points in a circle")
+
+
+def _packed(repo: Repository, name: str) -> str | None:
+    try:
+        with open(os.path.join(repo.common_dir, "packed-refs"), "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    end = data.find(b" " + os.fsencode(name) + b"\n")
+    if end < 0:
+        return None
+    return _checked_oid(repo, name, data[data.rfind(b"\n", 0, end) + 1 : end].decode("ascii", "replace"))
+
+
+def _checked_oid(repo: Repository, name: str, text: str) -> str:
+    if len(text) not in (40, 64) or not set(text) <= set("0123456789abcdef"):
+        raise _damaged(repo, f"{name} does not hold a commit id")  # an empty file, after a power cut
+    return text
+
+
+def _ask_git(repo: Repository) -> Head:
+    from engram.adapters.git.runner import run
+
+    oid = run(repo, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False).stdout.decode().strip()
+    name = run(repo, "symbolic-ref", "--quiet", "HEAD", check=False).stdout.decode().strip()
+    return Head(oid or None, name.removeprefix(BRANCHES) or None)
+
+
+def _text(file: str) -> str | None:
+    try:
+        with open(file, "rb") as opened:
+            return os.fsdecode(opened.read()).strip()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise GitError(
+            f"{file} cannot be read: {error.strerror}.", "Check who owns the repository."
+        ) from error
+
+
+def _damaged(repo: Repository, what: str) -> GitError:
+    return GitError(
+        f"The git repository at {repo.worktree} is damaged: {what}.",
+        "Run `git fsck` there; `git reflog` shows the last commits.",
+    )

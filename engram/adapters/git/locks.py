@@ -1,0 +1,154 @@
+"""Git's lock files: hold one, wait for one, and clear away those that a killed process left.
+
+Git locks by creating `<file>.lock` exclusively (its api-lockfile); the file's existence is the lock, so a
+killed process leaves it behind and every later git command refuses until somebody removes it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import GitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.git.layout import Repository
+
+STALE_SECONDS = 30.0
+PAUSE_SECONDS = 0.02
+OURS = (
+    b"engram "  # followed by the process id; git leaves its own lock files empty or fills in the new content
+)
+
+
+@contextmanager
+def held(lock: str, patience: float) -> Iterator[None]:
+    """Hold a lock file, waiting up to `patience` seconds for it. Raises `GitError` when it stays taken."""
+    _take(lock, patience)
+    try:
+        yield
+    finally:
+        _remove(lock)
+
+
+def wait_free(locks: tuple[str, ...], patience: float) -> None:
+    """Wait until none of the lock files exists, removing stale ones. Raises `GitError` after `patience` s."""
+    deadline = time.monotonic() + patience
+    for lock in locks:
+        while os.path.lexists(lock) and not clear_if_stale(lock):
+            _pause(lock, deadline)
+
+
+def clear_stale(repo: Repository) -> tuple[str, ...]:
+    """Remove every stale lock on the index, HEAD, packed-refs and all refs; returns what was removed."""
+    fixed = (
+        os.path.join(repo.git_dir, "index.lock"),
+        os.path.join(repo.git_dir, "HEAD.lock"),
+        os.path.join(repo.common_dir, "packed-refs.lock"),
+    )
+    under_refs = (
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(os.path.join(repo.common_dir, "refs"))
+        for name in names
+        if name.endswith(".lock")
+    )
+    return tuple(lock for lock in (*fixed, *under_refs) if os.path.lexists(lock) and clear_if_stale(lock))
+
+
+def clear_if_stale(lock: str) -> bool:
+    """Remove the lock file if a dead process left it; True when it is gone afterwards."""
+    try:
+        age = time.time() - os.lstat(lock).st_mtime
+    except FileNotFoundError:
+        return True
+    if not _left_by_dead_engram(lock) and (age <= STALE_SECONDS or _git_is_running_near(lock)):
+        return False
+    _remove(lock)
+    return True
+
+
+def _take(lock: str, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            descriptor = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        except FileExistsError:
+            if not clear_if_stale(lock):
+                _pause(lock, deadline)
+            continue
+        except OSError as error:
+            raise GitError(
+                f"{lock} cannot be created: {error.strerror}.", "Check the disk and rights."
+            ) from error
+        os.write(descriptor, OURS + b"%d\n" % os.getpid())
+        os.close(descriptor)
+        return
+
+
+def _pause(lock: str, deadline: float) -> None:
+    if time.monotonic() >= deadline:
+        raise GitError(
+            "Another git process is using the repository.",
+            f"Wait for it to end, then try again. If none is running, delete {lock}.",
+            stderr=f"{lock}: File exists",
+        )
+    time.sleep(PAUSE_SECONDS)
+
+
+def _remove(lock: str) -> None:
+    try:
+        os.unlink(lock)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise GitError(f"{lock} cannot be removed: {error.strerror}.", "Delete it by hand.") from error
+
+
+def _left_by_dead_engram(lock: str) -> bool:
+    if os.name == "nt":  # os.kill(pid, 0) would end the process there
+        return False
+    try:
+        with open(lock, "rb") as file:
+            mark, _, process_id = file.read(32).partition(b" ")
+        if mark + b" " != OURS:
+            return False
+        os.kill(int(process_id), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def _git_is_running_near(lock: str) -> bool:
+    # `git commit -a` keeps index.lock for as long as its editor is open: old, yet not left behind.
+    try:
+        processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return False  # no /proc on this system: age alone decides
+    roots = _work_trees(lock)
+    return any(_is_git_in(process, roots) for process in processes)
+
+
+def _work_trees(lock: str) -> tuple[str, ...]:
+    main = os.path.realpath(lock).partition(f"{os.sep}.git{os.sep}")[0]
+    try:
+        with open(os.path.join(os.path.dirname(lock), "gitdir"), encoding="utf-8") as file:
+            return main, os.path.dirname(os.path.realpath(file.read().strip()))
+    except (OSError, ValueError):
+        return (main,)  # not a linked work tree
+
+
+def _is_git_in(process: str, roots: tuple[str, ...]) -> bool:
+    try:
+        with open(f"/proc/{process}/comm", "rb") as file:
+            if not file.read(16).startswith(b"git"):
+                return False
+        where = os.readlink(f"/proc/{process}/cwd")
+    except OSError:
+        return False
+    return any(where == root or where.startswith(root + os.sep) for root in roots)

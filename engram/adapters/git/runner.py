@@ -1,0 +1,118 @@
+"""Run one git command: safe environment, own process group, a deadline, errors a person can act on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.git import environment, failures
+from engram.domain.errors import GitError
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+
+    from engram.adapters.git.layout import Repository
+
+DEADLINE = 30.0  # seconds
+GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
+NETWORK = frozenset(("clone", "fetch", "ls-remote", "pull", "push"))
+
+
+class Result(NamedTuple):
+    """How a command ended: exit code, raw output, error text with credentials still in it."""
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+def run(
+    where: Repository | str,
+    *args: str,
+    stdin: bytes | None = None,
+    deadline: float = DEADLINE,
+    check: bool = True,
+    env: Mapping[str, str] | None = None,
+) -> Result:
+    """Run `git args` at a work tree's root (or in a folder) and wait at most `deadline` seconds.
+
+    `env` adds to the safe environment. Raises `GitError` where git is missing, the folder is gone, the
+    deadline passes, or (with `check`) the exit code is not 0.
+    """
+    folder = where if isinstance(where, str) else where.worktree
+    variables = {**environment.safe_environment(), **(env or {})}
+    if (
+        failures.subcommand(args) in NETWORK
+        and "GIT_SSH_COMMAND" not in variables
+        and "GIT_SSH" not in variables
+    ):
+        variables["GIT_SSH_COMMAND"] = _ssh_command(folder)
+    result = _execute(folder, args, stdin, deadline, variables)
+    if check and result.code != 0:
+        raise failures.failure(folder, args, result.code, result.stderr)
+    return result
+
+
+def _ssh_command(folder: str) -> str:
+    # GIT_SSH_COMMAND would hide a person's core.sshCommand, so it is built upon that.
+    configured = run(folder, "config", "--get", "core.sshCommand", check=False).stdout.decode().strip()
+    return environment.batch_mode(configured or "ssh")
+
+
+def _execute(
+    folder: str, args: tuple[str, ...], stdin: bytes | None, deadline: float, variables: Mapping[str, str]
+) -> Result:
+    import subprocess
+
+    with _start(folder, args, stdin is not None, variables) as process:
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=deadline)
+        except subprocess.TimeoutExpired:
+            _stop(process)
+            text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
+            hint = "Try again; if it happens again, run the git command by hand to see what it waits for."
+            raise GitError(f"{text}.", hint, command=" ".join(args), stderr=text) from None
+        except BaseException:
+            _stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
+            raise
+    return Result(process.returncode, stdout, stderr.decode("utf-8", "replace"))
+
+
+def _start(
+    folder: str, args: tuple[str, ...], has_input: bool, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    import subprocess
+
+    settings = [word for setting in environment.SETTINGS for word in ("-c", setting)]
+    try:
+        return subprocess.Popen(
+            ["git", *settings, *args],
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        if not os.path.isdir(folder):
+            raise GitError(f"The folder {folder} does not exist.", "Check the path.") from error
+        if isinstance(error, FileNotFoundError):
+            raise GitError("The program git was not found.", "Install git, then try again.") from error
+        raise GitError(f"The program git cannot be started: {error.strerror}.", "Check your PATH.") from error
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    import signal
+    import subprocess
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(GRACE)
+        except (ProcessLookupError, PermissionError):
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        return

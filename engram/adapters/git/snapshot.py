@@ -1,0 +1,64 @@
+"""What people changed by hand: files whose bytes in the work tree differ from HEAD's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.git import layout, tree
+from engram.adapters.git.runner import run
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+
+SCAN_SECONDS = 120.0
+
+
+class OutsideChange(NamedTuple):
+    """A path relative to the work tree, and whether its file is gone."""
+
+    path: str
+    deleted: bool
+
+
+def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
+    """Regular files under `folder` (relative, "" for all) that are new, changed or gone since HEAD.
+
+    Ignored files, symbolic links and nested repositories are left out. What is staged does not matter: the
+    bytes decide, so an index that is behind HEAD gives no false finding.
+    """
+    candidates = _candidates(repo, folder)
+    committed = tree.entries(repo, layout.read_head(repo).oid, candidates)
+    algorithm = layout.hash_name(repo)
+    found = []
+    for path in candidates:
+        entry = committed.get(path)
+        content = _content(os.path.join(repo.worktree, path))
+        if content is None:
+            if entry and not os.path.lexists(os.path.join(repo.worktree, path)):
+                found.append(OutsideChange(path, deleted=True))
+        elif entry is None or entry.oid != tree.blob_oid(content, algorithm):
+            found.append(OutsideChange(path, deleted=False))
+    return tuple(found)
+
+
+def _candidates(repo: Repository, folder: str) -> list[str]:
+    # With optional locks git saves the fresh file times, so that the next call need not read the files again.
+    listing = run(
+        repo, "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all",
+        "--", folder or ".", deadline=SCAN_SECONDS, env={"GIT_OPTIONAL_LOCKS": "1"},
+    ).stdout  # fmt: skip
+    paths = (line[3:] for line in os.fsdecode(listing).split("\0") if line)
+    return sorted({path for path in paths if not path.endswith("/")})
+
+
+def _content(file: str) -> bytes | None:
+    """The bytes of a regular file; None for anything else (a pipe would block, a link may lead outside)."""
+    try:
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            return None
+        with open(file, "rb") as opened:
+            return opened.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None

@@ -1,0 +1,1 @@
+"""The derived index: catalog (SQLite), words (tantivy), vectors; a cache rebuilt from the files."""

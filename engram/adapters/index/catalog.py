@@ -1,0 +1,251 @@
+"""The catalog: one SQLite table of the files seen, with what lists, filters and freshness checks need.
+
+It is written last in every change of the index, so what it says is there, is there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from engram.domain.lore import Lore
+
+FORMAT = 1
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL,
+    digest TEXT NOT NULL, seen_ns INTEGER NOT NULL,
+    error TEXT, line INTEGER, hint TEXT,
+    id TEXT, row INTEGER, text_digest TEXT, vector_check INTEGER, shadowed INTEGER NOT NULL DEFAULT 0,
+    adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
+    validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
+    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT
+);
+CREATE UNIQUE INDEX files_row ON files (row) WHERE row IS NOT NULL;
+CREATE INDEX files_id ON files (id, path) WHERE id IS NOT NULL;
+CREATE INDEX files_created ON files (created_at) WHERE row IS NOT NULL;
+CREATE INDEX files_error ON files (path) WHERE error IS NOT NULL;
+CREATE TABLE tags (tag TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (tag, path)) WITHOUT ROWID;
+CREATE INDEX tags_path ON tags (path);
+"""
+
+_COLUMNS = (
+    "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
+    "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
+    "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
+    "length", "files",
+)  # fmt: skip
+_INSERT = f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+
+
+class Problem(NamedTuple):
+    """Why a file is not recalled: path, line (0: unknown), what is wrong, what to do."""
+
+    path: str
+    line: int
+    message: str
+    hint: str
+
+
+class Entry(NamedTuple):
+    """What one file holds now: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
+
+    `row` numbers its text in the word index and the vectors; `text_digest` tells whether that text changed.
+    """
+
+    path: str
+    stamp: tuple[int, int, int]
+    digest: str
+    seen_ns: int
+    lore: Lore | None = None
+    adopted: bool = True
+    problem: Problem | None = None
+    row: int | None = None
+    text_digest: str = ""
+    vector_check: int = 0
+
+
+class Known(NamedTuple):
+    """What the catalog remembers of a file: stamp, digest, when it was seen, and its row."""
+
+    stamp: tuple[int, int, int]
+    digest: str
+    seen_ns: int
+    row: int | None
+    text_digest: str
+    vector_check: int
+
+
+class Hit(NamedTuple):
+    """The catalog's line of one lore: what ranking, filters and lists look at. Times are Unix seconds."""
+
+    row: int
+    path: str
+    id: str
+    title: str
+    category: str
+    type: str
+    status: str
+    confidence: int
+    validation_count: int
+    last_validated: float | None
+    created_at: float
+    updated_at: float
+    expires_at: float | None
+    agent: str
+    importance: float | None
+    pinned: int
+    length: int
+    files: str
+    mtime_ns: int
+    size: int
+    inode: int
+    vector_check: int
+
+
+_HIT = ", ".join(Hit._fields)
+
+
+class Catalog:
+    """One generation's catalog. Not locked: the index owns it and decides who writes."""
+
+    def __init__(self, path: str, *, create: bool = False) -> None:
+        """Open (or create) the database at `path`. Raises sqlite3.Error when it is damaged."""
+        self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+        self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
+        if create:
+            self.connection.execute("PRAGMA journal_mode=WAL")
+            self.connection.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.connection.close()
+
+    def meta(self) -> dict[str, str]:
+        """Everything the catalog notes about the whole index."""
+        return dict(self.connection.execute("SELECT key, value FROM meta"))
+
+    def set_meta(self, values: dict[str, str]) -> None:
+        """Note facts about the whole index."""
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def version(self) -> int:
+        """A number that changes when another connection changed the catalog."""
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def folders(self) -> dict[str, int]:
+        """Each folder of lore with its mtime (ns) when it was last read."""
+        return dict(self.connection.execute("SELECT path, mtime_ns FROM folders"))
+
+    def set_folders(self, changed: dict[str, int], gone: Iterable[str]) -> None:
+        """Remember folders' times and forget those that are gone."""
+        self.connection.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
+        self.connection.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", changed.items())
+
+    def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
+        """What is remembered of these files (None: of all)."""
+        query = "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check FROM files"
+        rows: Iterator[tuple[str, int, int, int, str, int, int | None, str, int]] = (
+            self.connection.execute(query) if paths is None else self._where_in(query, "path", paths)
+        )
+        return {r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0) for r in rows}
+
+    def children(self, folder: str) -> list[str]:
+        """Paths of the files directly in `folder`."""
+        query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
+        values = (folder + "/", folder + "0", len(folder) + 2)
+        return [path for (path,) in self.connection.execute(query, values)]
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Insert or replace files."""
+        self.connection.executemany("DELETE FROM tags WHERE path = ?", [(entry.path,) for entry in entries])
+        self.connection.executemany(_INSERT, [_values(entry) for entry in entries])
+        tags = [(tag, e.path) for e in entries if e.lore is not None for tag in e.lore.tags]
+        self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
+
+    def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
+        """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
+        query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"
+        self.connection.executemany(query, stamps)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget files."""
+        values = [(path,) for path in paths]
+        self.connection.executemany("DELETE FROM tags WHERE path = ?", values)
+        self.connection.executemany("DELETE FROM files WHERE path = ?", values)
+
+    def ids_of(self, paths: Sequence[str]) -> set[str]:
+        """The lore ids that these files hold."""
+        return {row[0] for row in self._where_in("SELECT id FROM files", "path", paths) if row[0]}
+
+    def twin_ids(self) -> list[str]:
+        """Ids that more than one file claims."""
+        query = "SELECT id FROM files WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1"
+        return [lore_id for (lore_id,) in self.connection.execute(query)]
+
+    def settle_twins(self, ids: Iterable[str]) -> None:
+        """Where several files claim one id, the first path in order has it; the others are shadowed."""
+        self.connection.executemany(
+            "UPDATE files SET shadowed = (path != (SELECT min(path) FROM files WHERE id = ?1)) WHERE id = ?1",
+            [(lore_id,) for lore_id in ids],
+        )
+
+    def hits(self, rows: Sequence[int]) -> list[Hit]:
+        """The lines of these rows that are lore and not shadowed, in no order."""
+        query = f"SELECT {_HIT} FROM files"  # noqa: S608
+        return [Hit._make(row) for row in self._where_in(query, "shadowed = 0 AND row", rows)]
+
+    def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
+        """Lines of lore by a condition that the index package wrote (never a user's text)."""
+        query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
+        return [Hit._make(row) for row in self.connection.execute(query, tuple(values))]
+
+    def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
+        """Rows of lore by such a condition."""
+        query = f"SELECT row FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
+        return [row for (row,) in self.connection.execute(query, tuple(values))]
+
+    def count(self, where: str = "1", values: Sequence[object] = ()) -> int:
+        """How many lore fulfil a condition."""
+        query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
+        return int(self.connection.execute(query, tuple(values)).fetchone()[0])
+
+    def count_by(self, column: str) -> dict[str, int]:
+        """How many lore there are for each value of a column."""
+        query = f"SELECT {column}, count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 GROUP BY 1 ORDER BY 2 DESC"  # noqa: S608
+        return dict(self.connection.execute(query))
+
+    def problems(self) -> list[Problem]:
+        """Files that cannot be recalled, and why, by path; shadowed twins among them."""
+        bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
+        found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
+        twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed = 1")
+        found += [
+            Problem(path, 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line.")
+            for path, lore_id in twins
+        ]
+        return sorted(found)
+
+    def _where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
+        for start in range(0, len(values), 500):
+            part = values[start : start + 500]
+            yield from self.connection.execute(f"{query} WHERE {column} IN ({','.join('?' * len(part))})", tuple(part))
+
+
+def _values(entry: Entry) -> tuple[object, ...]:
+    stamp = (entry.path, *entry.stamp, entry.digest, entry.seen_ns)
+    lore, problem = entry.lore, entry.problem
+    if lore is None:
+        trouble = (problem.message, problem.line, problem.hint) if problem else ("", 0, "")
+        return (*stamp, *trouble, *(None,) * (len(_COLUMNS) - len(stamp) - 3))
+    return (
+        *stamp, None, None, None, lore.id, entry.row, entry.text_digest, entry.vector_check, int(entry.adopted),
+        lore.title, lore.category, lore.type, lore.status, lore.thousandths, lore.validation_count,
+        lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
+        lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
+        lore.importance, int(lore.pinned), len(lore.content), "\n".join(lore.files),
+    )  # fmt: skip

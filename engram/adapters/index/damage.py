@@ -1,0 +1,55 @@
+"""Telling a damaged index from a bug: what SQLite, tantivy and the vector file raise when their files are broken."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engram.domain.errors import StoreError
+
+
+class DamagedIndexError(Exception):
+    """The index on disk cannot be used; it is a cache, so the answer is to rebuild it."""
+
+
+class IndexUnavailableError(StoreError):
+    """The index cannot be written just now (disk full, read-only, held by another process)."""
+
+    code = "index"
+
+
+@contextmanager
+def damage_noticed() -> Iterator[None]:
+    """Turn what a broken index raises into DamagedIndexError, and a full or read-only disk into IndexUnavailableError.
+
+    tantivy reports broken files as ValueError or as a pyo3 PanicException, which is a BaseException
+    that `except Exception` misses.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        text = str(error)
+        if any(word in text for word in ("locked", "readonly", "full", "unable to open", "busy")):
+            raise _unavailable(text) from error
+        raise DamagedIndexError(f"catalog: {text}") from error
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise DamagedIndexError(f"missing: {error.filename}") from error
+        raise _unavailable(str(error)) from error
+    except (ValueError, EOFError, KeyError) as error:
+        text = str(error)
+        if any(word in text for word in ("LockBusy", "No space", "Permission denied", "Read-only")):
+            raise _unavailable(text) from error
+        raise DamagedIndexError(text) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise DamagedIndexError(str(error)) from error
+        raise
+
+
+def _unavailable(reason: str) -> IndexUnavailableError:
+    return IndexUnavailableError(
+        f"The search index cannot be written now: {reason}.",
+        "Lore is safe in its files; free space or fix permissions, then `engram reindex`.",
+    )

@@ -1,0 +1,136 @@
+"""One generation of the index: a folder with its meta.json, catalog, words and vectors, of one format and one model."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+
+from engram.adapters.index.catalog import FORMAT, Catalog
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.vectors import VectorFile, check
+from engram.adapters.index.words import Words
+
+
+class Generation:
+    """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors."""
+
+    def __init__(self, folder: str, model: str, dimensions: int, *, create: bool = False) -> None:
+        """Open or create. Raises DamagedIndexError, also for another format or model."""
+        self.folder = folder
+        self.model = model
+        self.dimensions = dimensions
+        self._words: Words | None = None
+        with damage_noticed():
+            if create:
+                self._create()
+            else:
+                self._check_meta()
+            self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
+            self.vectors = VectorFile(os.path.join(folder, "vectors.f16"), dimensions) if dimensions else None
+            self.reload()
+
+    def _create(self) -> None:
+        os.makedirs(self.folder)
+        with open(os.path.join(self.folder, "meta.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": FORMAT, "model": self.model, "dimensions": self.dimensions}, file)
+        self._words = Words(os.path.join(self.folder, "words"), create=True)
+
+    def _check_meta(self) -> None:
+        with open(os.path.join(self.folder, "meta.json"), encoding="utf-8") as file:
+            meta = json.load(file)
+        if meta != {"format": FORMAT, "model": self.model, "dimensions": self.dimensions}:
+            raise DamagedIndexError("it was made by another version or another embedding model")
+
+    @property
+    def words(self) -> Words:
+        """The word index, opened on first use. Raises DamagedIndexError."""
+        if self._words is None:
+            with damage_noticed():
+                self._check_words()
+                self._words = Words(self._words_folder)
+        return self._words
+
+    @property
+    def _words_folder(self) -> str:
+        return os.path.join(self.folder, "words")
+
+    def reload(self) -> None:
+        """Read again what the catalog says of the whole generation."""
+        meta = self.catalog.meta()
+        self.version = self.catalog.version()
+        self.next_row = int(meta.get("next_row", "0"))
+        self.dead = int(meta.get("dead", "0"))
+        self.head = meta.get("head", "")
+        self.swept_ns = int(meta.get("swept_ns", "0"))
+        self.words_stamp = meta.get("words_stamp", "")
+        self._words_files = meta.get("words_files", "{}")
+        self.folders = self.catalog.folders()
+        if self._words is not None:
+            self._words.reload()
+        if self.vectors is not None and self.vectors.rows() < self.next_row:
+            raise DamagedIndexError("the vector file is shorter than the catalog says")
+
+    def words_in_step(self) -> bool:
+        """Whether the word index is the one the catalog was written with (not so after a kill in between)."""
+        return self._stamp_on_disk() == self.words_stamp
+
+    def _stamp_on_disk(self) -> str:
+        with open(os.path.join(self._words_folder, "meta.json"), encoding="utf-8") as file:
+            return str(json.load(file)["opstamp"])
+
+    def _check_words(self) -> None:
+        """Sizes only: contents are checked by `verify`, which has to read them all."""
+        if not self.words_in_step():
+            return
+        for name, (size, _) in json.loads(self._words_files).items():
+            if os.stat(os.path.join(self._words_folder, name)).st_size != size:
+                raise DamagedIndexError(f"words/{name} has another size than when it was written")
+
+    def note_words(self, stamp: int) -> dict[str, str]:
+        """The catalog's notes about a commit of the word index: its stamp, and size and checksum of each file."""
+        before = json.loads(self._words_files)
+        files = {}
+        for name in sorted(os.listdir(self._words_folder)):
+            if name.startswith(".") and name.endswith(".lock"):
+                continue
+            path = os.path.join(self._words_folder, name)
+            size = os.stat(path).st_size
+            immutable = name in before and not name.endswith(".json") and before[name][0] == size
+            files[name] = before[name] if immutable else [size, _file_check(path)]
+        return {"words_stamp": str(stamp), "words_files": json.dumps(files)}
+
+    def verify(self) -> list[str]:
+        """Read everything and say what is damaged (empty: nothing). Seconds at 100,000 lore."""
+        found = []
+        with damage_noticed():
+            answer = self.catalog.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if answer != "ok":
+                found.append(f"catalog.db: {answer}")
+            for name, (_, expected) in json.loads(self._words_files).items():
+                if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
+                    found.append(f"words/{name}: contents changed since they were written")
+            if self.vectors is not None:
+                found += self._damaged_vectors(self.vectors)
+        return found
+
+    def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
+        rows = self.catalog.connection.execute("SELECT row, vector_check, path FROM files WHERE row IS NOT NULL")
+        with open(vectors.path, "rb") as file:
+            data = file.read()
+        width = vectors.width
+        return [
+            f"vectors.f16: the vector of {path} is damaged"
+            for row, expected, path in rows
+            if check(data[row * width : (row + 1) * width]) != expected
+        ]
+
+    def close(self) -> None:
+        """Close the files."""
+        self.catalog.close()
+        self._words = None
+
+
+def _file_check(path: str) -> int:
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())

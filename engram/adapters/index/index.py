@@ -1,0 +1,114 @@
+"""The index as the rest of Engram sees it: the current generation, kept in step with other processes.
+
+`CURRENT` names the generation in use. Readers keep the one they opened until they look again; a
+rebuild fills a new folder and then swaps `CURRENT`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.generation import Generation
+
+_CURRENT = "CURRENT"
+_GENERATION = "generation-"
+
+
+class Index:
+    """The index in one state folder, of one embedding model (`model` "" and 0 dimensions: words only)."""
+
+    def __init__(self, folder: str, model: str, dimensions: int) -> None:
+        """`folder` is absolute; nothing is opened or created yet."""
+        self.folder = folder
+        self.model = model
+        self.dimensions = dimensions
+        self.why_rebuilt = ""
+        self._generation: Generation | None = None
+
+    @property
+    def generation(self) -> Generation | None:
+        """The generation in use, if there is a good one."""
+        return self._generation
+
+    def look(self) -> Generation | None:
+        """Get in step with what other processes did; returns the current generation or None.
+
+        None means that there is no usable index and `why_rebuilt` says why.
+        """
+        name = self._current_name()
+        if self._generation is not None and os.path.basename(self._generation.folder) != name:
+            self.drop()
+        if not name:
+            self.why_rebuilt = self.why_rebuilt or "there was none"
+            return None
+        try:
+            if self._generation is None:
+                self._generation = Generation(os.path.join(self.folder, name), self.model, self.dimensions)
+            else:
+                with damage_noticed():
+                    if self._generation.catalog.version() != self._generation.version:
+                        self._generation.reload()
+        except DamagedIndexError as error:
+            self.damaged(str(error))
+        return self._generation
+
+    def damaged(self, why: str) -> None:
+        """Stop using the current generation because it is broken; the next refresh rebuilds it."""
+        self.why_rebuilt = why
+        self.drop()
+        try:
+            os.unlink(os.path.join(self.folder, _CURRENT))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise IndexUnavailableError(f"The damaged index cannot be replaced: {error.strerror}.") from None
+
+    def drop(self) -> None:
+        """Close the current generation."""
+        if self._generation is not None:
+            self._generation.close()
+            self._generation = None
+
+    def create(self, token: str) -> Generation:
+        """A new, empty generation that nobody uses yet."""
+        folder = os.path.join(self.folder, _GENERATION + token)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+        except OSError as error:
+            raise IndexUnavailableError(f"The index folder cannot be made: {error.strerror}.") from None
+        return Generation(folder, self.model, self.dimensions, create=True)
+
+    def switch(self, generation: Generation) -> None:
+        """Make a filled generation the current one and remove the others that nobody needs."""
+        name = os.path.basename(generation.folder)
+        before = self._current_name()
+        temporary = os.path.join(self.folder, f".{_CURRENT}.{name}")
+        with damage_noticed():
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(name)
+            os.replace(temporary, os.path.join(self.folder, _CURRENT))
+        if self._generation is not generation:
+            self.drop()
+            self._generation = generation
+        self._sweep({name, before})
+
+    def _current_name(self) -> str:
+        try:
+            with open(os.path.join(self.folder, _CURRENT), encoding="utf-8") as file:
+                name = file.read().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+        return name if name.startswith(_GENERATION) and os.path.basename(name) == name else ""
+
+    def _sweep(self, keep: set[str]) -> None:
+        """Remove old generations; called under the index lock, so none is being filled."""
+        import shutil
+
+        for name in os.listdir(self.folder):
+            if name.startswith(_GENERATION) and name not in keep:
+                shutil.rmtree(os.path.join(self.folder, name), ignore_errors=True)
+
+    def close(self) -> None:
+        """Close everything."""
+        self.drop()

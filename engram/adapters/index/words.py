@@ -1,0 +1,158 @@
+"""The word index: tantivy's BM25 over analysed words; user text never reaches tantivy's query parser.
+
+`"(" * 3000` segfaults that parser and `what is: * foo` raises inside it, so queries are built from
+the analyser's own terms.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tantivy
+
+K1 = 1.2
+MAX_TERMS = 48
+_ANALYSER = "engram"
+_BULK_HEAP = 128_000_000
+_SMALL_HEAP = 15_000_000
+
+
+class WordHits(NamedTuple):
+    """Rows with their BM25 scores, best first, and the score that a perfect match of all terms would get.
+
+    `found` says how many of the asked terms occur anywhere; `asked` how many there were.
+    """
+
+    scores: dict[int, float]
+    perfect: float
+    found: int
+    asked: int
+
+
+def _analyser() -> tantivy.TextAnalyzer:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    for step in (
+        tantivy.Filter.remove_long(80),
+        tantivy.Filter.lowercase(),
+        tantivy.Filter.ascii_fold(),
+        tantivy.Filter.stemmer("english"),
+    ):
+        builder = builder.filter(step)
+    return builder.build()
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
+    builder.add_text_field("text", stored=False, tokenizer_name=_ANALYSER, index_option="freq")
+    builder.add_text_field("title", stored=False, tokenizer_name=_ANALYSER, index_option="freq")
+    return builder.build()
+
+
+class Words:
+    """One generation's word index in a folder of its own."""
+
+    def __init__(self, folder: str, *, create: bool = False) -> None:
+        """Open or create. Raises ValueError (or tantivy's PanicException) when the files are damaged."""
+        if create:
+            os.makedirs(folder)
+            self._index = tantivy.Index(_schema(), path=folder)
+        else:
+            self._index = tantivy.Index.open(folder)
+        self._analyser = _analyser()
+        self._index.register_tokenizer(_ANALYSER, self._analyser)
+        self._schema = self._index.schema
+        self._writer: tantivy.IndexWriter | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """See what was committed since."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def count(self) -> int:
+        """How many texts are searchable."""
+        return self._searcher.num_docs
+
+    def begin(self, *, bulk: bool) -> None:
+        """Start changing the index. Raises ValueError when another process is at it."""
+        self._writer = self._index.writer(_BULK_HEAP if bulk else _SMALL_HEAP, 1)
+
+    def add(self, row: int, title: str, text: str) -> None:
+        """Add one text under its row."""
+        document = tantivy.Document()
+        document.add_unsigned("row", row)
+        document.add_text("title", title)
+        document.add_text("text", text)
+        assert self._writer is not None
+        self._writer.add_document(document)
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Remove texts by row."""
+        assert self._writer is not None
+        for row in rows:
+            self._writer.delete_documents_by_term("row", row)
+
+    def remove_from(self, row: int) -> None:
+        """Remove every text from `row` on: what a killed writer added and the catalog never heard of."""
+        assert self._writer is not None
+        kind = tantivy.FieldType.Unsigned
+        self._writer.delete_documents_by_query(tantivy.Query.range_query(self._schema, "row", kind, row, None))
+
+    def commit(self) -> int:
+        """Make the changes searchable; returns tantivy's stamp of the commit."""
+        assert self._writer is not None
+        stamp = self._writer.commit()
+        self._writer.wait_merging_threads()
+        self._writer = None
+        self.reload()
+        return int(stamp)
+
+    def abandon(self) -> None:
+        """Drop uncommitted changes."""
+        if self._writer is not None:
+            self._writer.rollback()
+            self._writer = None
+
+    def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
+        """The analysed terms of a text, each once; of very many the rarest `limit` are kept."""
+        found = list(dict.fromkeys(self._analyser.analyze(text)))
+        if len(found) <= limit:
+            return found
+        frequency = self._searcher.doc_freq
+        rarest = set(sorted(found, key=lambda term: (frequency("text", term) == 0, frequency("text", term)))[:limit])
+        return [term for term in found if term in rarest]
+
+    def search(self, terms: Sequence[str], limit: int, title_weight: float = 0.0) -> WordHits:
+        """BM25 of the best `limit` rows for any of the terms.
+
+        `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
+        approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy).
+        """
+        total = self.count
+        idf = {term: _idf(total, self._searcher.doc_freq("text", term)) for term in terms}
+        known = [term for term in terms if self._searcher.doc_freq("text", term)]
+        perfect = (K1 + 1) * sum(idf.values())
+        if not known or not limit:
+            return WordHits({}, perfect, 0, len(terms))
+        hits = self._searcher.search(self._query(known, title_weight), limit=min(limit, max(total, 1)), count=False).hits
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
+        scores = {int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None}
+        return WordHits(scores, perfect, len(known), len(terms))
+
+    def _query(self, terms: Sequence[str], title_weight: float) -> tantivy.Query:
+        should = tantivy.Occur.Should
+        parts = [(should, tantivy.Query.term_query(self._schema, "text", term, "freq")) for term in terms]
+        if title_weight:
+            for term in terms:
+                title = tantivy.Query.term_query(self._schema, "title", term, "freq")
+                parts.append((should, tantivy.Query.boost_query(title, title_weight)))
+        return tantivy.Query.boolean_query(parts)
+
+
+def _idf(total: int, frequency: int) -> float:
+    return math.log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))

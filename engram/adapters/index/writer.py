@@ -1,0 +1,128 @@
+"""Changing a generation: vectors first, then words, the catalog last and in one transaction.
+
+A writer killed in between leaves a catalog that says less than the other two hold; the next writer
+removes the surplus before it numbers a row again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.index.catalog import Entry
+from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.generation import Generation
+
+if TYPE_CHECKING:
+    import numpy
+
+
+class NewText(NamedTuple):
+    """A text to be searchable: the entry it belongs to (its row is given here), its title and its text."""
+
+    entry: Entry
+    title: str
+    text: str
+
+
+class GenerationWriter:
+    """Collects changes of one generation; nothing counts before `commit`."""
+
+    def __init__(self, generation: Generation, *, bulk: bool) -> None:
+        """`bulk` expects many texts (a rebuild) and takes more memory for them."""
+        self._generation = generation
+        self._bulk = bulk
+        self._words_open = False
+        self._next_row = generation.next_row
+        self._dead = generation.dead
+        self._ids: set[str] = set()
+        with damage_noticed():
+            generation.catalog.connection.execute("BEGIN IMMEDIATE")
+
+    def add(self, texts: Sequence[NewText], vectors: numpy.ndarray | None) -> None:
+        """Add texts with their vectors (float32, n x dimensions; None without an embedding model)."""
+        if not texts:
+            return
+        first = self._next_row
+        self._next_row += len(texts)
+        with damage_noticed():
+            checks = [0] * len(texts)
+            if self._generation.vectors is not None and vectors is not None:
+                checks = self._generation.vectors.write(first, vectors)
+            self._open_words()
+            entries = []
+            for number, new in enumerate(texts):
+                row = first + number
+                self._generation.words.add(row, new.title, new.text)
+                entries.append(new.entry._replace(row=row, vector_check=checks[number]))
+            self.put(entries)
+
+    def put(self, entries: Sequence[Entry]) -> None:
+        """Record files whose searchable text is the same as before (their row is given), or that are problems."""
+        with damage_noticed():
+            self._note_ids([entry.path for entry in entries])
+            self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
+            self._generation.catalog.put(entries)
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Forget files."""
+        with damage_noticed():
+            self._note_ids(paths)
+            self._generation.catalog.remove(paths)
+
+    def drop_rows(self, rows: Sequence[int]) -> None:
+        """Take texts out of words and vectors."""
+        if not rows:
+            return
+        with damage_noticed():
+            self._open_words()
+            self._generation.words.remove(rows)
+            if self._generation.vectors is not None:
+                self._generation.vectors.clear(rows)
+            self._dead += len(rows)
+
+    def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
+        """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
+        with damage_noticed():
+            self._generation.catalog.touch(stamps)
+
+    def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
+        """Remember folders' times."""
+        with damage_noticed():
+            self._generation.catalog.set_folders(changed, gone)
+
+    def commit(self, notes: dict[str, str]) -> None:
+        """Make everything count; `notes` are facts about the whole index (`head`, `swept_ns`)."""
+        generation = self._generation
+        with damage_noticed():
+            facts = {"next_row": str(self._next_row), "dead": str(self._dead), **notes}
+            if self._bulk and not self._words_open:
+                self._open_words()
+            if self._words_open:
+                facts |= generation.note_words(generation.words.commit())
+                self._words_open = False
+            generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
+            generation.catalog.set_meta(facts)
+            generation.catalog.connection.execute("COMMIT")
+            generation.reload()
+
+    def abandon(self) -> None:
+        """Drop everything that was not committed."""
+        if self._words_open:
+            self._generation.words.abandon()
+            self._words_open = False
+        if self._generation.catalog.connection.in_transaction:
+            self._generation.catalog.connection.execute("ROLLBACK")
+
+    def _open_words(self) -> None:
+        if self._words_open:
+            return
+        in_step = self._bulk or self._generation.words_in_step()
+        self._generation.words.begin(bulk=self._bulk)
+        self._words_open = True
+        if not in_step:
+            self._generation.words.remove_from(self._generation.next_row)
+
+    def _note_ids(self, paths: Sequence[str]) -> None:
+        if not self._bulk:
+            self._ids |= self._generation.catalog.ids_of(paths)

@@ -1,0 +1,176 @@
+"""One small SQLite file per store for what is private to this clone: refs of sessions, own votes, retrievals, feedback.
+
+Losing it loses convenience, never lore: a damaged file is put aside and a new one begun.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engram.domain.confidence import Vote
+from engram.domain.errors import StoreError
+
+_IDLE_SECONDS = 12 * 3600
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refs (
+    session TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (session, number)) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS refs_id ON refs (session, id);
+CREATE TABLE IF NOT EXISTS feedback (
+    session TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (session, id, kind)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER, n INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS retrievals (
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL, strategy TEXT NOT NULL,
+    strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
+"""
+
+
+class Ref(NamedTuple):
+    """A lore surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds."""
+
+    number: int
+    id: str
+    title: str
+    at: float
+
+    @property
+    def name(self) -> str:
+        """`L1`, `L2`, …"""
+        return f"L{self.number}"
+
+
+class Retrieval(NamedTuple):
+    """One answered query, as the retrieval log keeps it."""
+
+    at: float
+    session: str
+    query: str
+    strategy: str
+    strength: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    took_ms: float
+
+
+class StateDatabase:
+    """The database in a store's state folder; opened on first use."""
+
+    def __init__(self, folder: str) -> None:
+        """`folder` is absolute and exists."""
+        self.path = os.path.join(folder, "state.db")
+        self._connection: sqlite3.Connection | None = None
+
+    def refs(self, session: str) -> list[Ref]:
+        """What a session was shown, in order."""
+        rows = self._open().execute("SELECT number, id, title, at FROM refs WHERE session = ? ORDER BY number", (session,))
+        return [Ref._make(row) for row in rows]
+
+    def surface(self, session: str, shown: Sequence[tuple[str, str]], now: float) -> dict[str, str]:
+        """Give each (id, title) its ref in the session, old refs first; returns id → `L1`."""
+        connection = self._open()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._begin_if_idle(session, now)
+            known = {ref.id: ref.number for ref in self.refs(session)}
+            following = max(known.values(), default=0) + 1
+            for lore_id, title in shown:
+                if lore_id not in known:
+                    known[lore_id] = following
+                    connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", (session, following, lore_id, title, now))
+                    following += 1
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        return {lore_id: f"L{known[lore_id]}" for lore_id, _ in shown}
+
+    def _begin_if_idle(self, session: str, now: float) -> None:
+        """A session that nobody used for 12 hours starts anew (terminals and process ids come round again)."""
+        connection = self._open()
+        row = connection.execute("SELECT used FROM sessions WHERE name = ?", (session,)).fetchone()
+        if row is None or now - row[0] > _IDLE_SECONDS:
+            connection.execute("DELETE FROM refs WHERE session = ?", (session,))
+            connection.execute("DELETE FROM feedback WHERE session = ?", (session,))
+            connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
+        else:
+            connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))
+
+    def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
+        """Whether this session already gave this feedback on this lore."""
+        query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
+        return self._open().execute(query, (session, lore_id, kind)).fetchone() is not None
+
+    def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
+        """Remember feedback that was given."""
+        self._open().execute("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
+
+    def vote(self, lore_id: str) -> Vote:
+        """All this clone ever voted on a lore, whatever branch is checked out now."""
+        row = self._open().execute("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,)).fetchone()
+        return Vote(*row) if row else Vote()
+
+    def keep_vote(self, lore_id: str, vote: Vote) -> None:
+        """Remember this clone's vote."""
+        self._open().execute("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?)", (lore_id, *vote))
+
+    def log(self, retrieval: Retrieval) -> None:
+        """Add a query to the retrieval log."""
+        values = (
+            retrieval.at, retrieval.session, retrieval.query[:2000], retrieval.strategy, retrieval.strength,
+            json.dumps(retrieval.ids), json.dumps([round(score, 4) for score in retrieval.scores]), retrieval.took_ms,
+        )  # fmt: skip
+        self._open().execute(
+            "INSERT INTO retrievals (at, session, query, strategy, strength, ids, scores, took_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+
+    def retrievals(self, limit: int = 100) -> list[Retrieval]:
+        """The latest queries, newest first."""
+        query = "SELECT at, session, query, strategy, strength, ids, scores, took_ms FROM retrievals ORDER BY number DESC LIMIT ?"
+        rows = self._open().execute(query, (limit,))
+        return [Retrieval(*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]) for row in rows]
+
+    def count_retrievals(self) -> int:
+        """How many queries the log holds."""
+        return int(self._open().execute("SELECT count(*) FROM retrievals").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                self._connection = self._connect()
+            except sqlite3.OperationalError as error:
+                raise _refused(self.path, error) from None
+            except sqlite3.DatabaseError:
+                self._put_aside()
+                self._connection = self._connect()
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        connection.execute("PRAGMA synchronous=NORMAL")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT;")
+        return connection
+
+    def _put_aside(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(self.path + suffix):
+                os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+
+
+def _refused(path: str, error: sqlite3.Error) -> StoreError:
+    return StoreError(f"{path} cannot be opened: {error}.", "Check the folder's permissions and free space.")

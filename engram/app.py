@@ -1,0 +1,248 @@
+"""The Python API: `import engram; store = engram.open()`. Every front end goes through the same use cases.
+
+    with engram.open("~/notes") as store:
+        store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
+        answer = store.query("implementing message consumers")
+        print(answer.strength, [hit.lore.title for hit in answer.lore])
+        store.feedback(helpful=["L1"])
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from engram.adapters.agents.session import agent_name, session_name
+from engram.domain.lore import ACTIVE, Lore
+from engram.usecases import query as recall
+from engram.usecases import record as recording
+from engram.usecases.feedback import Judged, feedback
+from engram.usecases.open_store import open_store
+from engram.usecases.store import Caller, Store
+
+if TYPE_CHECKING:
+    from engram.usecases.background import Committer
+    from engram.usecases.clock import Clock
+    from engram.usecases.edit import Edit
+    from engram.usecases.import_lore import Imported
+    from engram.usecases.listing import Listing, Shown
+    from engram.usecases.query import Answer
+    from engram.usecases.record import Recorded
+    from engram.usecases.refresh import Refreshed
+
+Words = str | Sequence[str]
+
+
+class Engram:
+    """An open store. Close it (or use `with`): what waits for git is committed then.
+
+    Safe to use from several threads; several processes may have the same store open.
+    """
+
+    def __init__(self, store: Store, *, background: bool = True) -> None:
+        """Made by `engram.open`. `background` commits in a thread; otherwise somebody else sees to it."""
+        self.store = store
+        self._committer: Committer | None = None
+        if background and store.files.journaled:
+            from engram.usecases.background import Committer
+
+            self._committer = Committer(store)
+
+    @property
+    def path(self) -> str:
+        """The root folder of the store."""
+        return self.store.places.root
+
+    def record(
+        self,
+        content: str,
+        *,
+        category: str = "",
+        context: Words = (),
+        confidence: float | None = None,
+        tags: Words = (),
+        files: Words = (),
+        entities: Words = (),
+        relations: Sequence[tuple[str, str]] = (),
+        type: str = "",  # noqa: A002
+        status: str = ACTIVE,
+        agent: str = "",
+        importance: float | None = None,
+        pinned: bool = False,
+        redact: bool = False,
+    ) -> Recorded:
+        """Write a new lore and return it with its near twins; it is durable when this returns.
+
+        `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
+        (default 0.70), `relations` pairs of (kind, id). Raises ValidationError, SecretFoundError (unless
+        `redact`), StoreError; then nothing was written.
+        """
+        draft = recording.Draft(
+            content, category, _words(context), confidence, _words(tags), _words(files), _words(entities),
+            tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, None, redact,
+        )  # fmt: skip
+        recorded = recording.record(self.store, draft)
+        self._changed()
+        return recorded
+
+    def query(
+        self,
+        text: str,
+        k: int | None = None,
+        min_confidence: float | None = None,
+        categories: Words = (),
+        *,
+        types: Words = (),
+        tags: Words = (),
+        files: Words = (),
+        strategy: str = recall.HYBRID,
+        keep: bool = True,
+    ) -> Answer:
+        """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
+
+        `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
+        and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
+        session refs and stays out of the retrieval log. Raises ValidationError, UsageError.
+        """
+        question = recall.Question(
+            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep
+        )
+        return recall.query(self.store, question)
+
+    def feedback(
+        self, *, helpful: Words = (), not_relevant: Words = (), incorrect: Words = (), again: bool = False
+    ) -> list[Judged]:
+        """Judge lore by session ref, id, id prefix or words of it.
+
+        helpful +0.08, incorrect −0.15, not_relevant 0; once a session and kind unless `again`.
+        Raises NotFoundError, AmbiguousError, UsageError.
+        """
+        judged = feedback(
+            self.store, helpful=_words(helpful), not_relevant=_words(not_relevant), incorrect=_words(incorrect), again=again
+        )
+        self._changed()
+        return judged
+
+    def get(self, name: str) -> Shown:
+        """The lore of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
+        from engram.usecases.listing import get
+
+        return get(self.store, name)
+
+    def list(
+        self,
+        *,
+        limit: int | None = 20,
+        categories: Words = (),
+        status: str = "",
+        tags: Words = (),
+        sort: str = "created",
+    ) -> Listing:
+        """Lore by filter and order, newest first unless `sort` says otherwise; `limit=None` lists all."""
+        from engram.usecases.listing import list_lore
+
+        return list_lore(
+            self.store, limit=limit, categories=_words(categories), status=status, tags=_words(tags), sort=sort
+        )
+
+    def edit(self, name: str, wanted: Edit) -> Shown:
+        """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""
+        from engram.usecases.edit import edit
+
+        shown = edit(self.store, name, wanted)
+        self._changed()
+        return shown
+
+    def forget(self, *names: str) -> list[Shown]:  # type: ignore[valid-type]
+        """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError."""
+        from engram.usecases.forget import forget
+
+        gone = forget(self.store, names)
+        self._changed()
+        return gone
+
+    def import_markdown(
+        self, folder: str, *, category: str = "", tags: Words = (), redact: bool = False, dry_run: bool = False
+    ) -> Imported:
+        """Import a folder (or file) of markdown, or a JSON or JSON Lines file; doing it twice changes nothing."""
+        from engram.usecases.import_lore import Options, import_lore
+
+        options = Options(category, _words(tags), redact=redact, dry_run=dry_run)
+        done = import_lore(self.store, os.path.expanduser(folder), options)
+        self._changed()
+        return done
+
+    def refresh(self) -> Refreshed:
+        """Bring the index up to date with every file, at once."""
+        from engram.usecases.refresh import refresh
+
+        return refresh(self.store)
+
+    def status(self) -> dict[str, object]:
+        """The state of store, index, git and embedding, as the JSON of `engram status`."""
+        from engram.usecases.status import status
+
+        return status(self.store)
+
+    def session_refs(self) -> dict[str, str]:
+        """`L1` → id of all lore surfaced in this session."""
+        return {ref.name: ref.id for ref in self.store.state.refs(self.store.caller.session)}
+
+    def close(self) -> None:
+        """Commit what waits and close every file."""
+        if self._committer is not None:
+            self._committer.stop()
+        self.store.close()
+
+    def _changed(self) -> None:
+        if self._committer is not None:
+            self._committer.changed()
+
+    def __enter__(self) -> Engram:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_engram(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    scope: str = "",
+    session: str = "",
+    agent: str = "",
+    clock: Clock | None = None,
+    environment: Mapping[str, str] | None = None,
+    background: bool = True,
+) -> Engram:
+    """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
+
+    A `path` that is empty or does not exist becomes a new dedicated store. `session` and `agent`
+    default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
+    """
+    variables = os.environ if environment is None else environment
+    chosen = os.path.abspath(os.path.expanduser(os.fspath(path))) if path is not None else variables.get("ENGRAM_STORE")
+    if path is not None and _is_vacant(str(chosen)):
+        from engram.usecases.init import init
+
+        init(str(chosen))
+    caller = Caller(session or session_name(variables), agent or agent_name(variables))
+    return Engram(open_store(chosen or None, caller, scope=scope, clock=clock), background=background)
+
+
+def _is_vacant(path: str) -> bool:
+    """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
+    from engram.adapters.files.places import enclosing_store
+
+    return enclosing_store(path) is None and (not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path)))
+
+
+def _words(value: Words) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+__all__ = ["Engram", "Lore", "open_engram"]

@@ -1,0 +1,90 @@
+"""The categories of lore, their aliases, and the type that each implies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engram.domain.errors import ValidationError
+
+EPISODIC, SEMANTIC, PROCEDURAL, WORKING = TYPES = ("episodic", "semantic", "procedural", "working")
+
+_BUILT_IN = {
+    "ARCHITECTURAL_DECISION": SEMANTIC,
+    "PATTERN_OUTCOME": SEMANTIC,
+    "INTERFACE_LESSON": SEMANTIC,
+    "EDGE_CASE_DISCOVERY": SEMANTIC,
+    "IMPLEMENTATION_FRICTION": SEMANTIC,
+    "TESTING_STRATEGY": SEMANTIC,
+    "DEPENDENCY_BEHAVIOR": SEMANTIC,
+    "PERFORMANCE_INSIGHT": SEMANTIC,
+    "PREFERENCE": SEMANTIC,
+    "FACT": SEMANTIC,
+    "WORKFLOW": PROCEDURAL,
+    "SKILL": PROCEDURAL,
+    "OBSERVATION": EPISODIC,
+    "FAILURE": EPISODIC,
+    "TASK_RESULT": EPISODIC,
+    "OUTCOME": EPISODIC,
+    "SESSION_SUMMARY": EPISODIC,
+    "PLAN": WORKING,
+    "CONTEXT_NOTE": WORKING,
+}
+
+ALIASES = {
+    "DECISION": "ARCHITECTURAL_DECISION",
+    "PATTERN": "PATTERN_OUTCOME",
+    "INSIGHT": "PATTERN_OUTCOME",
+    "ERROR": "FAILURE",
+    "TOOL_OBSERVATION": "OBSERVATION",
+}
+
+
+class Categories:
+    """The categories one store accepts: the built-in ones and those its configuration adds."""
+
+    def __init__(self, added: Mapping[str, str] | None = None) -> None:
+        """`added` maps a new category's name to its type."""
+        self._types = dict(_BUILT_IN)
+        for name, kind in (added or {}).items():
+            self._types[_fold(name)] = kind
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every accepted name, in the order they are documented."""
+        return tuple(self._types)
+
+    def parse(self, text: str) -> str:
+        """The category that `text` names, in any case and with `-` or `_`.
+
+        Raises ValidationError that lists the valid names.
+        """
+        name = _fold(text)
+        name = ALIASES.get(name, name)
+        if name in self._types:
+            return name
+        import difflib
+
+        near = difflib.get_close_matches(name, self._types, n=1)
+        guess = f" Did you mean {near[0]}?" if near else ""
+        raise ValidationError(
+            "category",
+            f"'{text}' is not a category.{guess}",
+            "Valid categories: " + ", ".join(self.names) + ".",
+        )
+
+    def type_of(self, category: str) -> str:
+        """The type that a category implies (`semantic` where the category is unknown)."""
+        return self._types.get(category, SEMANTIC)
+
+
+def _fold(text: str) -> str:
+    return text.strip().upper().replace("-", "_").replace(" ", "_")
+
+
+def parse_types(values: Iterable[str]) -> tuple[str, ...]:
+    """Check that each value is one of the four types of lore; raises ValidationError."""
+    found = tuple(value.strip().lower() for value in values)
+    for value in found:
+        if value not in TYPES:
+            raise ValidationError("type", f"'{value}' is not a type of lore.", f"Valid types: {', '.join(TYPES)}.")
+    return found

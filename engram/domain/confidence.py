@@ -1,0 +1,80 @@
+"""Confidence: votes per clone, the prior they move, and the value derived from both.
+
+All arithmetic is in thousandths, as integers, so that every machine gets the same result.
+`confidence = clamp(prior + Σ(up − down)/1000 + 0.10·|merged_from|)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+HELPFUL = "helpful"
+NOT_RELEVANT = "not_relevant"
+INCORRECT = "incorrect"
+KINDS = (HELPFUL, NOT_RELEVANT, INCORRECT)
+
+DEFAULT_PRIOR = 700
+HELPFUL_GAIN = 80
+INCORRECT_LOSS = 150
+MERGE_GAIN = 100
+FULL = 1000
+
+STATES = ("cold", "warm", "trusted", "authoritative")
+
+
+class Vote(NamedTuple):
+    """What one clone said of one lore: thousandths up, thousandths down, times helpful. Each only ever grows."""
+
+    up: int = 0
+    down: int = 0
+    n: int = 0
+
+
+def clamp(thousandths: int) -> int:
+    """Keep a confidence inside 0..1000 thousandths."""
+    return max(0, min(FULL, thousandths))
+
+
+def balance(votes: Mapping[str, Vote], merged: int) -> int:
+    """What votes and folded lore add to the prior, in thousandths; `merged` counts `merged_from`."""
+    return sum(vote.up - vote.down for vote in votes.values()) + MERGE_GAIN * merged
+
+
+def derive(prior: int, votes: Mapping[str, Vote], merged: int) -> int:
+    """The confidence in thousandths."""
+    return clamp(prior + balance(votes, merged))
+
+
+def prior_for(confidence: int, votes: Mapping[str, Vote], merged: int) -> int:
+    """The prior that makes `derive` give `confidence`: what a hand edit of the confidence means."""
+    return confidence - balance(votes, merged)
+
+
+def two_decimals(thousandths: int) -> str:
+    """A confidence as it is written: `0.71`; halves round up."""
+    hundredths = (thousandths + 5) // 10
+    return f"{hundredths // 100}.{hundredths % 100:02d}"
+
+
+def judge(vote: Vote, confidence: int, kind: str) -> Vote:
+    """The clone's vote after one more judgement, given the confidence (thousandths) it is made at.
+
+    The *effective* change is stored: at 0.95 a helpful vote adds 50 thousandths, not 80.
+    """
+    if kind == HELPFUL:
+        return Vote(vote.up + min(HELPFUL_GAIN, FULL - confidence), vote.down, vote.n + 1)
+    if kind == INCORRECT:
+        return Vote(vote.up, vote.down + min(INCORRECT_LOSS, confidence), vote.n)
+    return vote
+
+
+def larger(votes: Iterable[Vote]) -> Vote:
+    """The component-wise maximum: how two records of one clone's votes unite."""
+    found = list(votes) or [Vote()]
+    return Vote(max(v.up for v in found), max(v.down for v in found), max(v.n for v in found))
+
+
+def state(thousandths: int) -> str:
+    """The name of a confidence: cold < 0.3 ≤ warm < 0.6 ≤ trusted < 0.8 ≤ authoritative."""
+    return STATES[(thousandths >= 300) + (thousandths >= 600) + (thousandths >= 800)]

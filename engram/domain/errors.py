@@ -1,0 +1,142 @@
+"""Every error Engram expects: a type, a sentence that says what happened, a hint that says what to do.
+
+Anything that is not an `EngramError` and reaches a front end is a bug.
+"""
+
+from __future__ import annotations
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+NOT_FOUND = 3
+NEEDS_HUMAN = 4
+REMOTE_FAILED = 5
+INTERRUPTED = 130
+
+
+class EngramError(Exception):
+    """Something failed that a person or program can act on.
+
+    `code` is a stable short name for programs, `exit_code` what the command line returns,
+    `message` one sentence of what happened, `hint` what to do next (may be empty).
+    """
+
+    code = "failed"
+    exit_code = FAILED
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, object]:
+        """The error as the JSON that every front end reports."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class UsageError(EngramError):
+    """The call itself is wrong: an option, a combination, a missing argument."""
+
+    code = "usage"
+    exit_code = USAGE
+
+
+class ValidationError(EngramError):
+    """A field of a lore breaks its rule; `field` names it."""
+
+    code = "invalid"
+    exit_code = USAGE
+
+    def __init__(self, field: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.field = field
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with the field it is about."""
+        return {**super().as_dict(), "field": self.field}
+
+
+class SecretFoundError(EngramError):
+    """The text holds what looks like a secret, so nothing was written; `findings` say where."""
+
+    code = "secret"
+    exit_code = USAGE
+
+    def __init__(self, message: str, hint: str, findings: tuple[dict[str, object], ...]) -> None:
+        super().__init__(message, hint)
+        self.findings = findings
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with its findings (masked, never the secret itself)."""
+        return {**super().as_dict(), "findings": list(self.findings)}
+
+
+class NotFoundError(EngramError):
+    """No lore, file or store answers to that name."""
+
+    code = "not-found"
+    exit_code = NOT_FOUND
+
+
+class AmbiguousError(EngramError):
+    """A name fits several lore; `candidates` lists them as (id, title)."""
+
+    code = "ambiguous"
+    exit_code = NEEDS_HUMAN
+
+    def __init__(self, message: str, hint: str, candidates: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(message, hint)
+        self.candidates = candidates
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with its candidates."""
+        found = [{"id": lore_id, "title": title} for lore_id, title in self.candidates]
+        return {**super().as_dict(), "candidates": found}
+
+
+class ConflictError(EngramError):
+    """The file changed underneath while it was being changed; nothing was overwritten."""
+
+    code = "conflict"
+    exit_code = NEEDS_HUMAN
+
+
+class LoreFileError(EngramError):
+    """A lore file cannot be read as lore. `path` is relative to the store, `line` counts from 1 (0: unknown)."""
+
+    code = "unreadable"
+
+    def __init__(self, path: str, line: int, message: str, hint: str = "") -> None:
+        where = f"{path}:{line}" if line else path
+        super().__init__(f"{where}: {message}", hint)
+        self.path = path
+        self.line = line
+        self.reason = message
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with where it is."""
+        return {**super().as_dict(), "path": self.path, "line": self.line}
+
+
+class StoreError(EngramError):
+    """The store cannot be opened, read or written."""
+
+    code = "store"
+
+
+class ConfigError(EngramError):
+    """A configuration file or value is wrong."""
+
+    code = "config"
+    exit_code = USAGE
+
+
+class GitError(EngramError):
+    """A git command failed; `command` and `stderr` say which and how."""
+
+    code = "git"
+
+    def __init__(self, message: str, hint: str = "", *, command: str = "", stderr: str = "") -> None:
+        super().__init__(message, hint)
+        self.command = command
+        self.stderr = stderr

@@ -1,0 +1,58 @@
+"""Finding which lore a person or agent means by a few words of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+CLOSE_ENOUGH = 0.6
+CLEAR_LEAD = 0.1
+MIN_PREFIX = 4
+_REF = re.compile(r"[Ll](\d{1,6})")
+
+
+class Seen(NamedTuple):
+    """A lore that the session was shown."""
+
+    id: str
+    title: str
+    text: str
+
+
+def ref_number(name: str) -> int | None:
+    """The number of a session ref (`L3` → 3), or None."""
+    match = _REF.fullmatch(name.strip())
+    return int(match[1]) if match else None
+
+
+def match_snippet(snippet: str, seen: Sequence[Seen]) -> list[Seen]:
+    """The lore that a snippet may mean, best first: one if it is clear, several if it is not, none if nothing fits.
+
+    Lore that contain the snippet word for word go before those that are only similar.
+    """
+    wanted = fold(snippet)
+    if not wanted:
+        return []
+    exact = [lore for lore in seen if f" {wanted} " in f" {fold(lore.text)} " or wanted in fold(lore.title)]
+    if exact:
+        titled = [lore for lore in exact if fold(lore.title) == wanted]
+        return titled if len(titled) == 1 else exact
+    scored = sorted(((similarity(wanted, lore), lore) for lore in seen), key=lambda pair: -pair[0])
+    close = [(score, lore) for score, lore in scored if score >= CLOSE_ENOUGH]
+    return [lore for score, lore in close if score >= close[0][0] - CLEAR_LEAD]
+
+
+def similarity(wanted: str, lore: Seen) -> float:
+    """How much of the (folded) snippet a lore says, 0..1: shared words, or likeness to its title if that is more."""
+    from difflib import SequenceMatcher
+
+    words = set(wanted.split())
+    shared = len(words & set(fold(lore.text).split())) / len(words)
+    enough = shared if len(words) >= 3 else 0.0
+    return max(enough, SequenceMatcher(None, wanted, fold(lore.title)).ratio())
+
+
+def fold(text: str) -> str:
+    """Lower-case words separated by single spaces, nothing else."""
+    return " ".join(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,388 @@
+"""What counts as a secret: the token shapes of vendors, and how a password is told from a stand-in for one.
+
+The shapes are facts from the vendors' own documentation. Every pattern is linear: it starts at a word start
+and its runs use the same characters as that guard, so no character is read more than a few times.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+# A word start; the characters after a literal "\n" (escaped text in JSON or logs) count as one too.
+ALNUM_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+WORD_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+ALNUM_END = r"(?![A-Za-z0-9])"
+
+
+class Rule(NamedTuple):
+    """A vendor's token: `needle` must occur, then `pattern` is tried `back` characters before it.
+
+    A group named `value` marks the secret where it is not the whole match.
+    """
+
+    name: str
+    needle: str
+    pattern: str
+    back: tuple[int, ...] = (0,)
+
+
+def _alnum(name: str, needle: str, rest: str) -> Rule:
+    return Rule(name, needle, ALNUM_START + re.escape(needle) + rest + ALNUM_END)
+
+
+def _word(name: str, needle: str, rest: str) -> Rule:
+    return Rule(name, needle, WORD_START + re.escape(needle) + rest)
+
+
+def _words(line: str) -> list[str]:
+    return line.split()
+
+
+_DISCORD = ALNUM_START + r"[MNO][A-Za-z0-9]{23,27}\.[\w-]{6}\.[\w-]{27,40}"
+_AGENT = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{16,}"
+
+RULES: tuple[Rule, ...] = (
+    *(_alnum("aws-access-key-id", prefix, "[A-Z0-9]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    _alnum("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{100,}={0,2}"),
+    _word("gcp-api-key", "AIza", "[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _word("google-oauth-token", "ya29.", "[A-Za-z0-9_-]{20,}"),
+    _word("google-oauth-secret", "GOCSPX-", "[A-Za-z0-9_-]{24,}"),
+    _word("google-refresh-token", "1//0", "[A-Za-z0-9_-]{40,}"),
+    Rule("azure-client-secret", "Q~", WORD_START + r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}", (4,)),
+    Rule("azure-sas", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/]{40,}={0,2})"),
+    *(_alnum("github-token", f"gh{kind}_", "[A-Za-z0-9]{36,}") for kind in "pousr"),
+    _word("github-token", "github_pat_", "[A-Za-z0-9_]{50,}"),
+    *(
+        _word("gitlab-token", f"gl{kind}-", r"[A-Za-z0-9_-]{20,}(?:\.[a-z0-9.]+)?")
+        for kind in ("pat", "ptt", "dt", "rt", "oas", "cbt", "imt", "ft", "soat", "agent", "ffct")
+    ),
+    _word("gitlab-token", "GR1348941", "[A-Za-z0-9_-]{20,}"),
+    _word("slack-token", "xox", r"(?:[abeoprs]|e\.xox[bp])-[A-Za-z0-9-]{16,}"),
+    _word("slack-token", "xapp-", "[A-Za-z0-9-]{20,}"),
+    Rule("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/" + _AGENT),
+    *(_alnum("stripe-key", prefix, "[A-Za-z0-9]{16,}") for prefix in ("sk_live_", "rk_live_")),
+    _alnum("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]{24,}={0,2}"),
+    _word("anthropic-api-key", "sk-ant-", "[A-Za-z0-9_-]{20,}"),
+    _word("openrouter-api-key", "sk-or-", "[A-Za-z0-9_-]{32,}"),
+    _word(
+        "openai-api-key", "sk-", "(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,}(?![_-]))"
+    ),
+    _alnum("groq-api-key", "gsk_", "[A-Za-z0-9]{40,}"),
+    _alnum("xai-api-key", "xai-", "[A-Za-z0-9]{60,}"),
+    _alnum("perplexity-api-key", "pplx-", "[A-Za-z0-9]{40,}"),
+    _alnum("replicate-token", "r8_", "[A-Za-z0-9]{36,}"),
+    _alnum("huggingface-token", "hf_", "[A-Za-z0-9]{30,}"),
+    _word("nvidia-api-key", "nvapi-", "[A-Za-z0-9_-]{50,}"),
+    _word("langsmith-key", "lsv2_", "(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{8,}"),
+    _alnum("npm-token", "npm_", "[A-Za-z0-9]{36,}"),
+    _word("pypi-token", "pypi-", "[A-Za-z0-9_-]{50,}"),
+    _alnum("rubygems-key", "rubygems_", "[a-f0-9]{48}"),
+    _alnum("crates-io-token", "cio", "[A-Za-z0-9]{32}"),
+    _alnum("nuget-key", "oy2", "[a-z0-9]{43}"),
+    _word("docker-hub-token", "dckr_", "(?:pat|oat)_[A-Za-z0-9_-]{24,}"),
+    _alnum("artifactory-token", "AKCp", "[A-Za-z0-9]{60,}"),
+    _word("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
+    _alnum("twilio-key", "SK", "[0-9a-f]{32}"),
+    _alnum("mailgun-key", "key-", "[0-9a-f]{32}"),
+    Rule("mailchimp-key", "-us", ALNUM_START + r"[0-9a-f]{32}-us[0-9]{1,2}" + ALNUM_END, (32,)),
+    _alnum("brevo-key", "xkeysib-", "[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    Rule("telegram-bot-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])", (10, 9, 8)),
+    *(Rule("discord-token", start, _DISCORD) for start in _words("MT Mj Mz ND NT Nj Nz OD OT")),
+    Rule("discord-webhook", "/api/webhooks/", r"/api/webhooks/[0-9]{16,20}/[A-Za-z0-9_-]{50,}"),
+    *(_alnum("digitalocean-token", f"do{kind}_v1_", "[a-f0-9]{64}") for kind in "opr"),
+    _alnum("databricks-token", "dapi", "[a-f0-9]{32}(?:-[0-9])?"),
+    *(_alnum("shopify-token", f"shp{kind}_", "[a-fA-F0-9]{32}") for kind in ("at", "ca", "pa", "ss")),
+    _word("linear-key", "lin_", "(?:api|oauth)_[A-Za-z0-9]{32,}"),
+    _alnum("notion-token", "ntn_", "[A-Za-z0-9]{40,}"),
+    _alnum("notion-token", "secret_", "[A-Za-z0-9]{43}"),
+    _word("square-token", "sq0", "(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}"),
+    _word("square-token", "EAAA", "[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])"),
+    _word("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
+    *(_word("vault-token", f"hv{kind}.", "[A-Za-z0-9_-]{24,}") for kind in "sbr"),
+    Rule("terraform-token", ".atlasv1.", ALNUM_START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}", (14,)),
+    _alnum("grafana-token", "glc_", "[A-Za-z0-9+/]{32,}={0,2}"),
+    _word("grafana-token", "glsa_", "[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
+    _alnum("sentry-token", "sntrys_", "[A-Za-z0-9+/]{40,}={0,2}(?:_[A-Za-z0-9+/]{40,})?"),
+    _alnum("sentry-token", "sntryu_", "[a-f0-9]{64}"),
+    _alnum("new-relic-key", "NRAK-", "[A-Z0-9]{27}"),
+    _word("dynatrace-token", "dt0c01.", r"[A-Z2-7]{24}\.[A-Z2-7]{64}"),
+    _word("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]{60,}"),
+    _alnum("bitbucket-password", "ATBB", "[A-Za-z0-9]{32}"),
+    _word("postman-key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+    _alnum("pulumi-token", "pul-", "[a-f0-9]{40}"),
+    _word("fly-token", "fo1_", "[A-Za-z0-9_-]{40,}"),
+    _alnum("supabase-token", "sbp_", "[a-f0-9]{40}"),
+    _word("supabase-token", "sb_secret_", "[A-Za-z0-9_-]{20,}"),
+    _word("planetscale-token", "pscale_", "(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}"),
+    _alnum("netlify-token", "nfp_", "[A-Za-z0-9]{36,}"),
+    _alnum("render-key", "rnd_", "[A-Za-z0-9]{28,}"),
+    _word("heroku-key", "HRKU-", "[A-Za-z0-9_-]{36,}"),
+    Rule("airtable-token", "pat", ALNUM_START + r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    _word("figma-token", "figd_", "[A-Za-z0-9_-]{36,}"),
+    _word("contentful-token", "CFPAT-", "[A-Za-z0-9_-]{40,}"),
+    _alnum("alibaba-key-id", "LTAI", "[A-Za-z0-9]{20}"),
+    *(_alnum("sonarqube-token", f"sq{kind}_", "[a-f0-9]{40}") for kind in "upa"),
+    _word("tailscale-key", "tskey-", "[a-z]+-[A-Za-z0-9-]{16,}"),
+    _alnum("age-secret-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
+    _word("jwt", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
+)
+
+BY_NEEDLE = tuple((rule.needle, rule) for rule in RULES)
+
+# Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
+KEY_OWNERS = tuple(
+    _words(
+        "api apis app secret access private auth authentication encryption encrypt signing master account "
+        "shared service license licence storage admin client session hmac aes jwt write subscription "
+        "instrumentation functions deploy server consumer integration ingest rest application "
+    )
+)
+NOT_OWNERS = frozenset(
+    _words(
+        "public publishable primary foreign cache partition sort site next page nextpage continuation csrf "
+        "xsrf pad eos bos unk mask sep cls stop max min num pagination anti device "
+    )
+)
+PASS_OWNERS = tuple(_words("ssh db smtp imap ftp mysql pg redis user root admin mail http proxy "))
+# Words that people write where a secret will go; a value made of these alone is none.
+STAND_INS = frozenset(
+    _words(
+        "a abc access account add admin all and any api app auth aws bar base baz bearer bin change changed "
+        "changeit changeme char characters chars client code credential credentials db default demo deny "
+        "dev digits does dummy email empty enter env environ environment example fake false file foo for "
+        "from generate generated get github given goes guest hash header here hidden id in insert is it key "
+        "keys letters local login long master me minimum minio missing my mysql name new no nil none null "
+        "of old one optional os otp paste pass passphrase passwd password passwords placeholder please "
+        "postgres private process prod project prompt public put pw pwd qwerty rabbitmq read real redacted "
+        "redis refresh removed replace replaced required root sample secret secrets server service set some "
+        "something staging string strong super supersecret test testing tests text the this to todo token "
+        "tokens true type undefined unset use user username value var variable varchar with x xx xxx y yes "
+        "you your yours sha md utf oauth http ipv ec rsa hmac bcrypt scrypt argon pbkdf aes gcm cbc hs rs "
+        "es jwt base64 url encoded random field input number length "
+    )
+)
+REFERENCE = (
+    r"\$\{|\$\(|^\$[A-Za-z_]\w*$|\{\{|\{[\w. -]*\}|#\{|<[A-Za-z_][^<>]{0,80}>|<%|"
+    r"%\([\w.]+\)s|^%[\w]+%$|^%s$|^\[.*\]$|^!\w+$|"
+    r"\.\.\.|…|\*{3}|•{3}|x{3,}|X{3,}|_{4}|-{4}|"
+    r"^(?:os\.)?environ|getenv|process\.env|import\.meta|^env[.:(\[]|^ENV\[|^secrets?\.|^vars?\.|"
+    r"^(?:op|vault|ref|file|https?)[:+]|^arn:|"
+    r"^sha(?:1|256|384|512)[-:]|^md5[-:]|^\$(?:2[aby]|5|6|argon2\w*|y)\$|^pbkdf2_|^\{S?SHA|^ssh-(?:rsa|ed25519)"
+)
+SAMPLES = tuple(
+    _words(
+        "example sample placeholder changeme change-me change_me change_this change-this your redacted dummy "
+        "fake notreal xxxx replace insert_ insert- 0123456789 1234567890 abcdefgh qwertyui ... *** deadbeefdeadbeef "
+        "sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng"
+    )
+)
+UUID_OR_ULID = r"(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[0-9A-HJKMNP-TV-Z]{25})"
+PATH = (
+    r"(?:\.{0,2}|~|[A-Za-z]:)[/\\]|.*\.(?:pem|key|txt|json|ya?ml|toml|crt|cer|pub|p12|pfx|env|ini|cfg|conf|py|js|ts|go|rs|"
+    r"rb|php|sh|md|html?|sql|log|xml|csv|lock)$"
+)
+LOCAL_HOST = (
+    r"(?i)(?:localhost|127\.|0\.0\.0\.0|\[?::1|host\.docker|[\w-]+\.example|example\.|"
+    r"[\w-]*host(?:name)?$|<|\$|\{)"
+)
+COMMON_PASSWORDS = frozenset(
+    _words("s3cr3t p4ssw0rd passw0rd pa55word p@ssw0rd pa$$word letmein 123456 1234567 12345678 654321 ")
+)
+
+# A cheap look behind a name's stem: prose ("the key idea") stops here.
+ASSIGNMENT_GATE = r"[\w-]{0,24}\\?[\"'`]?\]?[ \t]{0,8}(?:[=:,(>!%\"'`]|(?i:is|was)[ \t:]|-p|value)"
+ASSIGNMENT = (
+    r"(?i:(?P<word>pass(?:word|wd|phrase|code)?|pwd|secret|token|key|auth)"
+    r"(?:[_-]?(?:base|value|prod(?:uction)?|live|staging|dev|default|old|new|primary|secondary|admin|root|text|plain|"
+    r"str|env|v?[0-9]{1,3}))?)"
+    r"(?:(?P<equals>\\?[\"'`]?\]?[ \t]{0,8}"
+    r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,8})"
+    r"|(?P<loose>\\?[\"'`]?[ \t]{0,3}[,(>][ \t]{0,3}|[ \t]{1,8}(?i:(?:is|was)[ \t]*:?[ \t]{1,8}|-p[ \t]?|"
+    r"value[ \t]{0,3}=[ \t]{0,3}|(?=[\"']))|[\"'][ \t]+value=))"
+    r"(?:[rbfuRBFU@]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){4,512}+)(?P=quote)"
+    r"|(?P<bare>[^\s\"'`,;&=<>(){}\[\]|\\][^\s\"'`,;&=<>(){}\[\]|\\]{3,511}={0,2}))"
+)
+_LOWER, _UPPER = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_KINDS = tuple(map(frozenset, (_LOWER, _UPPER, "0123456789", "!@#$%^&*?~|+=")))
+_DIGITS, _LETTERS = _KINDS[2], frozenset(_LOWER + _UPPER)
+REDACTED = "[redacted: "  # what every replacement starts with
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, compiled on its first use: a clean text pays for none of them."""
+    return re.compile(pattern, re.ASCII)
+
+
+def is_sample(token: str) -> bool:
+    """Whether a token of a vendor's shape is a documented or obviously made-up one."""
+    return len(set(token[-20:])) < 6 or _holds_sample(token)
+
+
+def _holds_sample(value: str) -> bool:
+    lowered = value.lower()
+    return any(sample in lowered for sample in SAMPLES)
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether a value stands in for a secret: a reference, template, hash, path, or word like "changeme"."""
+    if len(set(value)) < 4 or value.lower() in COMMON_PASSWORDS:
+        return True
+    if _holds_sample(value) or compiled(REFERENCE).search(value):
+        return True
+    if compiled(UUID_OR_ULID).fullmatch(value) or _is_path(value):
+        return True
+    return all(_is_filler(chunk) for chunk in chunks(value.lower()))
+
+
+def _is_filler(chunk: str) -> bool:
+    return chunk in STAND_INS or (chunk.isdigit() and (len(chunk) < 5 or chunk in "12345678901234567890"))
+
+
+def _is_path(value: str) -> bool:
+    if compiled(PATH).match(value):
+        return is_wordy(value, 2.4)
+    return "/" in value and is_wordy(value, 3.0)
+
+
+def chunks(value: str) -> list[str]:
+    """The runs of one kind (lower-case word, upper-case word, number) that a value is made of."""
+    return compiled("[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)
+
+
+def is_wordy(value: str, least: float = 3.3) -> bool:
+    """Whether the runs of one kind average at least `least` characters, as in names made of words.
+
+    Random base 62 averages 1.7, random hex 1.9, random lower-case base 36 2.5; identifiers 4 and more.
+    """
+    found = chunks(value)
+    return not found or sum(map(len, found)) >= least * len(found)
+
+
+def is_random(value: str) -> bool:
+    """Whether a value reads like a generated token: long, of mixed kinds, not made of words or numbers."""
+    distinct = len(set(value))
+    if len(value) < 12 or distinct < 7 or distinct < min(len(value) // 4, 10):
+        return False
+    has_digit = not _DIGITS.isdisjoint(value)
+    if _LETTERS.isdisjoint(value) or not (has_digit or _is_mixed_letters(value)):
+        return False
+    return not is_wordy(value, 3.3 if has_digit else 2.6)
+
+
+def _is_mixed_letters(value: str) -> bool:
+    return len(value) >= 16 and not value.islower() and not value.isupper()
+
+
+def kinds(value: str) -> int:
+    """How many of lower case, upper case, digit and unusual symbol the value holds, 0..4."""
+    return sum(not kind.isdisjoint(value) for kind in _KINDS)
+
+
+def is_password(value: str, *, sure: bool) -> bool:
+    """Whether a value after a password's name reads like one; `sure`: it stood in quotes or an .env line."""
+    if len(value) < 6 or len(value.split()) != 1:
+        return False
+    if not sure:
+        return len(value) >= 8 and kinds(value) >= 3
+    if value.isdigit():
+        return len(value) >= 6
+    return (kinds(value) >= 2 and not (value.istitle() and value.isalpha())) or (
+        value.isalpha() and len(value) >= 9
+    )
+
+
+def rule_of(text: str, hit: re.Match[str]) -> str:
+    """The rule that a match of ASSIGNMENT falls under, or "" if its name or its value is no secret's."""
+    before, word = text[max(0, hit.start() - 40) : hit.start()], hit["word"].lower()
+    rule = _rule_of_name(before, word, hit["word"].isupper())
+    quoted = hit["quoted"] is not None
+    value = hit["quoted"] if quoted else hit["bare"]
+    if not rule or not (hit["equals"] or _is_joined(text, hit, before)):
+        return ""
+    if not quoted and _is_code(text[hit.end() : hit.end() + 1], value):
+        return ""
+    sure = quoted or _is_setting(text, hit, before)
+    if rule == "secret-assignment":
+        strong = is_random(value) or (
+            word == "secret" and sure and kinds(value) > 2 and is_password(value, sure=True)
+        )
+    else:
+        strong = _is_strong_password(text, hit, value, sure=sure)
+    return rule if strong and not is_stand_in(value) else ""
+
+
+def is_secret_option(name: str, value: str) -> bool:
+    """Whether the value of a command-line option is a secret by the option's name."""
+    hit = compiled(r"(?i)(?P<word>pass(?:word|wd|phrase)|secret|token|key)$").search(name)
+    rule = _rule_of_name(name[: hit.start()], hit["word"].lower(), False) if hit else ""
+    strong = is_random(value) if rule == "secret-assignment" else is_password(value, sure=True)
+    return bool(rule) and strong and not value.isalpha() and not is_stand_in(value)
+
+
+def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool) -> bool:
+    if hit["word"].lower() == "passphrase" and hit["quoted"] and value.count(" ") >= 3:
+        return True
+    if value.isalpha() and (not sure or "=" not in (hit["equals"] or "=")):
+        return False
+    return is_password(value, sure=sure or _ends_line(text, hit, value))
+
+
+def _rule_of_name(before: str, word: str, upper: bool) -> str:
+    """The rule that a name such as "DB_PASSWORD" or "api key" falls under, or "" if it names no secret."""
+    owner = before.lower().rstrip(" _-.")
+    last = compiled("[a-z]{0,40}$").search(owner, max(0, len(owner) - 16))
+    if REDACTED in before or (last and last[0] in NOT_OWNERS):
+        return ""
+    if word == "key":
+        known = owner.endswith(KEY_OWNERS) or (upper and before.endswith("_"))
+        return "secret-assignment" if known else ""
+    if word in {"pass", "auth"} and before[-1:].isalnum() and not owner.endswith(PASS_OWNERS):
+        return ""
+    return "password-assignment" if word.startswith(("pass", "pwd")) else "secret-assignment"
+
+
+def value_bounds(text: str, hit: re.Match[str]) -> tuple[int, int]:
+    """Where the value stands; a bare one reaches to the next space or separator, past its brackets."""
+    if hit["quoted"]:
+        return hit.span("quoted")
+    rest = compiled(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())
+    end = rest.end() if rest else hit.end()
+    return hit.start("bare"), hit.end() + len(text[hit.end() : end].rstrip(")]}"))
+
+
+def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:
+    """Whether a bare value stands in an .env line, after a command's option or in an XML element."""
+    if hit["loose"]:
+        return hit["loose"].strip() == "-p" or text[hit.end() : hit.end() + 1] == "<"
+    return hit["equals"] == "=" and (hit["word"].isupper() or before.endswith("--"))
+
+
+def _ends_line(text: str, hit: re.Match[str], value: str) -> bool:
+    """Whether a bare value with a digit is all that follows its name, as in YAML and INI files."""
+    if value.isalpha() or hit["quoted"] is not None:
+        return False
+    rest = compiled(r"[,;)}\]]?[ \t]{0,8}(?:#[^\n]*)?(?:\r?\n|\Z|\\n)|[;&]").match(text, hit.end())
+    return rest is not None and not (is_wordy(value, 3.5) and kinds(value) < 3)
+
+
+def _is_joined(text: str, hit: re.Match[str], before: str) -> bool:
+    """Whether a name and value without "=" or ":" between them belong together."""
+    joint, quoted = hit["loose"].strip(" \t\\\"'`").lower(), hit["quoted"] is not None
+    if joint == ">":
+        return text[hit.end() : hit.end() + 1] == "<"
+    if joint == "-p":
+        return before.lower().endswith("ssh")
+    if joint.startswith(("is", "was")):
+        return True
+    return quoted and (bool(joint) or hit["word"].isupper())  # SQL: IDENTIFIED … PASSWORD '…'
+
+
+def _is_code(following: str, value: str) -> bool:
+    """Whether a bare value is a call, an index or a dotted name rather than text."""
+    if following not in {"(", "["} and "." not in value:
+        return False
+    name = compiled(r"[A-Za-z_]\w*(?:(?:\.|->|::)\w+)*").fullmatch(value)
+    return name is not None and (following in {"(", "["} or is_wordy(value, 2.6))

@@ -1,0 +1,313 @@
+"""Finding, masking and refusing secrets in text, before it is written, imported, indexed or pushed.
+
+Most text is clean, so cheap byte searches decide which of the patterns need to run at all. Offsets stay those
+of the text because every byte stands for one character (others than ASCII become "?").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from engram.domain import secret_rules as rules
+from engram.domain.errors import SecretFoundError
+
+ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
+SHORTEST_HASH_PREFIX = 12  # hex digits of a sha256 that `allowed` takes; fewer would allow too much
+MOST_ROUNDS = 6
+MOST_REMEMBERED = 1000
+
+_RUN = b"x" * 20
+_RUN_CHARACTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+%"
+_RUN_CLASSES = bytes(120 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
+_PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
+_STEMS = (b"pass", b"pwd", b"secret", b"token", b"key")
+
+_LOGIN_URL = (
+    r"://(?P<user>[^\s/:@\"'<>`]{0,100}):(?P<value>[^\s/@\"'<>`]{1,256})@(?P<host>[^\s/:?#\"'<>`,;]{1,255})"
+)
+_HEADER = r"(?i:bearer[ \t]+(?P<bearer>[\w.~+/-]{16,}={0,2})|basic[ \t]+(?P<basic>[A-Za-z0-9+/]{8,}={0,2}))"
+_OPTION = (
+    r"-(?<=[ \t]-)(?:(?:u|-user)[ =\t]?[ \t]*[\"']?[^\s:\"'$<{]{1,64}:(?P<login>[^\s\"'`]{4,256})"
+    r"|-?(?P<name>[A-Za-z][\w-]{0,40})[ \t]{1,8}[\"']?(?P<value>[^\s\"'`<>${(-][^\s\"'`]{5,256}))"
+)
+_KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_BODY = r"[^-]*+(?:-(?!----)[^-]*+)*+(?P<end>-----END [A-Z0-9 ]{0,30}-----)?"
+_AWS_VALUE = r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
+
+
+class Finding(NamedTuple):
+    """A secret's place: `start`/`end` are offsets of its value, `line`/`column` (from 1) where it starts.
+
+    `preview` shows at most its first four characters.
+    """
+
+    rule: str
+    line: int
+    column: int
+    start: int
+    end: int
+    preview: str
+
+    def as_dict(self) -> dict[str, object]:
+        """The finding for reports and JSON; the secret is not in it."""
+        return {"rule": self.rule, "line": self.line, "column": self.column, "preview": self.preview}
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    rule: str
+    named: bool  # by a vendor's shape rather than by the name before it
+
+
+def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """The secrets of a text, in order, not overlapping; `allowed`: values or sha256 prefixes (12+ hex)."""
+    spans = _scan(text)
+    if not spans:
+        return ()
+    kept = [span for span in _all_rounds(text, spans) if not _is_allowed(text, span, allowed)]
+    return tuple(_findings(text, kept))
+
+
+def redact(text: str, findings: Sequence[Finding]) -> str:
+    """The text with each finding's secret replaced by "[redacted: <rule>]", all else untouched."""
+    parts, at = [], 0
+    for finding in findings:
+        parts += [text[at : finding.start], f"{rules.REDACTED}{finding.rule}]"]
+        at = finding.end
+    return "".join([*parts, text[at:]])
+
+
+def refuse(findings: Sequence[Finding], what: str) -> SecretFoundError:
+    """The error that says `what` (for example "the lore") holds secrets; raise it instead of writing."""
+    first = findings[0]
+    more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+    where = f"line {first.line}, column {first.column}"
+    return SecretFoundError(
+        f"Nothing was written: {what} holds what looks like a secret "
+        f"({first.rule} {first.preview}, {where}{more}).",
+        "Take it out, or pass --redact to store it as [redacted: …]. If it is none, end its line with "
+        f'"{ALLOW_MARKERS[0]}".',
+        tuple(finding.as_dict() for finding in findings),
+    )
+
+
+def mask(secret: str) -> str:
+    """What may be shown of a secret: its first four characters if it is long enough to keep the rest safe."""
+    head = secret[:4] if len(secret) >= 16 and secret[:4].isprintable() else ""
+    return f"{head}…({len(secret)} characters)"
+
+
+def _all_rounds(text: str, spans: list[_Span]) -> list[_Span]:
+    """Spans again and again with the found ones blanked: what stands beside a secret may be one only then."""
+    found = _merged(spans)
+    for _ in range(MOST_ROUNDS):
+        more = _scan(_blanked(text, found))
+        if not more:
+            break
+        found = _merged(found + more)
+    return found
+
+
+def _blanked(text: str, spans: list[_Span]) -> str:
+    parts, at = [], 0
+    for span in spans:
+        parts += [text[at : span.start], "[" + " " * (span.end - span.start - 2) + "]"]
+        at = span.end
+    return "".join([*parts, text[at:]])
+
+
+def _merged(spans: list[_Span]) -> list[_Span]:
+    """Overlapping spans as one, called by the vendor's name where one of them has it."""
+    merged: list[_Span] = []
+    for span in sorted(spans):
+        if not merged or span.start >= merged[-1].end:
+            merged.append(span)
+            continue
+        last = merged[-1]
+        rule = span.rule if span.named and not last.named else last.rule
+        merged[-1] = _Span(last.start, max(last.end, span.end), rule, last.named or span.named)
+    return merged
+
+
+def _findings(text: str, spans: list[_Span]) -> Iterator[Finding]:
+    line, at = 1, 0
+    for span in spans:
+        line += text.count("\n", at, span.start)
+        at = span.start
+        column = span.start - text.rfind("\n", 0, span.start)
+        yield Finding(span.rule, line, column, span.start, span.end, mask(text[span.start : span.end]))
+
+
+def _is_allowed(text: str, span: _Span, allowed: Sequence[str]) -> bool:
+    line_end = text.find("\n", span.start)
+    line = text[text.rfind("\n", 0, span.start) + 1 : line_end if line_end >= 0 else len(text)]
+    if any(marker in line for marker in ALLOW_MARKERS):
+        return True
+    if not allowed:
+        return False
+    value = text[span.start : span.end]
+    return value in allowed or _hash_allowed(value, allowed)
+
+
+def _hash_allowed(value: str, allowed: Sequence[str]) -> bool:
+    prefixes = [entry.removeprefix("sha256:").lower() for entry in allowed]
+    prefixes = [prefix for prefix in prefixes if rules.compiled(r"[0-9a-f]{12,64}").fullmatch(prefix)]
+    if not prefixes:
+        return False
+    from hashlib import sha256  # 2 ms of start-up that only such an entry pays
+
+    digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest.startswith(tuple(prefixes))
+
+
+def _scan(text: str) -> list[_Span]:
+    """Every span that a rule calls a secret; they may overlap."""
+    raw = text.encode("ascii", "replace")
+    lowered = raw.lower()
+    spans: list[_Span] = []
+    runs = _long_runs(text, raw)
+    if runs:
+        spans += _vendor_tokens(text, runs)
+        spans += _key_blocks(text) if "-----BEGIN " in text else ()
+        spans += _headers(text, lowered, b"bearer") if b"bearer" in lowered else ()
+        spans += _headers(text, lowered, b"basic") if b"basic" in lowered else ()
+        spans += _assignments(text, lowered, b"auth") if b"auth" in lowered else ()
+    if b"@" in raw and b"://" in raw:
+        spans += _login_urls(text)
+    for stem in _STEMS:
+        if stem in lowered:
+            spans += _assignments(text, lowered, stem)
+    if b" --" in raw or b" -u" in raw:
+        spans += _options(text)
+    return spans
+
+
+def _long_runs(text: str, raw: bytes) -> str:
+    """The runs of 20 and more token characters with what stands just before them; most text has none."""
+    classes = raw.translate(_RUN_CLASSES)
+    found: list[str] = []
+    start = classes.find(_RUN)
+    while start >= 0:
+        end = classes.find(b" ", start)
+        end = len(raw) if end < 0 else end
+        # Slugs and table rules hold next to no digits and capitals; every vendor's token does.
+        if len(raw[start:end].translate(None, _PLAIN)) >= 5:
+            found.append(text[max(0, start - 50) : end])
+        start = classes.find(_RUN, end)
+    return "\n".join(found)
+
+
+def _vendor_tokens(text: str, runs: str) -> Iterator[_Span]:
+    for rule in [rule for needle, rule in rules.BY_NEEDLE if needle in runs]:
+        yield from _rule_tokens(text, rule)
+
+
+def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
+    match = rules.compiled(rule.pattern).match
+    at = text.find(rule.needle)
+    while at >= 0:
+        for back in rule.back:
+            hit = match(text, at - back) if at >= back else None
+            if hit:
+                start, end = hit.span("value" if "value" in hit.re.groupindex else 0)
+                if not rules.is_sample(text[start:end]):
+                    yield _Span(start, end, rule.name, True)
+                    if rule.name == "aws-access-key-id":
+                        yield from _aws_secrets(text, end)
+                break
+        at = text.find(rule.needle, at + len(rule.needle))
+
+
+def _aws_secrets(text: str, after: int) -> Iterator[_Span]:
+    """The 40 characters that follow a key id in the CSV file and the console's output, named or not."""
+    for hit in rules.compiled(_AWS_VALUE).finditer(text, after, after + 160):
+        if rules.kinds(hit[0]) >= 3 and not rules.is_sample(hit[0]):
+            yield _Span(*hit.span(), "aws-secret-access-key", True)
+
+
+def _key_blocks(text: str) -> Iterator[_Span]:
+    """Whole private key blocks; a header without a key after it (prose, an elided sample) is none."""
+    at = 0
+    while head := rules.compiled(_KEY_BLOCK).search(text, at):
+        body = rules.compiled(_KEY_BODY).match(text, head.end())
+        at = body.end() if body else head.end()
+        end = at
+        if body and body["end"] is None:
+            lines = rules.compiled(r"(?:(?:\\[rn]|[\s\"'+,>#|])*[A-Za-z0-9+/=:]{20,})*").match(
+                text, head.end()
+            )
+            end = lines.end() if lines else head.end()
+        if rules.compiled(r"[A-Za-z0-9+/]{24}").search(text, head.end(), end):
+            yield _Span(head.start(), end, "private-key", True)
+
+
+def _login_urls(text: str) -> Iterator[_Span]:
+    match = rules.compiled(_LOGIN_URL).match
+    at = text.find("://")
+    while at >= 0:
+        hit = match(text, at)
+        if hit and _is_login(hit["user"], hit["value"], hit["host"]):
+            yield _Span(*hit.span("value"), "url-password", True)
+        at = text.find("://", at + 3)
+
+
+def _is_login(user: str, password: str, host: str) -> bool:
+    if len(password) < 4 or password == user or rules.is_stand_in(password):
+        return False
+    if rules.compiled(rules.LOCAL_HOST).match(host):
+        return rules.is_password(password, sure=True) and rules.kinds(password) >= 2
+    return len(password) >= 6 or rules.kinds(password) >= 2
+
+
+def _headers(text: str, lowered: bytes, scheme: bytes) -> Iterator[_Span]:
+    """Credentials after "Bearer" or "Basic", in an Authorization header or alone."""
+    match = rules.compiled(_HEADER).match
+    at = lowered.find(scheme)
+    while at >= 0:
+        hit = match(text, at)
+        if hit and hit["bearer"] and rules.is_random(hit["bearer"]) and not rules.is_stand_in(hit["bearer"]):
+            yield _Span(*hit.span("bearer"), "authorization-bearer", False)
+        if hit and hit["basic"] and _is_basic_login(hit["basic"]):
+            yield _Span(*hit.span("basic"), "authorization-basic", False)
+        at = lowered.find(scheme, hit.end() if hit else at + len(scheme))
+
+
+def _is_basic_login(encoded: str) -> bool:
+    """Whether base64 holds "user:password" (RFC 7617) with a password that is no stand-in."""
+    from binascii import Error, a2b_base64
+
+    try:
+        user, colon, password = a2b_base64(encoded).decode().partition(":")
+    except (Error, UnicodeDecodeError):
+        return False
+    return bool(colon) and password.isprintable() and len(password) >= 4 and _is_login(user, password, "")
+
+
+def _options(text: str) -> Iterator[_Span]:
+    """Values of command-line options: "-u user:password", "--password value", "--api-key value"."""
+    for hit in rules.compiled(_OPTION).finditer(text):
+        if hit["login"]:
+            if rules.is_password(hit["login"], sure=True) and not rules.is_stand_in(hit["login"]):
+                yield _Span(*hit.span("login"), "option-password", False)
+        elif rules.is_secret_option(hit["name"], hit["value"]):
+            yield _Span(*hit.span("value"), "option-password", False)
+
+
+def _assignments(text: str, lowered: bytes, stem: bytes) -> Iterator[_Span]:
+    gate = rules.compiled(rules.ASSIGNMENT_GATE).match
+    match = rules.compiled(rules.ASSIGNMENT).match
+    refused: set[str] = (
+        set()
+    )  # hostile text repeats itself; each repeat costs a look-up instead of a judgement
+    at = lowered.find(stem)
+    while at >= 0:
+        hit = match(text, at) if gate(text, at) else None
+        if hit and (context := text[max(0, at - 40) : hit.end() + 1]) not in refused:
+            rule = rules.rule_of(text, hit)
+            if rule:
+                yield _Span(*rules.value_bounds(text, hit), rule, False)
+            elif len(refused) < MOST_REMEMBERED:
+                refused.add(context)
+        at = lowered.find(stem, at + len(stem))

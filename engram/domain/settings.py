@@ -1,0 +1,126 @@
+"""Every configuration key: its type, default, who may set it, and what it means. docs/configuration.md is checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engram.domain.errors import ConfigError
+
+PLACEMENTS = ("dedicated", "in-tree")
+PROVIDERS = ("bundled", "path", "none")
+
+
+class Key(NamedTuple):
+    """One configuration key. `user_only` keys count only in the user's own file, never in a store's.
+
+    `choices` limits text values; `low` and `high` limit numbers.
+    """
+
+    name: str
+    default: object
+    doc: str
+    user_only: bool = False
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+KEYS = (
+    Key("store.placement", "", "Where lore lives: `dedicated` (a repository of its own; every change is committed) or `in-tree` (files of your own repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
+    Key("store.folder", "lore", "The folder of lore, relative to the store."),
+    Key("store.categories", {}, "Categories of your own: a table of name = type (`episodic`, `semantic`, `procedural` or `working`)."),
+    Key("record.category", "", "The category `record` uses when none is given (none: it must be given)."),
+    Key("record.confidence", 0.7, "The confidence new lore starts with.", low=0, high=1),
+    Key("record.agent", "", "Who records, when neither `--agent` nor the calling coding agent says (default: `human`).", user_only=True),
+    Key("recall.limit", 5, "How many lore a query returns.", low=1, high=100),
+    Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
+    Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),
+    Key("recall.log", True, "Whether queries are kept in the retrieval log (local, never in git).", user_only=True),
+    Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
+    Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
+    Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
+    Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
+)  # fmt: skip
+_BY_NAME = {key.name: key for key in KEYS}
+
+
+class Settings:
+    """The settings in force: the user's file over the store's over the defaults."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        """`values` are checked values by key name."""
+        self._values = dict(values)
+
+    def get(self, name: str) -> object:
+        """The value of a key."""
+        return self._values.get(name, _BY_NAME[name].default)
+
+    def text(self, name: str) -> str:
+        """The value of a text key."""
+        return str(self.get(name))
+
+    def number(self, name: str) -> float:
+        """The value of a number key."""
+        value = self.get(name)
+        assert isinstance(value, int | float)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """The value of a yes/no key."""
+        return bool(self.get(name))
+
+    def items(self) -> dict[str, object]:
+        """Every key with the value in force."""
+        return {key.name: self.get(key.name) for key in KEYS}
+
+
+def key_named(name: str, where: str = "") -> Key:
+    """The key of that name. Raises ConfigError that names the nearest one."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    import difflib
+
+    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(_BY_NAME)}."
+    raise ConfigError(f"{where}{': ' if where else ''}there is no setting '{name}'.", hint)
+
+
+def check(name: str, value: object, where: str) -> object:
+    """The value, checked for its key. `where` names the file. Raises ConfigError."""
+    key = key_named(name, where)
+    wanted = type(key.default)
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not wanted:
+        raise ConfigError(f"{where}: {name} must be {_kind(wanted)}, not {value!r}.", key.doc)
+    if key.choices and value not in key.choices:
+        raise ConfigError(f"{where}: {name} cannot be '{value}'.", f"Valid values: {', '.join(key.choices)}.")
+    if key.low is not None and key.high is not None and not key.low <= float(str(value)) <= key.high:
+        raise ConfigError(f"{where}: {name} must be from {key.low:g} to {key.high:g}, not {value}.")
+    if name == "store.folder":
+        _check_folder(str(value), where)
+    return value
+
+
+def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """A TOML document as dotted names; tables that are values themselves stay whole."""
+    found: dict[str, object] = {}
+    for name, value in table.items():
+        full = prefix + name
+        if isinstance(value, Mapping) and full not in _BY_NAME:
+            found |= flatten(value, full + ".") or {full: {}}
+        else:
+            found[full] = value
+    return found
+
+
+def _kind(wanted: type) -> str:
+    names = {str: "text", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
+    return names[wanted]
+
+
+def _check_folder(value: str, where: str) -> None:
+    parts = value.split("/")
+    if not value or value.startswith("/") or "\\" in value or ":" in value or any(p in ("", ".", "..", ".git") for p in parts):
+        raise ConfigError(f"{where}: store.folder must be a folder inside the store, not '{value}'.", "For example: lore")

@@ -1,0 +1,30 @@
+"""UTC times as the files write them: RFC 3339, whole seconds unless milliseconds are needed to keep order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def render(moment: datetime) -> str:
+    """`2026-11-21T09:30:00Z`, or with `.001` where the time has milliseconds."""
+    text = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    milliseconds = moment.microsecond // 1000
+    return f"{text}.{milliseconds:03d}Z" if milliseconds else f"{text}Z"
+
+
+def parse(text: str) -> datetime:
+    """Read an RFC 3339 time or date; without a zone it is UTC. Raises ValueError."""
+    moment = datetime.fromisoformat(text.strip())
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def whole_seconds(moment: datetime) -> datetime:
+    """The moment without its fraction of a second."""
+    return moment.replace(microsecond=0)
+
+
+def after(now: datetime, previous: datetime) -> datetime:
+    """The stamp of a change: now (whole seconds), but always later than the stamp before it."""
+    return max(whole_seconds(now), previous + MILLISECOND)

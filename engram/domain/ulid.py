@@ -1,0 +1,36 @@
+"""ULIDs: 48 bits of milliseconds and 80 random bits, in Crockford's base 32 (https://github.com/ulid/spec)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+LENGTH = 26
+_VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def encode(milliseconds: int, randomness: int) -> str:
+    """The ULID of a time (ms since 1970, 48 bits) and a random number (80 bits). Raises ValueError out of range."""
+    if not 0 <= milliseconds < 1 << 48 or not 0 <= randomness < 1 << 80:
+        raise ValueError("a ULID holds 48 bits of milliseconds and 80 random bits")
+    value = milliseconds << 80 | randomness
+    return "".join([ALPHABET[value >> shift & 31] for shift in range(125, -1, -5)])
+
+
+def is_valid(text: str) -> bool:
+    """Whether `text` is a ULID in its canonical upper-case form."""
+    return len(text) == LENGTH and text[0] in "01234567" and all(letter in _VALUES for letter in text)
+
+
+def moment(ulid: str) -> datetime:
+    """The time inside a ULID (UTC, milliseconds)."""
+    milliseconds = 0
+    for letter in ulid[:10]:
+        milliseconds = milliseconds << 5 | _VALUES[letter]
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def short(ulid: str) -> str:
+    """The last eight letters: random, and enough to tell the clones of one team apart."""
+    return ulid[-8:]

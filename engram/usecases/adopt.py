@@ -1,0 +1,55 @@
+"""Adopting files that people dropped into the lore folder: they get their fields, their text stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain.errors import NotFoundError
+from engram.usecases import change
+from engram.usecases.listing import Shown
+from engram.usecases.refresh import refresh
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+def adoptable(store: Store) -> list[str]:
+    """Paths of lore files that have no id yet."""
+    refresh(store)
+    generation = store.index.look()
+    if generation is None:
+        return []
+    return sorted(hit.path for hit in generation.catalog.select("adopted = 0"))
+
+
+def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> list[Shown]:
+    """Give the files at `paths` (relative to the store; none: all that need it) their fields.
+
+    Raises NotFoundError for a path that is not a lore file without fields.
+    """
+    with store.lock:
+        waiting = adoptable(store)
+        unknown = [path for path in paths if path not in waiting]
+        if unknown:
+            raise NotFoundError(
+                f"{unknown[0]} is not a file that waits for adoption.", "`engram doctor` lists those that do."
+            )
+        return [_adopt(store, path, category) for path in (paths or waiting)]
+
+
+def _adopt(store: Store, path: str, category: str) -> Shown:
+    file = change.load(store, path)
+    chosen = store.categories.parse(category) if category else file.lore.category
+    lore = file.lore._replace(
+        category=chosen,
+        type=store.categories.type_of(chosen),
+        source_id=file.lore.source_id or store.source_id,
+        agent=file.lore.agent or store.caller.agent or "human",
+    )
+    content = codec.rewrite(file, lore, store.categories)
+    adopted = Change(path, content, atomic.digest(file.raw))
+    change.write(store, [change.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
+    return Shown(lore, path)

@@ -1,0 +1,129 @@
+"""What can wait until the caller has its answer: commits, the index, a look at every file.
+
+A command starts one detached process for it; a long-lived program uses a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import EngramError
+from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+INLINE_VARIABLE = "ENGRAM_BACKGROUND"
+_SWEEP_AGE_NS = 60_000_000_000
+
+
+def tidy(store: Store) -> None:
+    """Bring index and git up to date; trouble is left for `status` to show."""
+    from engram.usecases.refresh import refresh
+
+    try:
+        refresh(store)
+    except EngramError:
+        pass  # an index that cannot be written now must not keep changes from being committed
+    commit_quietly(store)
+    _maintain(store)
+
+
+def after_command(store: Store, *, wrote: bool) -> None:
+    """At the end of a command: do, or start a detached process that does, what is left to do."""
+    if not (wrote or has_work(store) or _sweep_wanted(store)):
+        return
+    if os.environ.get(INLINE_VARIABLE) == "inline" or not store.settings.flag("git.background"):
+        commit_pending(store)
+    elif not _somebody_commits(store):
+        start_detached(store.places.root)
+
+
+def start_detached(root: str) -> None:
+    """Start `tidy` for the store at `root` in a process of its own that outlives this one."""
+    arguments = [sys.executable, "-m", "engram.cli.tidy", root]
+    if hasattr(os, "posix_spawn"):
+        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
+        try:
+            os.posix_spawn(sys.executable, arguments, _environment(), file_actions=nothing, setsid=True)
+        except (OSError, NotImplementedError):
+            return
+        return
+    import subprocess
+
+    flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    null = subprocess.DEVNULL
+    subprocess.Popen(arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment())
+
+
+class Committer:
+    """Commits of a long-lived program: a thread that works through the journal soon after each change."""
+
+    def __init__(self, store: Store) -> None:
+        """The thread starts with the first change."""
+        self._store = store
+        self._wake = threading.Event()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def changed(self) -> None:
+        """Something was written."""
+        if not has_work(self._store) or self._stopping:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
+            self._thread.start()
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Commit what is left, then end the thread."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=60)
+        commit_quietly(self._store)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.wait()
+            self._wake.clear()
+            commit_quietly(self._store)
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a detached process: without what git sets for its hooks."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _somebody_commits(store: Store) -> bool:
+    """Whether a committer is at work; it looks at the journal once more after it lets go of the lock."""
+    lock = commit_lock(store)
+    try:
+        taken = lock.try_acquire()
+    except OSError:
+        return False
+    lock.release()
+    return not taken
+
+
+def _sweep_wanted(store: Store) -> bool:
+    """Whether no process has looked at every file for a minute, in a store too large to do it before answering."""
+    from engram.usecases.refresh import COLD_SWEEP_LIMIT
+
+    generation = store.index.generation
+    if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:
+        return False
+    return store.clock.nanoseconds() - generation.swept_ns > _SWEEP_AGE_NS
+
+
+def _maintain(store: Store) -> None:
+    repository = store.places.repository
+    if repository is None or not store.files.journaled:
+        return
+    from engram.adapters.git.maintain import loose_objects, maintain
+
+    if loose_objects(repository) > 5000:
+        maintain(repository)

@@ -1,0 +1,103 @@
+"""Changing lore files: read, compute, write; once more from the start if somebody was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files import scan as walk
+from engram.adapters.files.journal import Change, Operation
+from engram.domain import times, ulid
+from engram.domain.errors import ConflictError, NotFoundError
+from engram.domain.lore import Lore
+from engram.domain.slug import slug
+from engram.domain.validation import check
+
+if TYPE_CHECKING:
+    from engram.adapters.files.codec import LoreFile
+    from engram.usecases.store import Store
+
+_TRIES = 4
+
+
+class Changed(NamedTuple):
+    """A lore before and after a change, and where it is."""
+
+    path: str
+    before: Lore
+    after: Lore
+
+
+def load(store: Store, path: str) -> LoreFile:
+    """Read and parse one lore file. Raises NotFoundError, StoreError, LoreFileError."""
+    raw = store.files.read(path)
+    stamp = walk.stamp(store.files.absolute(path))
+    modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
+    return codec.read(raw, path, store.categories, modified)
+
+
+def update(
+    store: Store, path: str, lore_id: str, compute: Callable[[Lore], Lore], subject: str, details: Sequence[tuple[str, str]] = ()
+) -> Changed:
+    """Replace a lore by what `compute` makes of it, durably. `details` are further trailers of the commit.
+
+    Raises NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
+    """
+    for attempt in range(_TRIES):
+        file = load(store, path)
+        if file.lore.id != lore_id:
+            raise NotFoundError(f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again.")
+        after = compute(file.lore)
+        if after == file.lore and file.adopted:
+            return Changed(path, file.lore, after)
+        after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
+        check(after, store.categories)
+        content = codec.rewrite(file, after, store.categories)
+        operation = operation_for(store, after, subject, [Change(path, content, atomic.digest(file.raw))], details)
+        try:
+            write(store, [operation])
+        except ConflictError:
+            if attempt == _TRIES - 1:
+                raise
+            continue
+        return Changed(path, file.lore, after)
+    raise AssertionError("unreachable")
+
+
+def create(store: Store, lore: Lore, subject: str, op: str = "") -> tuple[str, Operation]:
+    """The path of a new lore and the operation that writes it."""
+    path = new_path(store, lore)
+    content = codec.write_new(lore, store.categories)
+    return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
+
+
+def write(store: Store, operations: Sequence[Operation]) -> None:
+    """Carry out operations and remember that this process wrote these files."""
+    store.files.apply(operations)
+    for operation in operations:
+        for change in operation.changes:
+            store.own_writes[change.path] = "" if change.content is None else atomic.digest(change.content)
+
+
+def new_path(store: Store, lore: Lore) -> str:
+    """`lore/YYYY/MM/DD/<slug>--<ULID>.md`, by the UTC date of the ULID."""
+    return f"{store.places.folder}/{ulid.moment(lore.id):%Y/%m/%d}/{slug(lore.title)}--{lore.id}.md"
+
+
+def operation_for(
+    store: Store,
+    lore: Lore,
+    subject: str,
+    changes: Sequence[Change],
+    details: Sequence[tuple[str, str]] = (),
+    op: str = "",
+) -> Operation:
+    """One operation with its commit subject and trailers."""
+    op = op or store.clock.new_id()
+    agent = store.caller.agent or "human"
+    trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
+    trailers += [("Engram-Session", store.caller.session), *details]
+    clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
+    return Operation(op, int(store.clock.now().timestamp()), subject, clean, tuple(changes))

@@ -1,0 +1,146 @@
+"""Bringing acknowledged changes into git: whoever holds the commit lock commits the whole journal, in order.
+
+Replay after a kill is idempotent: all commits of a batch appear at once and carry the batch's name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic, journal
+from engram.adapters.files.journal import Operation
+from engram.adapters.files.lock import FileLock
+from engram.domain.errors import EngramError, GitError
+from engram.domain.secrets import find_secrets
+from engram.usecases.indexing import outside_path
+from engram.usecases.record import allowed_secrets
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from engram.adapters.git.commits import Commit
+    from engram.usecases.store import Store
+
+
+def commit_lock(store: Store) -> FileLock:
+    """The lock of the process that commits."""
+    return FileLock(os.path.join(store.places.state, "commit.lock"))
+
+
+def has_work(store: Store) -> bool:
+    """Whether anything waits to be committed."""
+    if store.places.placement != DEDICATED:
+        return False
+    return not store.files.journal.is_empty() or os.path.exists(outside_path(store))
+
+
+def commit_pending(store: Store, *, wait: float = 0.0) -> int:
+    """Commit what waits; returns how many commits were asked of git, 0 if another process is at it.
+
+    Raises GitError, for example in the middle of somebody's rebase; then everything goes on waiting.
+    """
+    lock = commit_lock(store)
+    count = 0
+    while has_work(store):
+        if not lock.acquire(wait):
+            return count
+        try:
+            count += _drain(store)
+        finally:
+            lock.release()
+    return count
+
+
+def why_waiting(store: Store) -> str:
+    """Why commits cannot be made now ("" if they can)."""
+    repository = store.places.repository
+    if repository is None or store.places.placement != DEDICATED:
+        return ""
+    from engram.adapters.git.layout import busy
+
+    state = busy(repository)
+    return f"the repository is in the middle of a {state}" if state and state != "detached" else (
+        "HEAD is detached" if state else ""
+    )  # fmt: skip
+
+
+def _drain(store: Store) -> int:
+    store.files.recover()
+    with store.files.lock():
+        store.files.journal.take(store.clock.new_id())
+    count = 0
+    for batch in store.files.journal.batches():
+        count += _commit_batch(store, batch)
+    return count + _commit_outside(store)
+
+
+def _commit_batch(store: Store, batch: str) -> int:
+    from engram.adapters.git.commits import commit_all, landed
+
+    repository = store.places.repository
+    assert repository is not None
+    operations = journal.read_batch(batch)
+    marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
+    if operations and not landed(repository, marker):
+        commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
+    journal.done(batch)
+    return len(operations)
+
+
+def _commit(operation: Operation) -> Commit:
+    from engram.adapters.git.commits import Commit, FileChange
+
+    changes = tuple(FileChange(change.path, change.content) for change in operation.changes)
+    return Commit(message(operation), changes, None, operation.moment)
+
+
+def message(operation: Operation) -> str:
+    """The commit message: a subject line and the trailers."""
+    trailers = "\n".join(f"{key}: {value}" for key, value in operation.trailers)
+    subject = " ".join(operation.subject.split())
+    return f"{subject[:99] + '…' if len(subject) > 100 else subject}\n\n{trailers}\n"
+
+
+def _commit_outside(store: Store) -> int:
+    """Commit what people changed by hand, as far as the index found it to be good."""
+    listed = outside_path(store)
+    try:
+        os.replace(listed, listed + ".taken")
+    except FileNotFoundError:
+        return 0
+    from engram.adapters.git.commits import Commit, FileChange, commit_all
+    from engram.adapters.git.snapshot import outside_changes
+
+    repository = store.places.repository
+    assert repository is not None
+    changes = []
+    for found in outside_changes(repository, store.places.folder):
+        content = None if found.deleted else _safe_content(store, found.path)
+        if found.deleted or content is not None:
+            changes.append(FileChange(found.path, content))
+    if changes:
+        moment = int(store.clock.now().timestamp())
+        what = changes[0].path if len(changes) == 1 else f"{len(changes)} files"
+        text = f"edit by hand: {what}\n\nEngram-Agent: human\n"
+        commit_all(repository, [Commit(text, tuple(changes), None, moment)], store.clock.new_id(), store.places.state)
+    atomic.discard(listed + ".taken")
+    return len(changes)
+
+
+def _safe_content(store: Store, path: str) -> bytes | None:
+    """The bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
+    try:
+        raw = store.files.read(path)
+        text = raw.decode()
+    except (EngramError, UnicodeDecodeError):
+        return None
+    return None if find_secrets(text, allowed_secrets(store)) else raw
+
+
+def commit_quietly(store: Store) -> str:
+    """Commit what waits; an error is returned as its sentence instead of raised, for those who cannot show it."""
+    try:
+        commit_pending(store)
+    except GitError as error:
+        return error.message
+    return ""

@@ -1,0 +1,88 @@
+"""Finding what is wrong with a store, and mending what can be mended without asking."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import atomic
+from engram.adapters.files import scan as walk
+from engram.adapters.index.damage import DamagedIndexError
+from engram.domain.errors import EngramError
+from engram.usecases.commit import commit_quietly, has_work, why_waiting
+from engram.usecases.refresh import leftovers, refresh
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+class Finding(NamedTuple):
+    """Something that is not as it should be: where, what, what to do, and whether it was mended just now."""
+
+    kind: str
+    where: str
+    message: str
+    hint: str = ""
+    fixed: bool = False
+
+
+def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
+    """Look at everything. With `fix`, rebuild a damaged index, sweep leftovers and commit what waits."""
+    with store.lock:
+        found = [*_leftovers(store, fix), *_index(store, fix), *_files(store)]
+        return [*found, *_journal(store, fix), *_degraded(store)]
+
+
+def _files(store: Store) -> list[Finding]:
+    generation = store.index.look()
+    if generation is None:
+        return []
+    problems = [Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint) for p in generation.catalog.problems()]
+    waiting = [
+        Finding("adoption", hit.path, "this file has no fields yet", "`engram adopt` gives it an id and a category.")
+        for hit in generation.catalog.select("adopted = 0")
+    ]
+    return problems + waiting
+
+
+def _index(store: Store, fix: bool) -> list[Finding]:
+    try:
+        refresh(store)
+        generation = store.index.look()
+        damage = generation.verify() if generation is not None else ["there is none"]
+    except (DamagedIndexError, EngramError) as error:
+        damage = [str(error)]
+    found = []
+    for what in damage:
+        found.append(Finding("index", "", f"the search index is damaged: {what}", "`engram doctor --fix` rebuilds it.", fix))
+    if damage and fix:
+        refresh(store, rebuild="engram doctor found it damaged")
+    return found
+
+
+def _leftovers(store: Store, fix: bool) -> list[Finding]:
+    announced = {
+        os.path.basename(str(name)) for operation in store.files.journal.waiting() for name in [operation.op]
+    }
+    names = walk.scan(store.places.root, store.places.folder).leftovers
+    old = [path for path in leftovers(store, names) if not any(op in path for op in announced)]
+    for path in old:
+        if fix:
+            atomic.discard(path)
+    return [Finding("leftover", path, "a killed process left this temporary file", "`engram doctor --fix` removes it.", fix) for path in old]
+
+
+def _journal(store: Store, fix: bool) -> list[Finding]:
+    if not has_work(store):
+        return []
+    trouble = commit_quietly(store) if fix else why_waiting(store)
+    waiting = len(store.files.journal.waiting())
+    if not waiting and not trouble:
+        return []
+    message = f"{waiting} changes wait to be committed" + (f": {trouble}" if trouble else "")
+    return [Finding("git", store.places.root, message, "They are safe in the write journal; `engram doctor --fix` tries again.")]
+
+
+def _degraded(store: Store) -> list[Finding]:
+    _ = store.embedder
+    return [Finding("embedding", "", note) for note in store.degraded]

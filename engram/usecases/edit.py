@@ -1,0 +1,108 @@
+"""Changing a lore's fields or its whole text, with the rules of recording: validated, no secrets, two-writer safe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain import confidence, times
+from engram.domain.errors import UsageError, ValidationError
+from engram.domain.lore import Lore
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.validation import check, check_fraction
+from engram.usecases import change
+from engram.usecases.listing import Shown
+from engram.usecases.record import allowed_secrets
+from engram.usecases.resolve import resolve
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+class Edit:
+    """What to change; None leaves a field as it is."""
+
+    def __init__(
+        self,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        context: tuple[str, ...] | None = None,
+        confidence: float | None = None,
+        status: str | None = None,
+        add_tags: tuple[str, ...] = (),
+        remove_tags: tuple[str, ...] = (),
+        files: tuple[str, ...] | None = None,
+        pinned: bool | None = None,
+    ) -> None:
+        """`confidence` is 0..1 and moves the prior; votes stay."""
+        self.content = content
+        self.category = category
+        self.context = context
+        self.confidence = confidence
+        self.status = status
+        self.add_tags = add_tags
+        self.remove_tags = remove_tags
+        self.files = files
+        self.pinned = pinned
+
+
+def edit(store: Store, name: str, wanted: Edit) -> Shown:
+    """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, UsageError."""
+    fields = {key: value for key, value in vars(wanted).items() if value not in (None, ())}
+    if not fields:
+        raise UsageError("Nothing to change was given.", "Give a field, or none at a terminal to open your editor.")
+    for text in [wanted.content or "", *(wanted.context or ()), *wanted.add_tags]:
+        _refuse_secrets(store, text)
+    with store.lock:
+        found = resolve(store, name)
+        subject = f"edit: {', '.join(sorted(fields))} ({found.id})"
+        done = change.update(store, found.path, found.id, lambda lore: _edited(store, lore, wanted), subject)
+        return Shown(done.after, found.path, found.ref)
+
+
+def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
+    """Replace a lore's whole file by an edited text, if the file still is `before`.
+
+    Raises LoreFileError for a text that is no lore, ConflictError, SecretFoundError, ValidationError.
+    """
+    file = codec.read(after, path, store.categories, store.clock.now())
+    if file.adopted and file.lore.id != lore_id:
+        raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
+    _refuse_secrets(store, after.decode())
+    with store.lock:
+        lore = file.lore._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
+        content = codec.rewrite(file, lore, store.categories)
+        edited = Change(path, content, atomic.digest(before))
+        change.write(store, [change.operation_for(store, lore, f"edit: {lore.title}", [edited])])
+    return Shown(lore, path)
+
+
+def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
+    if wanted.content is not None:
+        lore = lore._replace(content=wanted.content.strip("\n").rstrip())
+    if wanted.category is not None:
+        category = store.categories.parse(wanted.category)
+        own_type = lore.type != store.categories.type_of(lore.category)
+        lore = lore._replace(category=category, type=lore.type if own_type else store.categories.type_of(category))
+    if wanted.context is not None:
+        lore = lore._replace(context=tuple(text for text in wanted.context if text.strip()))
+    if wanted.confidence is not None:
+        value = round(check_fraction("confidence", wanted.confidence) * 1000)
+        lore = lore._replace(prior=confidence.prior_for(value, lore.votes, len(lore.merged_from)))
+    tags = tuple(dict.fromkeys([*lore.tags, *wanted.add_tags]))
+    lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
+    lore = lore._replace(
+        status=wanted.status or lore.status,
+        files=lore.files if wanted.files is None else wanted.files,
+        pinned=lore.pinned if wanted.pinned is None else wanted.pinned,
+    )
+    check(lore, store.categories)
+    return lore
+
+
+def _refuse_secrets(store: Store, text: str) -> None:
+    findings = find_secrets(text, allowed_secrets(store))
+    if findings:
+        raise refuse(findings, "The edited lore")

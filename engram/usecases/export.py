@@ -1,0 +1,45 @@
+"""Exporting lore: JSON and JSON Lines for programs, markdown files as they are for people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic
+from engram.domain.errors import StoreError
+from engram.domain.lore_json import lore_as_dict
+from engram.usecases.listing import Shown, list_lore
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
+
+
+def export_rows(store: Store) -> Iterator[dict[str, object]]:
+    """Every lore as its JSON, oldest first."""
+    for shown in _all(store):
+        yield lore_as_dict(shown.lore, shown.path)
+
+
+def export_markdown(store: Store, folder: str) -> int:
+    """Copy every lore's file, byte for byte, to the same path below `folder`; returns how many.
+
+    Raises StoreError where a different file is in the way.
+    """
+    count = 0
+    for shown in _all(store):
+        raw = store.files.read(shown.path)
+        target = os.path.join(os.path.abspath(folder), *shown.path.split("/"))
+        present = atomic.current_digest(target)
+        if present is not None and present != atomic.digest(raw):
+            raise StoreError(f"{target} exists and differs.", "Export into an empty folder.")
+        if present is None:
+            atomic.write(target, raw, "export")
+        count += 1
+    return count
+
+
+def _all(store: Store) -> tuple[Shown, ...]:
+    return tuple(reversed(list_lore(store, limit=None).lore))

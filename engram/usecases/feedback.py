@@ -1,0 +1,103 @@
+"""Feedback: what was helpful, what was wrong, what was beside the point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain import confidence, times
+from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
+from engram.domain.errors import UsageError
+from engram.domain.lore import Lore
+from engram.usecases import change
+from engram.usecases.resolve import Found, resolve
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+_WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
+
+
+class Judged(NamedTuple):
+    """One lore after feedback. `repeated` says that this session had said the same before, so nothing changed."""
+
+    id: str
+    ref: str
+    kind: str
+    previous: float
+    current: float
+    validation_count: int
+    repeated: bool
+
+
+def feedback(
+    store: Store,
+    *,
+    helpful: Sequence[str] = (),
+    not_relevant: Sequence[str] = (),
+    incorrect: Sequence[str] = (),
+    again: bool = False,
+) -> list[Judged]:
+    """Judge lore by ref, id, id prefix or words of it. The same judgement of a lore counts once a session unless `again`.
+
+    All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError.
+    """
+    wanted = [(HELPFUL, name) for name in helpful] + [(INCORRECT, name) for name in incorrect]
+    wanted += [(NOT_RELEVANT, name) for name in not_relevant]
+    if not wanted:
+        raise UsageError("No feedback was given.", "For example: engram feedback --helpful L1 --incorrect L2")
+    with store.lock:
+        found = [(kind, resolve(store, name)) for kind, name in wanted]
+        _refuse_contradiction(found)
+        return [_judge(store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
+
+
+def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
+    kinds: dict[str, str] = {}
+    for kind, lore in found:
+        if kinds.setdefault(lore.id, kind) != kind:
+            raise UsageError(
+                f"{lore.ref or lore.id} is called {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.", "Say one of them."
+            )
+
+
+def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
+    assert kind in KINDS
+    repeated = store.state.has_judged(store.caller.session, found.id, kind) and not again
+    if kind == NOT_RELEVANT or repeated:
+        lore = change.load(store, found.path).lore
+        done = change.Changed(found.path, lore, lore)
+    else:
+        done = _vote(store, kind, found)
+    store.state.judged(store.caller.session, found.id, kind, store.clock.now().timestamp())
+    before, after = done.before, done.after
+    return Judged(found.id, found.ref, kind, before.confidence, after.confidence, after.validation_count, repeated)
+
+
+def _vote(store: Store, kind: str, found: Found) -> change.Changed:
+    delta = confidence.HELPFUL_GAIN if kind == HELPFUL else -confidence.INCORRECT_LOSS
+    details = [("Engram-Delta", f"{delta / 1000:+.2f}")]
+    done = change.update(
+        store, found.path, found.id, lambda lore: voted(store, lore, kind), f"feedback: {_WORDS[kind]} ({found.id})", details
+    )
+    store.state.keep_vote(found.id, done.after.votes[store.source])
+    return done
+
+
+def voted(store: Store, lore: Lore, kind: str) -> Lore:
+    """The lore with one more vote of this clone.
+
+    The clone's own memory of its votes counts too: on another branch the file may not have them yet.
+    """
+    mine = confidence.larger([lore.votes.get(store.source, confidence.Vote()), store.state.vote(lore.id)])
+    known = lore._replace(votes={**lore.votes, store.source: mine})
+    vote = confidence.judge(mine, known.thousandths, kind)
+    validated = times.whole_seconds(store.clock.now()) if kind == HELPFUL else lore.last_validated
+    return known._replace(votes={**known.votes, store.source: vote}, last_validated=validated)
+
+
+def describe(judged: Judged) -> str:
+    """One line for people: what was judged, and what its confidence became."""
+    change_ = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"
+    note = " (already said in this session; --again counts it once more)" if judged.repeated else ""
+    return f"{judged.ref or judged.id} {_WORDS[judged.kind]}: confidence {change_}, helpful {judged.validation_count}×{note}"

@@ -1,0 +1,31 @@
+"""Forgetting lore: the file goes; git keeps its history where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic
+from engram.adapters.files.journal import Change
+from engram.usecases import change
+from engram.usecases.listing import Shown, get_many
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+def forget(store: Store, names: Sequence[str]) -> list[Shown]:
+    """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
+
+    Raises NotFoundError, AmbiguousError, ConflictError.
+    """
+    with store.lock:
+        found = get_many(store, names)
+        gone, operations = [], []
+        for lore in found:
+            file = change.load(store, lore.path)
+            gone.append(Shown(file.lore, lore.path, lore.ref))
+            deletion = Change(lore.path, None, atomic.digest(file.raw))
+            operations.append(change.operation_for(store, file.lore, f"forget: {file.lore.title}", [deletion]))
+        change.write(store, operations)
+        return gone

@@ -1,0 +1,196 @@
+"""What an import reads: markdown documents and rows of JSON, as drafts of lore with their parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from engram.adapters.files import atomic, codec, frontmatter, interchange
+from engram.adapters.files.tree import Problem
+from engram.domain import times, ulid
+from engram.domain.categories import Categories
+from engram.domain.classify import guess_category
+from engram.domain.confidence import Vote
+from engram.domain.documents import split_document, tags_from_folders, title_from_file_name
+from engram.domain.errors import EngramError, LoreFileError
+from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
+from engram.usecases.record import Draft
+
+_MARKDOWN = (".md", ".markdown", ".mdx")
+_MAX_BYTES = 10 * 1024 * 1024
+_CONFIDENCE_OF_ROWS = 0.6
+_NOWHERE = Categories()
+
+
+class Source(NamedTuple):
+    """One document or row: where it was, its draft, its text in parts that each fit a lore.
+
+    `id` is set where it is a lore of Engram's own export; `created` where it says when it was written.
+    """
+
+    where: str
+    draft: Draft
+    parts: tuple[str, ...]
+    id: str = ""
+    created: datetime | None = None
+    own: Lore | None = None
+    validations: int = 0
+
+    def new_id(self, fresh: str) -> str:
+        """An id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
+        if self.created is None:
+            return fresh
+        milliseconds = max(0, int(self.created.timestamp() * 1000))
+        return ulid.encode(milliseconds, 0)[:10] + fresh[10:]
+
+    def restored(self, lore: Lore) -> Lore:
+        """The lore with what only its own earlier file could know: votes, times, relations."""
+        if self.own is not None and lore.id == self.own.id:
+            return self.own._replace(content=lore.content, context=lore.context, tags=lore.tags)
+        if self.validations:
+            return lore._replace(votes={"IMPORTED": Vote(0, 0, self.validations)})
+        return lore
+
+
+def markdown_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
+    """The markdown files at `path`, in order; what cannot be read becomes a problem."""
+    for file, relative in _files(path):
+        try:
+            raw = _read(file)
+            yield _document(raw, relative, datetime.fromtimestamp(os.stat(file).st_mtime, UTC))
+        except (EngramError, OSError) as error:
+            message = error.message if isinstance(error, EngramError) else str(error)
+            hint = error.hint if isinstance(error, EngramError) else ""
+            problems.append({"path": relative, "message": message, "hint": hint})
+
+
+def row_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
+    """The rows of a JSON or JSON Lines file."""
+    rows, bad = interchange.read_rows(atomic.read(os.path.abspath(path)), os.path.basename(path))
+    problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
+    for row in rows:
+        yield _row(row.fields, row.where)
+
+
+def _files(path: str) -> Iterator[tuple[str, str]]:
+    """Markdown files below a folder (hidden ones and links left out), as (absolute, relative) paths."""
+    if not os.path.isdir(path):
+        yield path, os.path.basename(path)
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            absolute = os.path.join(folder, name)
+            if name.lower().endswith(_MARKDOWN) and not name.startswith(".") and not os.path.islink(absolute):
+                yield absolute, os.path.relpath(absolute, path).replace(os.sep, "/")
+
+
+def _read(file: str) -> bytes:
+    size = os.stat(file).st_size
+    if size > _MAX_BYTES:
+        raise LoreFileError(file, 0, f"it has {size:,} bytes; at most {_MAX_BYTES:,} are imported", "Split it first.")
+    return atomic.read(os.path.abspath(file))
+
+
+def _document(raw: bytes, relative: str, modified: datetime) -> Source:
+    try:
+        text = frontmatter.decode(raw)
+        body = frontmatter.split(text).body
+    except Problem as problem:
+        raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
+    head = text[: len(text) - len(body)]
+    known = codec.read((head + "\n-\n").encode(), relative, _NOWHERE, modified) if head.strip("\ufeff") else None
+    parts = tuple(part.content for part in split_document(body, title_from_file_name(relative)))
+    if not parts:
+        raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
+    if known is not None and known.adopted and len(parts) == 1:
+        return Source(relative, _draft_of(known.lore), (body,), known.lore.id, own=known.lore)
+    return _foreign(relative, parts, known.lore if known else None, head)
+
+
+def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str) -> Source:
+    """A document that Engram did not write: tags from its folders, the category guessed."""
+    tags = tags_from_folders(relative)
+    said = known.tags if known else ()
+    explicit = known is not None and "\ncategory:" in "\n" + head
+    guessed = guess_category(title_of(parts[0]), "\n\n".join(parts), tags)[0]
+    draft = Draft(
+        content="",
+        category=known.category if known is not None and explicit else guessed,
+        context=(f"Imported from {relative}",) if known is None or not known.context else known.context,
+        tags=tuple(dict.fromkeys([*tags, *said])),
+    )
+    dated = known is not None and any(f"\n{key}:" in "\n" + head for key in ("date", "created", "created_at"))
+    return Source(relative, draft, tuple(parts), created=known.created_at if known is not None and dated else None)
+
+
+def _draft_of(lore: Lore) -> Draft:
+    return Draft(
+        "", lore.category, lore.context, lore.prior / 1000 if 0 <= lore.prior <= 1000 else None, lore.tags, lore.files,
+        lore.entities, lore.relations, lore.type, lore.status, lore.agent, lore.importance, lore.pinned, lore.expires_at,
+    )  # fmt: skip
+
+
+def _row(fields: Mapping[str, object], where: str) -> Source:
+    content, title = str(fields.get("content", "")), str(fields.get("title", ""))
+    if title and title_of(content) != title:
+        content = f"# {title}\n\n{content}"
+    parts = tuple(part.content for part in split_document(content, title or "Note"))
+    category = str(fields.get("category", ""))
+    draft = Draft(
+        content="",
+        category=_category(category, title or title_of(content), content),
+        context=_texts(fields.get("context")),
+        confidence=_number(fields.get("confidence"), _CONFIDENCE_OF_ROWS),
+        tags=_texts(fields.get("tags")),
+        files=_texts(fields.get("files")),
+        entities=_texts(fields.get("entities")),
+        relations=_relations(fields.get("relations")),
+        status=str(fields.get("status") or ACTIVE),
+        type=str(fields.get("type") or ""),
+        agent=str(fields.get("agent") or ""),
+        importance=_number(fields.get("importance"), None),
+        pinned=bool(fields.get("pinned")),
+        expires_at=_time(fields.get("expires_at")),
+    )
+    lore_id = str(fields.get("id", ""))
+    validations = fields.get("validation_count")
+    return Source(
+        where,
+        draft,
+        parts,
+        lore_id if ulid.is_valid(lore_id) else "",
+        _time(fields.get("created_at")),
+        validations=validations if isinstance(validations, int) else 0,
+    )
+
+
+def _category(given: str, title: str, content: str) -> str:
+    """The category a row names, if a store could know it; else a guess."""
+    try:
+        return _NOWHERE.parse(given)
+    except EngramError:
+        return guess_category(title, content)[0]
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),) if value else ()
+
+
+def _number(value: object, otherwise: float | None) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return times.parse(str(value)) if value else None
+    except ValueError:
+        return None
+
+
+def _relations(value: object) -> tuple[Relation, ...]:
+    pairs = value if isinstance(value, list) else []
+    found = [(str(item.get("kind", "")), str(item.get("id", ""))) for item in pairs if isinstance(item, dict)]
+    return tuple(Relation(kind, other) for kind, other in found if kind in RELATION_KINDS and ulid.is_valid(other))

@@ -1,0 +1,179 @@
+"""Reading changed files for the index: bytes, codec, secret check, embedding; a bad file becomes a problem, not an error."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.scan import FileStamp
+from engram.adapters.index.catalog import Entry, Known, Problem
+from engram.adapters.index.writer import NewText
+from engram.domain.errors import LoreFileError, NotFoundError, StoreError
+from engram.domain.lore import Lore
+from engram.domain.secrets import find_secrets
+
+if TYPE_CHECKING:
+    from engram.adapters.index.writer import GenerationWriter
+    from engram.usecases.store import Store
+
+_BATCH = 512
+_MAX_BYTES = 256 * 1024
+
+
+def searchable(lore: Lore) -> str:
+    """The text of a lore that words and vectors are made from: content, context, tags, files, entities."""
+    extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
+    return "\n".join([lore.content, *[part for part in extra if part]])
+
+
+def text_digest(lore: Lore) -> str:
+    """A short digest of a lore's searchable text: equal texts need no new vector."""
+    return hashlib.blake2b(searchable(lore).encode(), digest_size=12).hexdigest()
+
+
+class Indexer:
+    """Feeds files to a writer in batches; counts what it saw."""
+
+    def __init__(self, store: Store, writer: GenerationWriter, known: dict[str, Known], now: int) -> None:
+        """`known` is what the catalog remembers of the files; `now` in ns."""
+        self.added = 0
+        self.changed = 0
+        self.problems = 0
+        self._store = store
+        self._writer = writer
+        self._known = known
+        self._now = now
+        self._texts: list[NewText] = []
+        self._entries: list[Entry] = []
+        self._touched: list[tuple[int, int, int, int, str]] = []
+        self._dead: list[int] = []
+        self._outside: list[str] = []
+        self._allowed = tuple(map(str, _listed(store.settings.get("secrets.allow"))))
+
+    def look_at(self, path: str, stamp: FileStamp) -> None:
+        """Read one file and hand on what it holds now."""
+        before = self._known.get(path)
+        try:
+            raw = self._read(path, stamp)
+        except NotFoundError:
+            return
+        except StoreError as error:
+            self.problem(path, error.message, error.hint, stamp)
+            return
+        digest = atomic.digest(raw)
+        if before is not None and before.digest == digest:
+            self._touched.append((*stamp, self._now, path))
+            return
+        self.added += before is None
+        self.changed += before is not None
+        self._note_outside(path, digest)
+        self._take(path, stamp, digest, raw, before)
+
+    def problem(self, path: str, message: str, hint: str = "", stamp: FileStamp | None = None, line: int = 0) -> None:
+        """Record a file that cannot be recalled."""
+        before = self._known.get(path)
+        if before is not None and before.row is not None:
+            self._dead.append(before.row)
+        self.problems += 1
+        found = Problem(path, line, message, hint)
+        self._entries.append(Entry(path, stamp or (0, 0, 0), "", self._now, problem=found))
+
+    def gone(self, paths: Sequence[str]) -> None:
+        """Forget files that are not there any more."""
+        for path in paths:
+            before = self._known.get(path)
+            if before is not None and before.row is not None:
+                self._dead.append(before.row)
+            self._note_outside(path, "")
+        self._writer.remove(paths)
+
+    def finish(self) -> None:
+        """Hand over what is still waiting."""
+        self._writer.drop_rows(self._dead)
+        self._writer.put(self._entries)
+        self._writer.touch(self._touched)
+        self._flush()
+        if self._outside and self._store.files.journaled:
+            note_outside(self._store, self._outside)
+
+    def _read(self, path: str, stamp: FileStamp) -> bytes:
+        if stamp.size > _MAX_BYTES:
+            raise StoreError(
+                f"this file has {stamp.size:,} bytes; lore are small notes",
+                "Split it with `engram import`, or move it out of the lore folder.",
+            )
+        return self._store.files.read(path)
+
+    def _take(self, path: str, stamp: FileStamp, digest: str, raw: bytes, before: Known | None) -> None:
+        modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
+        try:
+            file = codec.read(raw, path, self._store.categories, modified)
+        except LoreFileError as error:
+            self._bad(path, stamp, digest, error.reason, error.hint, error.line)
+            return
+        findings = find_secrets(raw.decode(), self._allowed)
+        if findings:
+            first = findings[0]
+            message = f"it holds what looks like a secret ({first.rule}), so it is not recalled or committed"
+            hint = "Take the secret out and renew it; a false alarm goes into `secrets.allow`."
+            self._bad(path, stamp, digest, message, hint, first.line)
+            return
+        entry = Entry(path, stamp, digest, self._now, file.lore, file.adopted)
+        self._index(entry, file.lore, before)
+
+    def _index(self, entry: Entry, lore: Lore, before: Known | None) -> None:
+        entry = entry._replace(text_digest=text_digest(lore))
+        if before is not None and before.row is not None:
+            if before.text_digest == entry.text_digest:
+                self._entries.append(entry._replace(row=before.row, vector_check=before.vector_check))
+                return
+            self._dead.append(before.row)
+        self._texts.append(NewText(entry, lore.title, searchable(lore)))
+        if len(self._texts) >= _BATCH:
+            self._flush()
+
+    def _bad(self, path: str, stamp: FileStamp, digest: str, message: str, hint: str, line: int) -> None:
+        self.problem(path, message, hint, stamp, line)
+        self._entries[-1] = self._entries[-1]._replace(digest=digest)
+
+    def _flush(self) -> None:
+        embedder = self._store.embedder
+        vectors = embedder.embed([new.text for new in self._texts]) if embedder and self._texts else None
+        self._writer.add(self._texts, vectors)
+        self._texts = []
+
+    def _note_outside(self, path: str, digest: str) -> None:
+        if self._store.own_writes.pop(path, None) != digest:
+            self._outside.append(path)
+
+
+def note_outside(store: Store, paths: Sequence[str]) -> None:
+    """Remember files that somebody changed without Engram, for the committer to look at."""
+    waiting = {change.path: change for operation in store.files.journal.waiting() for change in operation.changes}
+    mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
+    lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
+    if not lines:
+        return
+    try:
+        with open(outside_path(store), "a", encoding="utf-8") as file:
+            file.write(lines)
+    except OSError:
+        return
+
+
+def outside_path(store: Store) -> str:
+    """The file that lists what was changed without Engram."""
+    return os.path.join(store.places.state, "outside")
+
+
+def _is_own(store: Store, path: str, content: bytes | None) -> bool:
+    now = atomic.current_digest(store.files.absolute(path))
+    return now == (None if content is None else atomic.digest(content))
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

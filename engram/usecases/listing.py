@@ -1,0 +1,107 @@
+"""Looking at lore without asking a question: one by name, or many by filter and order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.index.catalog import Hit
+from engram.adapters.index.damage import damage_noticed
+from engram.domain.errors import EngramError, StoreError, UsageError
+from engram.domain.lore import STATUSES, Lore
+from engram.usecases import change
+from engram.usecases.refresh import refresh
+from engram.usecases.resolve import Found, resolve
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+SORTS = {
+    "created": "created_at DESC, id DESC",
+    "updated": "updated_at DESC, id DESC",
+    "confidence": "confidence DESC, id",
+    "helpful": "validation_count DESC, id",
+    "title": "title COLLATE NOCASE, id",
+    "category": "category, title COLLATE NOCASE, id",
+}
+
+
+class Shown(NamedTuple):
+    """One lore with its place and its ref in this session ("" if it was not surfaced)."""
+
+    lore: Lore
+    path: str
+    ref: str = ""
+
+
+class Listing(NamedTuple):
+    """Some lore and how many fulfil the filters in all."""
+
+    lore: tuple[Shown, ...]
+    total: int
+
+
+def get(store: Store, name: str) -> Shown:
+    """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
+    with store.lock:
+        found = resolve(store, name)
+        return Shown(change.load(store, found.path).lore, found.path, found.ref)
+
+
+def get_many(store: Store, names: Sequence[str]) -> list[Found]:
+    """Resolve several names, each once, in order."""
+    with store.lock:
+        return list(dict.fromkeys(resolve(store, name) for name in names))
+
+
+def list_hits(
+    store: Store,
+    *,
+    limit: int | None = 20,
+    categories: Sequence[str] = (),
+    status: str = "",
+    tags: Sequence[str] = (),
+    sort: str = "created",
+) -> tuple[list[Hit], int]:
+    """The catalog's lines that fulfil all filters, in order, and how many there are in all."""
+    where, values = _conditions(store, categories, status, tags)
+    if sort not in SORTS:
+        raise UsageError(f"Lore cannot be sorted by '{sort}'.", f"Sort keys: {', '.join(SORTS)}.")
+    if limit is not None and limit < 0:
+        raise UsageError(f"The limit must not be negative, but is {limit}.")
+    with store.lock:
+        refresh(store, thorough=False)
+        generation = store.index.look()
+        if generation is None:
+            raise StoreError("The index cannot be built.", "Run `engram doctor`.")
+        with damage_noticed():
+            tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else limit}"
+            return generation.catalog.select(where, values, tail), generation.catalog.count(where, values)
+
+
+def list_lore(store: Store, **options: object) -> Listing:
+    """Lore that fulfil all filters, read from their files; options as `list_hits`."""
+    hits, total = list_hits(store, **options)  # type: ignore[arg-type]
+    shown = []
+    for hit in hits:
+        try:
+            shown.append(Shown(change.load(store, hit.path).lore, hit.path))
+        except EngramError:
+            total -= 1
+    return Listing(tuple(shown), total)
+
+
+def _conditions(store: Store, categories: Sequence[str], status: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    conditions, values = ["1"], []
+    if categories:
+        conditions.append(f"category IN ({','.join('?' * len(categories))})")
+        values += [store.categories.parse(name) for name in categories]
+    if status:
+        if status not in STATUSES:
+            raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
+        conditions.append("status = ?")
+        values.append(status)
+    for tag in tags:
+        conditions.append("path IN (SELECT path FROM tags WHERE tag = ?)")
+        values.append(tag)
+    return " AND ".join(conditions), values

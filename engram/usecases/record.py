@@ -1,0 +1,132 @@
+"""Recording a lore: checked for secrets and rules, durable before it is acknowledged, with its near twins as advice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain import times, ulid
+from engram.domain.categories import parse_types
+from engram.domain.errors import ValidationError
+from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
+from engram.domain.secrets import find_secrets, redact, refuse
+from engram.domain.validation import check, check_content, check_fraction
+from engram.usecases import change
+from engram.usecases.similar import Similar, similar
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+class Draft(NamedTuple):
+    """What a caller wants to record. `confidence` 0..1; empty values take their defaults."""
+
+    content: str
+    category: str = ""
+    context: tuple[str, ...] = ()
+    confidence: float | None = None
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    type: str = ""
+    status: str = ACTIVE
+    agent: str = ""
+    importance: float | None = None
+    pinned: bool = False
+    expires_at: datetime | None = None
+    redact: bool = False
+
+
+class Recorded(NamedTuple):
+    """The lore as written, its path, lore that say nearly the same, and how many secrets were masked."""
+
+    lore: Lore
+    path: str
+    similar: tuple[Similar, ...]
+    status: str
+    redacted: int
+
+
+def record(store: Store, draft: Draft) -> Recorded:
+    """Write a new lore. Raises ValidationError, SecretFoundError, StoreError; then nothing was written."""
+    lore, redacted = prepare(store, draft)
+    with store.lock:
+        twins = tuple(similar(store, lore))
+        path, operation = change.create(store, lore, f"record: {lore.title}")
+        change.write(store, [operation])
+    return Recorded(lore, path, twins, "recorded", redacted)
+
+
+def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
+    """The lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing."""
+    content = draft.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    check_content(content)
+    draft, redacted = _without_secrets(store, draft._replace(content=content))
+    category = _category(store, draft.category)
+    lore_id = lore_id or store.clock.new_id()
+    created = times.whole_seconds(ulid.moment(lore_id))
+    prior = store.settings.number("record.confidence") if draft.confidence is None else draft.confidence
+    lore = Lore(
+        id=lore_id,
+        content=draft.content,
+        category=category,
+        created_at=created,
+        updated_at=created,
+        type=parse_types([draft.type])[0] if draft.type else store.categories.type_of(category),
+        status=_status(draft.status),
+        prior=round(check_fraction("confidence", prior) * 1000),
+        context=tuple(text.strip() for text in draft.context if text.strip()),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags)),
+        files=tuple(dict.fromkeys(draft.files)),
+        entities=tuple(dict.fromkeys(draft.entities)),
+        relations=tuple(Relation(kind, other) for kind, other in draft.relations),
+        importance=draft.importance,
+        pinned=draft.pinned,
+        expires_at=draft.expires_at,
+        agent=draft.agent or store.caller.agent or "human",
+        source_id=store.source_id,
+    )
+    check(lore, store.categories)
+    return lore, redacted
+
+
+def _category(store: Store, given: str) -> str:
+    category = given or store.settings.text("record.category")
+    if not category:
+        raise ValidationError(
+            "category", "A lore needs a category.", "Valid categories: " + ", ".join(store.categories.names) + "."
+        )
+    return store.categories.parse(category)
+
+
+def _status(given: str) -> str:
+    if given not in STATUSES:
+        raise ValidationError("status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}.")
+    return given
+
+
+def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
+    """The draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
+    count = 0
+    allowed = allowed_secrets(store)
+    for field in ("content", "context", "tags", "files", "entities"):
+        value = getattr(draft, field)
+        texts: Sequence[str] = [value] if isinstance(value, str) else value
+        cleaned = []
+        for text in texts:
+            findings = find_secrets(text, allowed)
+            if findings and not draft.redact:
+                raise refuse(findings, f"The {field}")
+            count += len(findings)
+            cleaned.append(redact(text, findings) if findings else text)
+        draft = draft._replace(**{field: cleaned[0] if isinstance(value, str) else tuple(cleaned)})
+    return draft, count
+
+
+def allowed_secrets(store: Store) -> tuple[str, ...]:
+    """What the store's settings list as not secret."""
+    listed = store.settings.get("secrets.allow")
+    return tuple(map(str, listed)) if isinstance(listed, list) else (json.dumps(listed),)

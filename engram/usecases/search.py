@@ -1,0 +1,217 @@
+"""Finding and ranking candidates: words and vectors from the index, or a plain scan of the files without it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import codec
+from engram.adapters.files import scan as walk
+from engram.adapters.index.catalog import Hit
+from engram.adapters.index.damage import damage_noticed
+from engram.domain import ranking
+from engram.domain.errors import EngramError
+from engram.domain.lore import ACTIVE, Lore
+from engram.domain.ranking import Score, Standing
+from engram.domain.stop_words import without_stop_words
+from engram.usecases.indexing import searchable
+
+if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import WordHits
+    from engram.usecases.store import Store
+
+POOL = 200
+WORD_POOL = 1000
+TITLE_WEIGHT = 0.0
+_MANY = 1 << 30
+
+
+class Filters(NamedTuple):
+    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter."""
+
+    min_confidence: int
+    categories: tuple[str, ...]
+    types: tuple[str, ...]
+    tags: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class Candidate(NamedTuple):
+    """A lore that may be shown: its path, stamp (mtime ns, bytes, inode), id and score."""
+
+    path: str
+    stamp: tuple[int, int, int]
+    id: str
+    score: Score
+
+
+def indexed(
+    store: Store, generation: Generation, text: str, filters: Filters, limit: int, *, meaning: bool
+) -> list[Candidate]:
+    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError."""
+    with damage_noticed():
+        allowed = _allowed_rows(generation, filters)
+        words = generation.words
+        terms = words.terms(" ".join(without_stop_words(text.lower().split())))
+        cosines = _cosines(store, generation, text) if meaning else None
+        pool = max(POOL, 4 * limit)
+        while True:
+            found = words.search(terms, max(WORD_POOL, pool) if allowed is None else _MANY, TITLE_WEIGHT)
+            rows = _pool(found, cosines, pool, allowed)
+            hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, store)]
+            if len(hits) >= limit * 2 or pool >= generation.next_row or allowed is not None:
+                return _rank(store, hits, found, cosines, filters)
+            pool *= 8
+
+
+def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
+    """Candidates by substring, reading every file: slow, and always possible."""
+    wanted = [word for word in without_stop_words(text.lower().split()) if word]
+    now = store.clock.now()
+    found = []
+    for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
+        lore = _read_quietly(store, path)
+        if lore is None or not _lore_passes(lore, filters, now):
+            continue
+        said = searchable(lore).lower()
+        coverage = sum(word in said for word in wanted) / max(len(wanted), 1)
+        if coverage:
+            score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp())
+            found.append(Candidate(path, tuple(stamp), lore.id, score))
+    return _sorted(found)[: max(limit * 4, 20)]
+
+
+def read(store: Store, candidates: Sequence[Candidate], limit: int) -> list[tuple[Candidate, Lore]]:
+    """Read the best candidates from their files; one that is gone or unreadable is passed over.
+
+    A file whose content changed since it was indexed is shown as it is now.
+    """
+    shown = []
+    seen = set()
+    for candidate in candidates:
+        lore = _read_quietly(store, candidate.path)
+        if lore is None or lore.id != candidate.id or lore.id in seen:
+            continue
+        seen.add(lore.id)
+        shown.append((candidate, lore))
+        if len(shown) == limit:
+            break
+    return shown
+
+
+def standing(hit: Hit) -> Standing:
+    """What ranking looks at, from a catalog line."""
+    return Standing(
+        hit.confidence, hit.type, hit.validation_count, hit.last_validated, hit.updated_at, hit.importance, bool(hit.pinned)
+    )
+
+
+def sqlite_errors() -> tuple[type[Exception], ...]:
+    """What the private database raises when its file cannot be used."""
+    return (sqlite3.Error,)
+
+
+def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
+    """The rows that explicit filters leave, or None without such filters."""
+    if not (filters.categories or filters.types or filters.tags):
+        return None
+    conditions, values = ["status = 'active'"], []
+    for column, wanted in (("category", filters.categories), ("type", filters.types)):
+        if wanted:
+            conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
+            values += wanted
+    for tag in filters.tags:
+        conditions.append("path IN (SELECT path FROM tags WHERE tag = ?)")
+        values.append(tag)
+    return set(generation.catalog.select_rows(" AND ".join(conditions), values))
+
+
+def _cosines(store: Store, generation: Generation, text: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    """Cosine of every row with the query (float32, rows), or None where the query has no known word."""
+    embedder = store.embedder
+    if embedder is None or generation.vectors is None or generation.next_row == 0:
+        return None
+    vector = embedder.embed_one(text)
+    return generation.vectors.cosines(vector, generation.next_row) if vector.any() else None
+
+
+def _pool(found: WordHits, cosines, pool: int, allowed: set[int] | None) -> list[int]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Rows worth ranking: the best by words and the best by meaning."""
+    by_words: Iterable[int] = found.scores
+    if allowed is not None:
+        by_words = [row for row in by_words if row in allowed]
+    rows = dict.fromkeys(list(by_words)[:pool])
+    if cosines is not None:
+        rows |= dict.fromkeys(_nearest(cosines, pool, allowed))
+    return list(rows)
+
+
+def _nearest(cosines, pool: int, allowed: set[int] | None) -> list[int]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    from engram.adapters.index.numeric import numpy_module
+
+    numpy = numpy_module()
+    if allowed is not None:
+        rows = numpy.fromiter((row for row in allowed if row < len(cosines)), dtype=numpy.int64)
+        best = numpy.argsort(-cosines[rows], kind="stable")[:pool]
+        return [int(row) for row in rows[best]]
+    if pool >= len(cosines):
+        return list(range(len(cosines)))
+    return [int(row) for row in numpy.argpartition(cosines, len(cosines) - pool)[-pool:]]
+
+
+def _rank(store: Store, hits: Sequence[Hit], found: WordHits, cosines, filters: Filters) -> list[Candidate]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    now = store.clock.now().timestamp()
+    candidates = []
+    for hit in hits:
+        coverage = min(1.0, found.scores.get(hit.row, 0.0) / found.perfect) if found.perfect else 0.0
+        cosine = float(cosines[hit.row]) if cosines is not None else None
+        overlap = ranking.path_overlap(hit.files.split("\n"), filters.files) if filters.files and hit.files else 0.0
+        score = ranking.score(coverage, cosine, standing(hit), now, overlap=overlap)
+        candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
+    return _sorted(candidates)
+
+
+def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first; equal scores by id, so that every machine gives the same order."""
+    return sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
+
+
+def _passes(hit: Hit, filters: Filters, store: Store) -> bool:
+    return (
+        hit.status == ACTIVE
+        and (hit.confidence + 5) // 10 * 10 >= filters.min_confidence
+        and (hit.expires_at is None or hit.expires_at > store.clock.now().timestamp())
+        and (not filters.categories or hit.category in filters.categories)
+        and (not filters.types or hit.type in filters.types)
+    )
+
+
+def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
+    return (
+        lore.status == ACTIVE
+        and round(lore.confidence * 1000) >= filters.min_confidence
+        and (lore.expires_at is None or lore.expires_at > now)
+        and (not filters.categories or lore.category in filters.categories)
+        and (not filters.types or lore.type in filters.types)
+        and set(filters.tags) <= set(lore.tags)
+    )
+
+
+def _standing_of_lore(lore: Lore) -> Standing:
+    validated = lore.last_validated.timestamp() if lore.last_validated else None
+    return Standing(
+        lore.thousandths, lore.type, lore.validation_count, validated, lore.updated_at.timestamp(), lore.importance, lore.pinned
+    )
+
+
+def _read_quietly(store: Store, path: str) -> Lore | None:
+    try:
+        raw = store.files.read(path)
+        stamp = walk.stamp(store.files.absolute(path))
+        modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
+        return codec.read(raw, path, store.categories, modified).lore
+    except EngramError:
+        return None

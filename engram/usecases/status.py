@@ -1,0 +1,81 @@
+"""How a store is doing: what it holds, how its index, git and embedding are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import EngramError
+from engram.usecases.commit import why_waiting
+from engram.usecases.refresh import refresh
+from engram.version import __version__
+
+if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store import Store
+
+
+def status(store: Store) -> dict[str, object]:
+    """The store's state, as the JSON that `engram status --json` prints."""
+    with store.lock:
+        trouble = ""
+        try:
+            done = refresh(store)
+            trouble = "" if done.fresh else "another process is rebuilding it"
+        except EngramError as error:
+            trouble = error.message
+        generation = store.index.look()
+        places = store.places
+        return {
+            "store": {"path": places.root, "folder": places.folder, "placement": places.placement, "source": store.source_id},
+            "scopes": [{"name": places.scope, "path": places.root, "weight": 1.0}],
+            "lore_count": generation.catalog.count() if generation else 0,
+            "by_category": generation.catalog.count_by("category") if generation else {},
+            "by_status": generation.catalog.count_by("status") if generation else {},
+            "index": _index(store, generation, trouble),
+            "git": _git(store),
+            "embedding": _embedding(store),
+            "session": {"name": store.caller.session, "surfaced": len(store.state.refs(store.caller.session))},
+            "version": __version__,
+        }
+
+
+def _index(store: Store, generation: Generation | None, trouble: str) -> dict[str, object]:
+    if generation is None:
+        return {"ok": False, "message": trouble or store.index.why_rebuilt, "problems": 0, "waiting_for_adoption": 0}
+    return {
+        "ok": not trouble,
+        "message": trouble,
+        "problems": len(generation.catalog.problems()),
+        "waiting_for_adoption": generation.catalog.count("adopted = 0"),
+        "strategy": "hybrid" if store.embedder else "words",
+        "path": generation.folder,
+    }
+
+
+def _git(store: Store) -> dict[str, object]:
+    repository = store.places.repository
+    pending = len(store.files.journal.waiting())
+    if repository is None:
+        return {"ahead": 0, "behind": 0, "pending": pending, "branch": None, "head": None, "message": "not in git"}
+    from engram.adapters.git.layout import read_head
+
+    head = read_head(repository)
+    return {
+        "ahead": 0,
+        "behind": 0,
+        "pending": pending,
+        "branch": head.branch,
+        "head": head.oid,
+        "message": why_waiting(store),
+    }
+
+
+def _embedding(store: Store) -> dict[str, object]:
+    embedder = store.embedder
+    return {
+        "provider": store.settings.text("embedding.provider"),
+        "ok": embedder is not None or store.settings.text("embedding.provider") == "none",
+        "model": embedder.identity if embedder else "",
+        "dimensions": embedder.dimensions if embedder else 0,
+        "message": "; ".join(store.degraded),
+    }

@@ -1,0 +1,141 @@
+"""An open store: its places, settings and parts, wired once and handed to every use case."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import atomic
+from engram.adapters.files.write import LoreFolder
+from engram.adapters.index.index import Index
+from engram.adapters.state.database import StateDatabase
+from engram.domain import ulid
+from engram.domain.categories import Categories
+from engram.domain.errors import StoreError
+from engram.domain.settings import Settings
+from engram.usecases.clock import Clock
+
+if TYPE_CHECKING:
+    from engram.adapters.embed.provider import Embedder
+    from engram.adapters.git.layout import Repository
+
+DEDICATED = "dedicated"
+IN_TREE = "in-tree"
+PLAIN = "plain"
+
+
+class Places(NamedTuple):
+    """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`.
+
+    `placement` is `dedicated`, `in-tree`, or `plain` for a folder outside git.
+    `scope` is what this store is from where the caller stands: `project` or `user`.
+    """
+
+    root: str
+    folder: str
+    state: str
+    placement: str
+    scope: str
+    repository: Repository | None
+
+
+class Caller(NamedTuple):
+    """Who is calling: the session that refs belong to and the agent that records."""
+
+    session: str
+    agent: str
+
+
+class Store:
+    """One store, open. Use cases take it as their first argument; `lock` keeps its threads apart."""
+
+    def __init__(self, places: Places, settings: Settings, clock: Clock, caller: Caller) -> None:
+        """Nothing heavy happens here: index, model and state open on first use."""
+        self.places = places
+        self.settings = settings
+        self.clock = clock
+        self.caller = caller
+        self.lock = threading.RLock()
+        self.categories = Categories(_text_table(settings.get("store.categories")))
+        self.files = LoreFolder(places.root, places.state, journaled=places.placement == DEDICATED)
+        self.state = StateDatabase(places.state)
+        self.own_writes: dict[str, str] = {}
+        self.degraded: list[str] = []
+        self._index: Index | None = None
+        self._embedder: Embedder | None = None
+        self._embedder_opened = False
+        self._source_id = ""
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding provider; None where there is none or it cannot be opened (`degraded` says so)."""
+        if not self._embedder_opened:
+            from engram.adapters.embed.provider import EmbeddingError, open_embedder
+
+            try:
+                provider, path = self.settings.text("embedding.provider"), self.settings.text("embedding.path")
+                self._embedder = open_embedder(provider, path or None)
+            except EmbeddingError as error:
+                self.degraded.append(f"words only: {error.message} {error.hint}".strip())
+            self._embedder_opened = True
+        return self._embedder
+
+    @property
+    def index(self) -> Index:
+        """The search index (not yet brought up to date)."""
+        if self._index is None:
+            embedder = self.embedder
+            name, dimensions = (embedder.identity, embedder.dimensions) if embedder else ("", 0)
+            self._index = Index(os.path.join(self.places.state, "index"), name, dimensions)
+        return self._index
+
+    @property
+    def source_id(self) -> str:
+        """This clone's id: minted once, kept in the state folder, never in the work tree."""
+        if not self._source_id:
+            self._source_id = self._read_source() or self._mint_source()
+        return self._source_id
+
+    @property
+    def source(self) -> str:
+        """The short form of the source id, the key of this clone's votes."""
+        return ulid.short(self.source_id)
+
+    def close(self) -> None:
+        """Close every file."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        self.state.close()
+
+    @property
+    def _source_path(self) -> str:
+        return os.path.join(self.places.state, "source")
+
+    def _read_source(self) -> str:
+        try:
+            with open(self._source_path, encoding="ascii") as file:
+                text = file.read().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+        return text if ulid.is_valid(text) else ""
+
+    def _mint_source(self) -> str:
+        with self.files.lock():
+            found = self._read_source()
+            if not found:
+                found = self.clock.new_id()
+                atomic.write(self._source_path, f"{found}\n".encode(), "source")
+        return found
+
+
+def _text_table(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    from engram.domain.categories import TYPES
+
+    for name, kind in value.items():
+        if kind not in TYPES:
+            raise StoreError(f"store.categories: '{name}' has the type '{kind}'.", f"Valid types: {', '.join(TYPES)}.")
+    return {str(name): str(kind) for name, kind in value.items()}

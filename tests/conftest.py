@@ -1,0 +1,163 @@
+"""What every test stands on: an empty home, git configured by us alone, no network, hypothesis profiles.
+
+The guards are audit hooks, so they hold for all Python code in the test process; programs that a test starts
+inherit the cleaned environment. `test_project_isolation.py` proves each guard.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Noted before the first change: pytest-xdist's workers start with the home that their parent has set.
+REAL_HOME = os.path.realpath(os.environ.setdefault("TESTS_REAL_HOME", str(Path.home())))
+
+# What a developer's shell, an agent's session or a git hook around the test run may have set.
+FOREIGN_PREFIXES = """
+    ENGRAM_ GIT_ XDG_ AIDER_ ANTHROPIC_ CLAUDE CLINE_ CODEX_ COPILOT_ CURSOR_ GEMINI_ GOOSE_ HF_ OPENAI_
+    OPENCODE ROO_ TEXTUAL VSCODE_ WINDSURF_ ZED_
+"""
+FOREIGN_NAMES = """
+    AGENT AI_AGENT BROWSER CDPATH CLICOLOR CLICOLOR_FORCE COLUMNS EDITOR EMAIL FORCE_COLOR LANGUAGE LESS
+    LINES NO_COLOR PAGER SSH_AUTH_SOCK VISUAL
+"""
+NOWHERE = "http://127.0.0.1:9"  # nothing listens there, so a child program's download fails at once
+NAME, EMAIL, DATE = "Engram Test", "test@example.invalid", "2026-01-02T03:04:05+00:00"
+GIT_CONFIGURATION = f"""\
+[user]
+    name = {NAME}
+    email = {EMAIL}
+[init]
+    defaultBranch = main
+[gc]
+    auto = 0
+[maintenance]
+    auto = false
+"""
+
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, database=None)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000)
+# An explicit `pytest --hypothesis-profile thorough` wins over this choice.
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+class NetworkForbiddenError(OSError):
+    """A test reached for an address beyond this machine's own loopback."""
+
+
+class HomeForbiddenError(PermissionError):
+    """A test would have changed something in the developer's real home folder."""
+
+
+def isolated_environment(home: Path) -> dict[str, str]:
+    """The variables that make `home` the whole world of a program, git included."""
+    folders = {"HOME": ".", "XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
+    folders |= {"XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state"}
+    folders |= {"USERPROFILE": ".", "APPDATA": "AppData/Roaming", "LOCALAPPDATA": "AppData/Local"}  # Windows
+    git = {"GIT_CONFIG_GLOBAL": str(home / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
+    git |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file"}
+    for who in ("AUTHOR", "COMMITTER"):
+        git |= {f"GIT_{who}_NAME": NAME, f"GIT_{who}_EMAIL": EMAIL, f"GIT_{who}_DATE": DATE}
+    network = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE)
+    network |= {"no_proxy": "127.0.0.1,localhost", "HF_HUB_OFFLINE": "1"}
+    return {name: str(home / place) for name, place in folders.items()} | git | network
+
+
+def move_into(home: Path, patch: pytest.MonkeyPatch) -> None:
+    """Makes `home` the home folder and the current folder, with no trace of the environment outside."""
+    (home / ".gitconfig").write_text(GIT_CONFIGURATION, "utf-8")
+    prefixes, names = tuple(FOREIGN_PREFIXES.split()), FOREIGN_NAMES.split()
+    for name in list(os.environ):
+        if name.startswith(prefixes) or name in names:
+            patch.delenv(name)
+    for name, value in isolated_environment(home).items():
+        patch.setenv(name, value)
+    patch.chdir(home)  # from the project's folder, Engram would find the project's own lore
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gives each test a home folder of its own; a test that looks into it names it."""
+    folder = tmp_path_factory.mktemp("home")
+    move_into(folder, monkeypatch)
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for fixtures that outlive a test; PYTHONPATH keeps its meaning in another folder."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("PYTHONPATH"):
+            patch.setenv("PYTHONPATH", os.pathsep.join(str(Path(path).resolve()) for path in paths))
+        move_into(tmp_path_factory.mktemp("session-home"), patch)
+        yield
+
+
+def is_loopback(host: object) -> bool:
+    """Whether a host given to a socket call is this machine alone; an empty one means every interface."""
+    name = host.decode() if isinstance(host, bytes) else str(host)
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _guard_network(event: str, address: object) -> None:
+    """Refuses host names and internet addresses (tuples) that are not loopback; a path is a Unix socket."""
+    host = address[0] if isinstance(address, tuple) else address
+    named = isinstance(address, tuple) or event.startswith("socket.get")
+    if named and host is not None and not is_loopback(host):
+        raise NetworkForbiddenError(f"tests may not use the network: {event} {address!r}")
+
+
+# Where writing is fine even inside the home folder: the project, its environment, temporary files.
+WRITABLE = tuple(
+    os.path.join(os.path.realpath(place), "") for place in (ROOT, sys.prefix, tempfile.gettempdir())
+)
+
+
+def _guard_home(event: str, path: object) -> None:
+    if not isinstance(path, (str, bytes, os.PathLike)) or not path:
+        return
+    place = os.path.join(os.path.realpath(os.fsdecode(path)), "")
+    byte_code = "__pycache__" in place  # of a Python that is installed in the home folder
+    if place.startswith(os.path.join(REAL_HOME, "")) and not place.startswith(WRITABLE) and not byte_code:
+        raise HomeForbiddenError(f"tests may not touch the home folder: {event} {place!r}")
+
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+NETWORK_EVENTS = {  # each with the position of its address
+    **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), 0),
+    **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto"), 1),
+}
+CHANGE_EVENTS = {  # each with the number of its paths
+    **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir", "sqlite3.connect"), 1),
+    "os.rename": 2,
+}
+
+
+def _guard(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open":
+        if isinstance(arguments[2], int) and arguments[2] & WRITING:
+            _guard_home(event, arguments[0])
+    elif event in CHANGE_EVENTS:
+        for path in arguments[: CHANGE_EVENTS[event]]:
+            _guard_home(event, path)
+    elif event in NETWORK_EVENTS:
+        _guard_network(event, arguments[NETWORK_EVENTS[event]])
+
+
+def pytest_configure() -> None:
+    """Sets the guards, once a process and for good: an audit hook cannot be taken back."""
+    sys.addaudithook(_guard)

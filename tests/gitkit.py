@@ -1,0 +1,99 @@
+"""Real git repositories for tests: in tmp_path, with a configuration of their own and no home folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engram.adapters.git.commits import Commit, FileChange
+from engram.adapters.git.layout import Repository, find_repository
+
+MOMENT = 1_760_000_000
+AUTHOR = "Ada Author <ada@example.org>"
+
+
+def isolate(monkeypatch: pytest.MonkeyPatch, folder: Path, config: str = "") -> Path:
+    """Make every git of this test, the adapter's included, read only a global configuration made here."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    file = folder / "gitconfig"
+    file.write_text("[user]\n\tname = Pat Person\n\temail = pat@example.org\n" + config)
+    empty = folder / "no-home"
+    empty.mkdir(exist_ok=True)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(file))
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("HOME", str(empty))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))
+    return file
+
+
+def git(where: Path | str | Repository, *args: str, check: bool = True, stdin: bytes | None = None) -> str:
+    """Run git as a person would, not through the adapter; its output without the last line end."""
+    folder = where.worktree if isinstance(where, Repository) else str(where)
+    done = subprocess.run(["git", *args], cwd=folder, input=stdin, capture_output=True, check=False)
+    if check and done.returncode:
+        raise AssertionError(f"git {' '.join(args)}: {done.stderr.decode()}")
+    return os.fsdecode(done.stdout).rstrip("\n")
+
+
+def make_repository(folder: Path, *options: str) -> Repository:
+    """A repository with a branch `main` that has no commits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "-c", "init.defaultBranch=main", "init", "-q", *options)
+    return opened(folder)
+
+
+def opened(folder: Path) -> Repository:
+    """The repository at `folder`, which must be one."""
+    repo = find_repository(str(folder))
+    assert repo is not None
+    return repo
+
+
+def write(repo: Repository, path: str, content: bytes | str) -> None:
+    """Write a work tree file, making its folders."""
+    file = Path(repo.worktree, path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def person_commits(repo: Repository, files: dict[str, str], message: str = "by hand") -> str:
+    """Write, add and commit files the way a person does; the new commit's id."""
+    for path, content in files.items():
+        write(repo, path, content)
+    git(repo, "add", "--", *files)
+    git(repo, "commit", "-q", "-m", message)
+    return git(repo, "rev-parse", "HEAD")
+
+
+def change(message: str, *changes: tuple[str, bytes | None], author: str | None = AUTHOR) -> Commit:
+    """A commit of these (path, content) pairs at a fixed moment."""
+    return Commit(message, tuple(FileChange(*pair) for pair in changes), author, MOMENT)
+
+
+def apply(repo: Repository, *commits: Commit) -> None:
+    """Do to the work tree's files what the commits say, as Engram has done before it commits."""
+    for commit in commits:
+        for path, content in commit.changes:
+            if content is None:
+                Path(repo.worktree, path).unlink()
+            else:
+                write(repo, path, content)
+
+
+def state_folder(repo: Repository) -> str:
+    """Where the tests keep the adapter's private state."""
+    return os.path.join(repo.common_dir, "engram")
+
+
+def status(repo: Repository) -> str:
+    """`git status` in short form; "" when everything is committed and in step."""
+    return git(repo, "status", "--porcelain", "-uall")
+
+
+def assert_sound(repo: Repository) -> None:
+    """Nothing is wrong with the objects and refs."""
+    assert git(repo, "fsck", "--strict", "--no-dangling", "--no-progress") == ""

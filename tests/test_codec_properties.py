@@ -1,0 +1,142 @@
+"""What must hold of the codec for every lore and every file, found by search rather than by example."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+from codec_strategies import CATEGORIES, NASTY, blocks, contents, files, lore, texts
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from engram.adapters.files import codec, frontmatter, plain_yaml, scalars, yaml_events
+from engram.adapters.files.fields import KEYS
+from engram.adapters.files.tree import Problem
+from engram.domain.errors import LoreFileError
+from engram.domain.lore import Lore
+
+MODIFIED = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+quick = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def read(raw: bytes) -> codec.LoreFile:
+    return codec.read(raw, "lore/x.md", CATEGORIES, MODIFIED)
+
+
+@quick
+@given(lore())
+def test_a_lore_written_is_the_lore_read(given_lore: Lore) -> None:
+    file = read(codec.write_new(given_lore, CATEGORIES))
+    assert file.lore == given_lore
+    assert file.adopted
+
+
+@quick
+@given(lore())
+def test_what_is_written_needs_no_second_writing(given_lore: Lore) -> None:
+    raw = codec.write_new(given_lore, CATEGORIES)
+    assert codec.write_new(read(raw).lore, CATEGORIES) == raw
+
+
+@quick
+@given(lore(), lore())
+def test_a_canonical_file_edited_into_another_lore_is_that_lores_canonical_file(one: Lore, other: Lore) -> None:
+    edited = codec.rewrite(read(codec.write_new(one, CATEGORIES)), other, CATEGORIES)
+    assert read(edited).lore == other
+    rest = edited.split(b"\n")
+    for line in codec.write_new(other, CATEGORIES).split(b"\n"):
+        rest = rest[: rest.index(line)] + rest[rest.index(line) + 1 :]
+    # A value that is still right stays, even where it has become the default.
+    assert all(line.startswith((b"type: ", b"confidence: ", b"updated_at: ")) for line in rest)
+
+
+@quick
+@given(files())
+def test_writing_nothing_new_changes_no_byte(raw: bytes) -> None:
+    try:
+        file = read(raw)
+    except LoreFileError:
+        assume(False)
+    assert codec.rewrite(file, file.lore, CATEGORIES) == raw
+
+
+@quick
+@given(files(), lore(), st.sets(st.sampled_from(Lore._fields)))
+def test_an_edit_says_the_new_lore_and_keeps_everything_else(raw: bytes, other: Lore, changed: set[str]) -> None:
+    try:
+        file = read(raw)
+    except LoreFileError:
+        assume(False)
+    wanted = file.lore._replace(**{name: getattr(other, name) for name in changed | ({"id"} - {file.adopted and "id"})})
+    wanted = wanted._replace(sources=() if wanted.sources == (wanted.source_id,) else wanted.sources)
+    edited = codec.rewrite(file, wanted, CATEGORIES)
+    assert read(edited).lore == wanted
+    before, after = frontmatter.load(raw.decode()), frontmatter.load(edited.decode())
+    assert foreign(before[1]) == foreign(after[1])
+    assert before[0].bom == after[0].bom
+    if wanted.content == file.lore.content:
+        assert edited.endswith(before[0].body.encode())
+    if b"\r\n" in raw.split(b"\n")[0] + b"\n":
+        assert b"\n" not in after[0].block.encode().replace(b"\r\n", b"")
+
+
+def foreign(entries: list) -> list:
+    return [(entry.key, entry.value) for entry in entries if entry.key not in KEYS]
+
+
+@settings(quick, max_examples=10 * quick.max_examples)
+@given(st.one_of(blocks, lore().map(lambda found: block_of(found))))
+def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
+    fast = plain_yaml.parse(block)
+    if fast is not None:
+        assert fast == yaml_events.parse(block)
+
+
+def block_of(found: Lore) -> str:
+    return frontmatter.split(codec.write_new(found, CATEGORIES).decode()).block
+
+
+@quick
+@given(lore())
+def test_the_fast_parser_reads_what_the_codec_writes(given_lore: Lore) -> None:
+    plain = given_lore._replace(votes={}, prior=700 + abs(given_lore.prior) % 300)
+    assert plain_yaml.parse(block_of(plain)) is not None
+
+
+@quick
+@given(st.one_of(texts, contents))
+def test_a_scalar_comes_back_from_every_kind_of_yaml_reader(text: str) -> None:
+    for flow, document in ((False, f"k: {scalars.scalar(text)}\n"), (True, f"k: [{scalars.scalar(text, True)}]\n")):
+        for loader in (yaml.BaseLoader, yaml.SafeLoader, yaml.CBaseLoader, yaml.CSafeLoader):
+            found = yaml.load(document, Loader=loader)["k"]
+            assert found == ([text] if flow else text)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_a_nasty_string_is_kept_in_every_text_field(text: str) -> None:
+    given_lore = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "x", "FACT", MODIFIED, MODIFIED, context=(text, text), agent=text)
+    assert read(codec.write_new(given_lore, CATEGORIES)).lore == given_lore
+
+
+@quick
+@given(st.one_of(st.binary(max_size=60), blocks.map(lambda block: f"---\n{block}---\nx".encode())))
+def test_any_bytes_are_a_lore_or_a_lore_file_error(raw: bytes) -> None:
+    try:
+        found = read(raw)
+    except LoreFileError as error:
+        assert error.message.startswith("lore/x.md")
+    else:
+        assert codec.rewrite(found, found.lore, CATEGORIES) == raw
+
+
+@quick
+@given(blocks)
+def test_the_fallback_ends_in_entries_or_a_problem(block: str) -> None:
+    try:
+        entries = yaml_events.parse(block) or []
+    except Problem as problem:
+        assert 0 < problem.line <= block.count("\n") + 2
+        return
+    covered = [line for entry in entries for line in range(entry.start, entry.end)]
+    assert covered == sorted(set(covered))

@@ -1,0 +1,310 @@
+"""After a commit the index agrees with HEAD on its paths, whatever a person or a kill does around it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import gitkit
+import pytest
+from gitkit import apply, assert_sound, change, git, make_repository, person_commits, state_folder, status
+
+from engram.adapters.git import commits, locks, staging
+from engram.adapters.git.commits import commit_all, landed
+from engram.adapters.git.layout import Repository, read_head
+from engram.adapters.git.staging import sync_index
+from engram.domain.errors import GitError
+
+LORE = "lore/new.md"
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gitkit.isolate(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repository:
+    made = make_repository(tmp_path / "repo")
+    person_commits(made, {"code.py": "1\n", "other.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"})
+    return made
+
+
+WORK = change("work", (LORE, b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
+
+
+def test_what_a_person_staged_and_edited_elsewhere_stays_as_it_is(repo: Repository) -> None:
+    gitkit.write(repo, "code.py", "staged\n")
+    git(repo, "add", "code.py")
+    gitkit.write(repo, "code.py", "staged, then edited\n")
+    gitkit.write(repo, "other.py", "edited\n")
+    gitkit.write(repo, "fresh.py", "new\n")
+    git(repo, "add", "-N", "fresh.py")
+    git(repo, "update-index", "--assume-unchanged", "other.py")
+    before = status(repo), git(repo, "ls-files", "-s", "-v")
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo))
+    assert status(repo) == before[0]
+    after = git(repo, "ls-files", "-s", "-v").splitlines()
+    assert [line for line in after if "lore/" not in line] == [
+        x for x in before[1].splitlines() if "lore/" not in x
+    ]
+    assert git(repo, "show", ":code.py") == "staged"
+    assert git(repo, "show", "HEAD:code.py") == "1"
+
+
+def test_a_persons_commit_dash_a_afterwards_keeps_the_lore(repo: Repository) -> None:
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo))
+    gitkit.write(repo, "code.py", "2\n")
+    git(repo, "commit", "-qam", "mine")
+    assert git(repo, "diff", "--name-only", "HEAD~1", "HEAD") == "code.py"
+
+
+def test_an_older_staged_version_of_the_same_lore_cannot_undo_the_commit(repo: Repository) -> None:
+    gitkit.write(repo, "lore/old.md", "hand edit\n")
+    git(repo, "add", "lore/old.md")
+    voted = change("vote", ("lore/old.md", b"hand edit, voted\n"))
+    apply(repo, voted)
+    commit_all(repo, [voted], "OP1", state_folder(repo))
+    git(repo, "commit", "-q", "--allow-empty", "-m", "mine")
+    assert git(repo, "show", "HEAD:lore/old.md") == "hand edit, voted"
+
+
+KILLS = {
+    "before the import": "commits._import = die",
+    "after the import": "real = commits._import; commits._import = lambda *a: (real(*a), die())",
+    "before the index is swapped": "staging.publish = die",
+    "before the marker is removed": "staging.forget = die",
+    "while the index is written": "real = staging.run; staging.run = lambda *a, **k: (real(*a, **k), die())",
+}
+KILLED = """
+import os, signal, sys
+from engram.adapters.git import commits, layout, staging
+def die(*args): os.kill(os.getpid(), signal.SIGKILL)
+{kill}
+repo = layout.find_repository(sys.argv[1])
+work = commits.Commit("work", (commits.FileChange("lore/new.md", b"new\\n"),
+    commits.FileChange("lore/old.md", b"changed\\n"), commits.FileChange("lore/gone.md", None)), None, 1760000000)
+commits.commit_all(repo, [work], "OP1", sys.argv[2])
+"""
+
+
+def killed(repo: Repository, kill: str) -> None:
+    apply(repo, WORK)
+    root = str(Path(__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": root}
+    code = KILLED.format(kill=kill)
+    done = subprocess.run(
+        [sys.executable, "-c", code, repo.worktree, state_folder(repo)], env=environment, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS.keys())
+def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill: str) -> None:
+    killed(repo, kill)
+    if not landed(repo, "OP1"):
+        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    sync_index(repo, state_folder(repo), patience=0)
+    assert git(repo, "log", "--format=%s").splitlines() == ["work", "by hand"]
+    assert status(repo) == ""
+    assert os.listdir(state_folder(repo)) == []
+    assert [name for name in os.listdir(repo.git_dir) if "lock" in name or "engram" in name] == ["engram"]
+    assert_sound(repo)
+
+
+@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS.keys())
+def test_the_next_commit_alone_repairs_a_kill_too(repo: Repository, kill: str) -> None:
+    killed(repo, kill)
+    again = change("again", ("lore/more.md", b"1"))
+    apply(repo, again)
+    commit_all(repo, [WORK, again], "OP1", state_folder(repo), patience=0)
+    assert git(repo, "log", "--format=%s").splitlines() == ["again", "work", "by hand"]
+    assert status(repo) == ""
+    assert_sound(repo)
+
+
+def test_the_two_steps_apart_leave_just_the_lore_behind_until_the_second(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gitkit.write(repo, "code.py", "staged\n")
+    git(repo, "add", "code.py")
+    apply(repo, WORK)
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "publish", lambda repo: None)
+        patch.setattr(staging, "forget", lambda repo, state: None)
+        commit_all(repo, [WORK], "OP1", state_folder(repo))
+    assert "D  lore/new.md" in status(repo), "to git the lore looks deleted"
+    assert sync_index(repo, state_folder(repo)) == 3
+    assert status(repo) == "M  code.py"
+    assert sync_index(repo, state_folder(repo)) == 0
+
+
+def test_a_marker_waits_while_a_merge_is_under_way(repo: Repository) -> None:
+    git(repo, "checkout", "-q", "-b", "other")
+    person_commits(repo, {"lore/old.md": "theirs\n"})
+    git(repo, "checkout", "-q", "main")
+    person_commits(repo, {"lore/old.md": "ours\n"})
+    staging.remember(repo, state_folder(repo), ["lore/old.md"])
+    git(repo, "merge", "other", check=False)
+    conflicted = git(repo, "ls-files", "-u")
+    assert conflicted
+    assert sync_index(repo, state_folder(repo)) == 0
+    assert git(repo, "ls-files", "-u") == conflicted
+    git(repo, "merge", "--abort")
+    assert sync_index(repo, state_folder(repo)) == 1
+    assert status(repo) == ""
+
+
+def test_markers_add_up_until_the_index_is_in_step(repo: Repository) -> None:
+    staging.remember(repo, state_folder(repo), ["lore/a b.md", "lore/ü.md"])
+    staging.remember(repo, state_folder(repo), ["lore/ü.md", "lore/c.md"])
+    assert staging.pending(repo, state_folder(repo)) == ("lore/a b.md", "lore/ü.md", "lore/c.md")
+
+
+def test_work_trees_have_markers_of_their_own(repo: Repository, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
+    linked = gitkit.opened(tmp_path / "linked")
+    staging.remember(linked, state_folder(repo), [LORE])
+    assert staging.pending(repo, state_folder(repo)) == ()
+    assert staging.pending(linked, state_folder(repo)) == (LORE,)
+
+
+def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing(
+    repo: Repository, tmp_path: Path
+) -> None:
+    """`git commit -a` holds the index lock while its editor is open, however long that takes."""
+    ready, go = tmp_path / "ready", tmp_path / "go"
+    os.mkfifo(ready)
+    os.mkfifo(go)
+    editor = tmp_path / "editor"
+    editor.write_text(f'#!/bin/sh\necho x > "{ready}"\ncat "{go}" > /dev/null\necho mine > "$1"\n')
+    editor.chmod(0o755)
+    gitkit.write(repo, "code.py", "mine\n")
+    person = subprocess.Popen(
+        ["git", "commit", "-qa"], cwd=repo.worktree, env={**os.environ, "GIT_EDITOR": str(editor)}
+    )
+    ready.read_text()
+    lock = staging.index_lock(repo)
+    os.utime(lock, (time.time() - 600, time.time() - 600))  # the editor has been open for ten minutes
+    apply(repo, WORK)
+    with pytest.raises(GitError, match="Another git process"):
+        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert Path(lock).exists()
+    go.write_text("x")
+    assert person.wait(10) == 0
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert git(repo, "log", "--format=%s").splitlines() == ["work", "mine", "by hand"]
+    assert status(repo) == ""
+
+
+def test_a_persons_commits_at_the_same_time_lose_no_lore_and_none_of_their_own(repo: Repository) -> None:
+    """A person's git may be refused for the moment; what either side was told is committed stays committed."""
+    done: list[str] = []
+
+    def person() -> None:
+        for number in range(15):
+            gitkit.write(repo, f"mine-{number}.txt", "x")
+            while True:
+                words = ("git", "-C", repo.worktree)
+                added = subprocess.run(
+                    [*words, "add", f"mine-{number}.txt"], capture_output=True, check=False
+                )
+                made = subprocess.run(
+                    [*words, "commit", "-qam", f"m{number}"], capture_output=True, check=False
+                )
+                if added.returncode == 0 and made.returncode == 0:
+                    break
+            done.append(f"mine-{number}.txt")
+
+    thread = threading.Thread(target=person)
+    thread.start()
+    for number in range(15):
+        lore = change(f"lore {number}", (f"lore/n-{number}.md", b"x"))
+        apply(repo, lore)
+        commit_all(repo, [lore], f"OP{number}", state_folder(repo), patience=30)
+        done.append(f"lore/n-{number}.md")
+    thread.join()
+    assert set(done) <= set(git(repo, "ls-tree", "-r", "--name-only", "HEAD").splitlines())
+    assert len(done) == 30
+    assert status(repo) == ""
+    assert git(repo, "log", "--diff-filter=D", "--format=%H") == "", (
+        "no commit deleted a file, not even for a while"
+    )
+    assert_sound(repo)
+
+
+def age(file: str, seconds: float) -> str:
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).touch()
+    os.utime(file, (time.time() - seconds, time.time() - seconds))
+    return file
+
+
+LOCKS = ("index.lock", "HEAD.lock", "refs/heads/main.lock")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_left_by_a_killed_process_is_removed(repo: Repository, name: str) -> None:
+    lock = age(os.path.join(repo.git_dir, name), 31)
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert not Path(lock).exists()
+    assert status(repo) == ""
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_young_lock_is_respected(repo: Repository, name: str) -> None:
+    lock = age(os.path.join(repo.git_dir, name), 20)
+    head = read_head(repo)
+    apply(repo, WORK)
+    with pytest.raises(GitError, match="Another git process") as caught:
+        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert lock in caught.value.hint
+    assert Path(lock).exists()
+    assert read_head(repo) == head
+    Path(lock).unlink()
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert status(repo) == ""
+
+
+def test_a_lock_that_goes_away_in_time_is_waited_for(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = Path(age(staging.index_lock(repo), 0))
+    waits: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            lock.unlink()
+
+    monkeypatch.setattr(locks.time, "sleep", pause)
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=60)
+    assert len(waits) == 3
+    assert status(repo) == ""
+
+
+def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repository) -> None:
+    names = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/remotes/origin/deep/er.lock")
+    stale = [age(os.path.join(repo.git_dir, name), 60) for name in names]
+    young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
+    assert sorted(locks.clear_stale(repo)) == sorted(stale)
+    assert Path(young).exists()
+
+
+def test_what_the_index_holds_is_not_loaded_to_write(repo: Repository) -> None:
+    """A damaged index does not harm a commit's content: git says so and the branch is as it was."""
+    head = read_head(repo)
+    Path(repo.git_dir, "index").write_bytes(b"rubbish")
+    with pytest.raises(GitError, match="damaged"):
+        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert read_head(repo) == head
+    assert commits.landed(repo, "OP1") is False

@@ -1,0 +1,336 @@
+"""JSON in and out: what Engram writes it reads back; what others write becomes lore fields or a problem."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.files.interchange import MAX_BYTES, ImportRow, read_rows, write_json, write_jsonl
+from engram.domain.confidence import Vote
+from engram.domain.lore import Conflict, Lore, Relation
+from engram.domain.lore_json import lore_as_dict
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"
+PLAIN = Lore(FIRST, "# Title\n\nBody", "FACT", NOW, NOW)
+FULL = PLAIN._replace(
+    category="FAILURE",
+    type="episodic",
+    status="pending",
+    votes={"K7QM2X9T": Vote(160, 0, 2)},
+    last_validated=NOW,
+    context=("first", "second"),
+    tags=("a", "b"),
+    files=("src/a.py",),
+    entities=("Redis",),
+    relations=(Relation("refines", SECOND),),
+    merged_from=(SECOND,),
+    importance=0.5,
+    pinned=True,
+    expires_at=NOW,
+    agent="claude-code",
+    source_id=SECOND,
+    sources=(SECOND,),
+    conflicts=(Conflict("content", "other", "P3ZD8W1A", "2026-01-01T00:00:00Z"),),
+)
+
+
+def row(value: object) -> dict[str, object]:
+    rows, problems = read_rows(json.dumps([value]).encode(), "a.json")
+    assert not problems
+    return rows[0].fields
+
+
+def test_the_json_of_a_lore_has_every_field_under_its_documented_name() -> None:
+    assert lore_as_dict(FULL, "2026/01/02/title.md") == {
+        "id": FIRST,
+        "title": "Title",
+        "content": "# Title\n\nBody",
+        "context": ["first", "second"],
+        "category": "FAILURE",
+        "confidence": 0.96,
+        "state": "authoritative",
+        "validation_count": 2,
+        "last_validated": "2026-01-02T03:04:05Z",
+        "type": "episodic",
+        "status": "pending",
+        "tags": ["a", "b"],
+        "files": ["src/a.py"],
+        "entities": ["Redis"],
+        "relations": [{"kind": "refines", "id": SECOND}],
+        "merged_from": [SECOND],
+        "importance": 0.5,
+        "pinned": True,
+        "expires_at": "2026-01-02T03:04:05Z",
+        "agent": "claude-code",
+        "source_id": SECOND,
+        "sources": [SECOND],
+        "created_at": "2026-01-02T03:04:05Z",
+        "updated_at": "2026-01-02T03:04:05Z",
+        "votes": {"K7QM2X9T": {"up": 160, "down": 0, "n": 2}},
+        "conflicts": [
+            {"field": "content", "value": "other", "from": "P3ZD8W1A", "at": "2026-01-01T00:00:00Z"}
+        ],
+        "path": "2026/01/02/title.md",
+    }
+
+
+def test_every_field_of_a_lore_is_in_its_json() -> None:
+    assert set(Lore._fields) - set(lore_as_dict(FULL, "x")) == {"prior"}
+
+
+def test_context_is_a_string_where_there_is_one_and_null_where_there_is_none() -> None:
+    assert lore_as_dict(PLAIN, "x")["context"] is None
+    assert lore_as_dict(PLAIN._replace(context=("one",)), "x")["context"] == "one"
+
+
+@pytest.mark.parametrize("lore", [PLAIN, FULL])
+def test_what_is_exported_is_read_back_with_all_its_fields(lore: Lore) -> None:
+    exported = lore_as_dict(lore, "a/b.md")
+    kept = {
+        key: value for key, value in exported.items() if value not in (None, "", [], {}) and key != "state"
+    }
+    kept["context"] = list(lore.context)
+    if not lore.context:
+        del kept["context"]
+    for data, name, where in (
+        (write_json([exported]), "out.json", "out.json#1"),
+        (b"".join(write_jsonl([exported])), "out.jsonl", "out.jsonl:1"),
+    ):
+        assert read_rows(data, name) == ((ImportRow(kept, where),), ())
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and "\0" not in text), max_size=5))
+def test_any_text_survives_export_and_import(texts: list[str]) -> None:
+    whole = [{"content": text.strip()} for text in texts]
+    for data, name in ((write_json(whole), "a.json"), (b"".join(write_jsonl(whole)), "a.jsonl")):
+        rows, problems = read_rows(data, name)
+        if texts or name == "a.json":
+            assert not problems
+        assert [row.fields for row in rows] == [{"content": text.strip()} for text in texts]
+
+
+def test_a_jsonl_file_keeps_its_good_lines_and_tells_the_bad_ones_by_line() -> None:
+    data = b'{"content": "one"}\n\n{"content": broken}\n"two"\n[1]\n{"title": "only"}\n\xff\xfe\n{"text": "three"}'
+    rows, problems = read_rows(data, "notes.jsonl")
+    assert [(found.where, found.fields["content"]) for found in rows] == [
+        ("notes.jsonl:1", "one"),
+        ("notes.jsonl:4", "two"),
+        ("notes.jsonl:8", "three"),
+    ]
+    assert [problem["where"] for problem in problems] == [f"notes.jsonl:{number}" for number in (3, 5, 6, 7)]
+    assert all(problem["message"] and problem["hint"] for problem in problems)
+    assert "column 13" in problems[0]["message"]
+
+
+def test_bad_rows_of_an_array_do_not_stop_the_others() -> None:
+    rows, problems = read_rows(b'[{"body": "one"}, 7, null, {"body": ""}, {"body": "two"}]', "a.json")
+    assert [found.where for found in rows] == ["a.json#1", "a.json#5"]
+    assert [problem["where"] for problem in problems] == ["a.json#2", "a.json#3", "a.json#4"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"content": "x"}],
+        {"lore": [{"content": "x"}], "total": 1},
+        {"memories": [{"content": "x"}]},
+        {"results": [{"memory": "x"}]},
+        {"data": {"results": [{"memory": "x"}]}},
+        {"content": "x"},
+        ["x"],
+        "x",
+    ],
+)
+def test_rows_are_found_in_the_shapes_that_tools_export(document: object) -> None:
+    rows, problems = read_rows(json.dumps(document, indent=1).encode(), "a.json")
+    assert ([found.fields for found in rows], problems) == ([{"content": "x"}], ())
+
+
+@pytest.mark.parametrize("key", ["content", "text", "body", "memory", "observation", "fact", "page_content"])
+def test_content_is_found_under_the_names_that_tools_give_it(key: str) -> None:
+    assert row({key: " said "}) == {"content": "said"}
+
+
+def test_fields_are_found_under_other_names_and_one_level_deeper() -> None:
+    found = row(
+        {
+            "memory": "Likes tabs",
+            "metadata": {"labels": "style, editor,,style", "kind": "preference"},
+            "createdAt": "2024-09-03T10:16:05.490548-07:00",
+            "confidence": "85%",
+            "user_id": "u1",
+        }
+    )
+    assert found == {
+        "content": "Likes tabs",
+        "tags": ["style", "editor"],
+        "category": "preference",
+        "created_at": "2024-09-03T17:16:05.490Z",
+        "confidence": 0.85,
+    }
+
+
+def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
+    lines = [
+        {
+            "type": "entity",
+            "name": "billing",
+            "entityType": "service",
+            "observations": ["Runs on Go", "Owned by Ada"],
+        },
+        {"type": "entity", "name": "ada", "entityType": "person", "observations": ["Prefers mornings"]},
+        {"type": "relation", "from": "ada", "to": "billing", "relationType": "owns"},
+    ]
+    expected = [
+        {"content": "- Runs on Go\n- Owned by Ada", "title": "billing", "category": "service"},
+        {"content": "Prefers mornings", "title": "ada", "category": "person"},
+        {"content": "ada owns billing"},
+    ]
+    graph = {"entities": lines[:2], "relations": lines[2:]}
+    for data, name in (
+        ("\n".join(json.dumps(line) for line in lines).encode(), "memory.jsonl"),
+        ("\n".join(json.dumps(line) for line in lines).encode(), "memory.json"),
+        (json.dumps(graph).encode(), "graph.json"),
+    ):
+        rows, problems = read_rows(data, name)
+        assert ([found.fields for found in rows], problems) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    ("value", "fields"),
+    [
+        ({"type": "decision"}, {"category": "decision"}),
+        ({"type": "episodic"}, {"type": "episodic"}),
+        ({"category": "FAILURE", "type": "episodic"}, {"category": "FAILURE", "type": "episodic"}),
+        ({"memory_type": "Semantic", "type": "decision"}, {"category": "decision", "type": "semantic"}),
+        ({"type": "memory"}, {}),
+    ],
+)
+def test_type_means_a_type_of_lore_or_else_a_category(value: dict[str, str], fields: dict[str, str]) -> None:
+    assert row({"content": "x", **value}) == {"content": "x", **fields}
+
+
+@pytest.mark.parametrize(
+    ("given_time", "expected"),
+    [
+        ("2024-03-01", "2024-03-01T00:00:00Z"),
+        ("20240301", "2024-03-01T00:00:00Z"),
+        ("2024-03-01T10:00:00+02:00", "2024-03-01T08:00:00Z"),
+        (1709251200, "2024-03-01T00:00:00Z"),
+        (1709251200000, "2024-03-01T00:00:00Z"),
+        (1709251200.5, "2024-03-01T00:00:00.500Z"),
+        ("1709251200", "2024-03-01T00:00:00Z"),
+    ],
+)
+def test_times_are_read_in_the_ways_they_are_written(given_time: object, expected: str) -> None:
+    assert row({"content": "x", "timestamp": given_time})["created_at"] == expected
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"confidence": 7},
+        {"confidence": "high"},
+        {"confidence": True},
+        {"confidence": float("nan")},
+        {"importance": -0.1},
+        {"created_at": "yesterday"},
+        {"created_at": 1e300},
+        {"created_at": float("inf")},
+        {"created_at": "9999-12-31T23:59:59-12:00"},
+        {"tags": 7},
+        {"pinned": "yes"},
+        {"validation_count": -1},
+        {"votes": [1]},
+        {"votes": {"a": {"up": 1.5}}},
+        {"relations": "all"},
+        {"context": {"a": 1}},
+        {"title": ["a"]},
+    ],
+)
+def test_a_value_that_cannot_be_used_is_left_out_and_told_and_the_row_is_kept(bad: dict[str, object]) -> None:
+    rows, problems = read_rows(json.dumps({"content": "x", **bad}).encode(), "a.json")
+    assert [found.fields for found in rows] == [{"content": "x"}]
+    assert [problem["where"] for problem in problems] == ["a.json#1"]
+    assert f"'{next(iter(bad))}' was left out" in problems[0]["message"]
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_deep_nesting_is_a_problem_not_a_crash(name: str) -> None:
+    deep = b"[" * 200_000
+    rows, problems = read_rows(b'{"content": "x"}\n' + deep + b'\n{"content": "y"}', name)
+    assert [found.fields["content"] for found in rows] == ["x", "y"]
+    assert [problem["where"] for problem in problems] == [f"{name}:2"]
+    rows, problems = read_rows(b'{"content": "x", "more": ' + b'{"a":' * 100_000, name)
+    assert not rows
+    assert "deep" in problems[0]["message"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" \n\n",
+        b"not json",
+        b'{"content": ',
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b"\x00\x01",
+        b"{}",
+        b"7",
+        b"null",
+    ],
+)
+def test_a_file_that_holds_no_rows_is_one_problem(data: bytes) -> None:
+    rows, problems = read_rows(data, "a.json")
+    assert (rows, len(problems)) == ((), 1)
+
+
+def test_a_file_that_is_too_large_is_refused() -> None:
+    rows, problems = read_rows(b" " * (MAX_BYTES + 1), "big.json")
+    assert not rows
+    assert "64" in problems[0]["message"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_other_encodings_of_json_are_read(encoding: str) -> None:
+    rows, problems = read_rows('{"content": "café ☕"}'.encode(encoding), "a.json")
+    assert ([found.fields for found in rows], problems) == ([{"content": "café ☕"}], ())
+
+
+def test_text_that_utf8_cannot_hold_is_made_to_fit() -> None:
+    assert row({"content": "a\ud800b\0c"}) == {"content": "a?b\ufffdc"}
+
+
+def test_a_pretty_printed_array_is_read_whatever_the_name_says() -> None:
+    rows, problems = read_rows(b'[\n  {"content": "x"}\n]\n', "a.jsonl")
+    assert (len(rows), problems) == (1, ())
+
+
+@given(st.binary(max_size=300), st.sampled_from(["a.json", "a.jsonl"]))
+def test_no_bytes_make_it_fail(data: bytes, name: str) -> None:
+    rows, problems = read_rows(data, name)
+    assert rows or problems or data.strip() in (b"[]", b"{}")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+KEYS = st.sampled_from(
+    ["content", "text", "tags", "type", "metadata", "value", "created_at", "votes", "relations", "lore"]
+)
+
+
+@given(JSON)
+def test_no_json_makes_it_fail_and_all_fields_have_their_kind(value: object) -> None:
+    rows, _ = read_rows(json.dumps(value).encode(), "a.json")
+    for found in rows:
+        assert isinstance(found.fields["content"], str)
+        assert all(isinstance(tag, str) and tag for tag in found.fields.get("tags", []))  # type: ignore[attr-defined]
+        json.dumps(found.fields, allow_nan=False)
