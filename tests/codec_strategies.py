@@ -14,13 +14,104 @@ from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relatio
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (
-    *("no", "Yes", "null", "~", "true", "1:30", "0123", "0x1F", "1e3", ".inf", "-.5", "2026-11-21", "=", "<<", "y"),
-    *("- a", "-", "--flag", "---", "...", "# x", "a # b", "a #b", "a: b", "a:", ":a", ": ", "{a", "[b]", "a, b"),
-    *("'q'", '"q"', "it's", 'say "x"', "back\\slash", "\\n", "&a", "*a", "!t", "%d", "@at", "`tick`", "|", ">", "?"),
-    *("? a", "a?b", " lead", "trail ", "  ", "tab\there", "\tlead", "\x85", "a\u2028b", "\u2029", "\ufeffbom", "\x07"),
-    *("a\r\nb", "a\rb", "😀", "👩\u200d💻 team", "naïve 日本語", "\xa0nbsp", "\U000e0041tag", "\x7f", "\ufffe"),
-    *("a\nb", "a\n", "\na", "a\n\nb\n", "a\n\n", "  a\nb", "a\n  b", "\ta\nb", "a\n \nb", "a\n  ", "\n", "a\n\t"),
-    *("01234567890123456789012345", "12345678901234567890E123456", "c++", "c#", "area:db", "https://x.y/z?q=1#f"),
+    *(
+        "no",
+        "Yes",
+        "null",
+        "~",
+        "true",
+        "1:30",
+        "0123",
+        "0x1F",
+        "1e3",
+        ".inf",
+        "-.5",
+        "2026-11-21",
+        "=",
+        "<<",
+        "y",
+    ),
+    *(
+        "- a",
+        "-",
+        "--flag",
+        "---",
+        "...",
+        "# x",
+        "a # b",
+        "a #b",
+        "a: b",
+        "a:",
+        ":a",
+        ": ",
+        "{a",
+        "[b]",
+        "a, b",
+    ),
+    *(
+        "'q'",
+        '"q"',
+        "it's",
+        'say "x"',
+        "back\\slash",
+        "\\n",
+        "&a",
+        "*a",
+        "!t",
+        "%d",
+        "@at",
+        "`tick`",
+        "|",
+        ">",
+        "?",
+    ),
+    *(
+        "? a",
+        "a?b",
+        " lead",
+        "trail ",
+        "  ",
+        "tab\there",
+        "\tlead",
+        "\x85",
+        "a\u2028b",
+        "\u2029",
+        "\ufeffbom",
+        "\x07",
+    ),
+    *(
+        "a\r\nb",
+        "a\rb",
+        "😀",
+        "👩\u200d💻 team",
+        "naïve 日本語",
+        "\xa0nbsp",
+        "\U000e0041tag",
+        "\x7f",
+        "\ufffe",
+    ),
+    *(
+        "a\nb",
+        "a\n",
+        "\na",
+        "a\n\nb\n",
+        "a\n\n",
+        "  a\nb",
+        "a\n  b",
+        "\ta\nb",
+        "a\n \nb",
+        "a\n  ",
+        "\n",
+        "a\n\t",
+    ),
+    *(
+        "01234567890123456789012345",
+        "12345678901234567890E123456",
+        "c++",
+        "c#",
+        "area:db",
+        "https://x.y/z?q=1#f",
+    ),
 )
 
 _LETTERS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
@@ -89,10 +180,60 @@ _SCALARS = st.one_of(
     st.sampled_from(NASTY).filter(lambda text: "\n" not in text and "\r" not in text),
     st.sampled_from(
         [
-            *("", "a", "0.70", "a b", "a # c", "'x' # c", '"x"  # c', '"a\\tb\\u00e9"', "[]", "{}", "[a, b]", "[a,b]"),
-            *("[a, [b]]", "{a: b}", "{a: {b: c}, d: []}", "[{a: b}, c]", "[a: b]", "{a}", "{a: }", "[a, ]", "[ a ]"),
-            *("[x] # c", "[x]# c", "{a: b, a: c}", "|", "|-", "|+", "|2", ">", ">-", "| # c", "&a b", "*a", "!t b"),
-            *("[a", "'a", '"a', "[c#]", "[a #b]", "[a?]", '{"a": b}', '{"a":b}', "['a', \"b\"]", "-1", "- a", "a\\"),
+            *(
+                "",
+                "a",
+                "0.70",
+                "a b",
+                "a # c",
+                "'x' # c",
+                '"x"  # c',
+                '"a\\tb\\u00e9"',
+                "[]",
+                "{}",
+                "[a, b]",
+                "[a,b]",
+            ),
+            *(
+                "[a, [b]]",
+                "{a: b}",
+                "{a: {b: c}, d: []}",
+                "[{a: b}, c]",
+                "[a: b]",
+                "{a}",
+                "{a: }",
+                "[a, ]",
+                "[ a ]",
+            ),
+            *(
+                "[x] # c",
+                "[x]# c",
+                "{a: b, a: c}",
+                "|",
+                "|-",
+                "|+",
+                "|2",
+                ">",
+                ">-",
+                "| # c",
+                "&a b",
+                "*a",
+                "!t b",
+            ),
+            *(
+                "[a",
+                "'a",
+                '"a',
+                "[c#]",
+                "[a #b]",
+                "[a?]",
+                '{"a": b}',
+                '{"a":b}',
+                "['a', \"b\"]",
+                "-1",
+                "- a",
+                "a\\",
+            ),
         ]
     ),
 )
@@ -104,13 +245,44 @@ _LINES = st.one_of(
     st.builds("{}- {}: {}".format, st.sampled_from(["", "  "]), _KEYS, _SCALARS),
     st.builds("{}{}: {}".format, st.sampled_from(["  ", "    ", "      "]), _KEYS, _SCALARS),
     st.builds("{}{}".format, st.sampled_from([" ", "  ", "    ", "      "]), _SCALARS),
-    st.sampled_from(["", "# c", "  # c", "  ", "    ", " ", "\tx", "\t", "%x", "...", "alpha:", "beta: |", "beta: |2-"]),
+    st.sampled_from(
+        ["", "# c", "  # c", "  ", "    ", " ", "\tx", "\t", "%x", "...", "alpha:", "beta: |", "beta: |2-"]
+    ),
 )
 _SHAPES = (
-    *("{}", "{} # note", "'{}'", '"{}"', '"{}"  # note', "[{}]", "[{}, {}] # note", "[{}, '{}', \"{}\"]", "{{{}: {}}}"),
-    *("{{a: {}, b: [{}]}}", "[{{kind: {}, id: {}}}, {{kind: a}}]", "\n  - {}\n  - {}", "\n- {}\n- {}", "\n  {}: {}"),
-    *("|\n  {}\n  {}", "|-\n  {}\n\n    {}\n", "|2\n    {}\n  {}", "|+\n  {}\n\n", ">\n  {}\n  {}", "{}\n  {}", "# {}", ""),
-    *("\n  - |\n    {}\n    {}\n  - {}", "\n  - field: {}\n    value: |\n      {}\n    from: {}\n  - field: x", "\n# {}\n  - {}"),
+    *(
+        "{}",
+        "{} # note",
+        "'{}'",
+        '"{}"',
+        '"{}"  # note',
+        "[{}]",
+        "[{}, {}] # note",
+        "[{}, '{}', \"{}\"]",
+        "{{{}: {}}}",
+    ),
+    *(
+        "{{a: {}, b: [{}]}}",
+        "[{{kind: {}, id: {}}}, {{kind: a}}]",
+        "\n  - {}\n  - {}",
+        "\n- {}\n- {}",
+        "\n  {}: {}",
+    ),
+    *(
+        "|\n  {}\n  {}",
+        "|-\n  {}\n\n    {}\n",
+        "|2\n    {}\n  {}",
+        "|+\n  {}\n\n",
+        ">\n  {}\n  {}",
+        "{}\n  {}",
+        "# {}",
+        "",
+    ),
+    *(
+        "\n  - |\n    {}\n    {}\n  - {}",
+        "\n  - field: {}\n    value: |\n      {}\n    from: {}\n  - field: x",
+        "\n# {}\n  - {}",
+    ),
 )
 _WORDS = st.one_of(
     st.sampled_from(["a", "b c", "0.70", "K7QM2X9T", "x/y.py", "é😀", "a:b", "it's", "-1", "c#", "a?", ""]),
@@ -124,12 +296,20 @@ def _likely_blocks(draw: st.DrawFn) -> str:
     lines = []
     for key in draw(st.lists(st.sampled_from(["alpha", "beta", "c-d", "_e", "F1"]), unique=True, max_size=4)):
         shape = draw(st.sampled_from(_SHAPES))
-        lines.append(f"{key}: {shape.format(*[draw(_WORDS) for _ in range(shape.count('{}'))])}\n".replace(": \n", ":\n"))
+        lines.append(
+            f"{key}: {shape.format(*[draw(_WORDS) for _ in range(shape.count('{}'))])}\n".replace(
+                ": \n", ":\n"
+            )
+        )
         lines.append(draw(st.sampled_from(["", "", "# note\n", "\n", "  # note\n"])))
     text = "".join(lines)
     for _ in range(draw(st.integers(0, 2))):
         at = draw(st.integers(0, len(text)))
-        text = text[:at] + draw(st.sampled_from([*" \n:#-,|\"'[]{}\t\\a?", ""])) + text[at + draw(st.integers(0, 1)) :]
+        text = (
+            text[:at]
+            + draw(st.sampled_from([*" \n:#-,|\"'[]{}\t\\a?", ""]))
+            + text[at + draw(st.integers(0, 1)) :]
+        )
     return text if text.endswith("\n") or not text else text + "\n"
 
 
@@ -142,23 +322,69 @@ blocks = st.one_of(
 # Pieces of files as people write them; each is valid on its own, so that most combinations can be read.
 _PIECES = {
     "id": [f"id: {_ID}\n", f"id: '{_ID}' # do not touch\n", ""],
-    "category": ["category: FACT\n", "category: pattern-outcome   # changed my mind\n", 'category: "workflow"\n', ""],
-    "confidence": ["confidence: 0.70\n", "confidence: .9 # sure\n", "confidence: 0.705\n", "confidence: 1\n", ""],
+    "category": [
+        "category: FACT\n",
+        "category: pattern-outcome   # changed my mind\n",
+        'category: "workflow"\n',
+        "",
+    ],
+    "confidence": [
+        "confidence: 0.70\n",
+        "confidence: .9 # sure\n",
+        "confidence: 0.705\n",
+        "confidence: 1\n",
+        "",
+    ],
     "prior": ["prior: 0.5\n", "prior: -0.25\n", "", ""],
-    "votes": ["votes: {K7QM2X9T: {up: 160, down: 0, n: 2}}\n", "votes:\n  K7QM2X9T:\n    up: 80\n    n: 1\n", "", ""],
+    "votes": [
+        "votes: {K7QM2X9T: {up: 160, down: 0, n: 2}}\n",
+        "votes:\n  K7QM2X9T:\n    up: 80\n    n: 1\n",
+        "",
+        "",
+    ],
     "count": ["validation_count: 7\n", "validation_count: many\n", ""],
     "context": [
-        *("context: seen in CI # twice\n", "context:\n- one\n# between\n- two\n\n", "context: |\n  a\n   b\n\n"),
-        *("context: |+\n  kept\n\n\n", "context: >-\n    folded\n    text\n  # less indented\n", "context: ''\n", ""),
-        *("context: plain\n  over lines\n\n", 'context: "quoted\n  over lines" # c\n', "context:\n  # c\n  - |2+\n      x\n\n"),
+        *(
+            "context: seen in CI # twice\n",
+            "context:\n- one\n# between\n- two\n\n",
+            "context: |\n  a\n   b\n\n",
+        ),
+        *(
+            "context: |+\n  kept\n\n\n",
+            "context: >-\n    folded\n    text\n  # less indented\n",
+            "context: ''\n",
+            "",
+        ),
+        *(
+            "context: plain\n  over lines\n\n",
+            'context: "quoted\n  over lines" # c\n',
+            "context:\n  # c\n  - |2+\n      x\n\n",
+        ),
     ],
-    "tags": ["tags: [a, b] # topics\n", "tags: a, b\n", "tags:\n  - a\n  - 'b'\n", "tags: [a,\n  b]\n", "tags:\n", ""],
-    "unknown": ["title: |+\n  My note\n\n", "title: x\n", "aliases:\n  deep: {x: [1, 2]}\n  # inner\n  more: y\n", ""],
+    "tags": [
+        "tags: [a, b] # topics\n",
+        "tags: a, b\n",
+        "tags:\n  - a\n  - 'b'\n",
+        "tags: [a,\n  b]\n",
+        "tags:\n",
+        "",
+    ],
+    "unknown": [
+        "title: |+\n  My note\n\n",
+        "title: x\n",
+        "aliases:\n  deep: {x: [1, 2]}\n  # inner\n  more: y\n",
+        "",
+    ],
     "pinned": ["pinned: yes\n", "pinned: false\n", "", ""],
     "status": ["status: active\n", "status: Archived\n", ""],
     "type": ["type: semantic\n", ""],
     "importance": ["importance: 0.5\n", "importance: ~\n", ""],
-    "created": ["created_at: 2026-01-02\n", "created_at: 2026-01-02T03:04:05+02:00 # local\n", "date: 2020-05-06\n", ""],
+    "created": [
+        "created_at: 2026-01-02\n",
+        "created_at: 2026-01-02T03:04:05+02:00 # local\n",
+        "date: 2020-05-06\n",
+        "",
+    ],
     "conflicts": [
         "conflicts:\n  - field: content\n    value: |\n      other\n    from: X\n    at: 2026-01-01\n",
         "conflicts: []\n",
@@ -176,7 +402,11 @@ def files(draw: st.DrawFn) -> bytes:
     between = st.sampled_from(_BETWEEN)
     block = draw(between) + "".join([draw(st.sampled_from(_PIECES[name])) + draw(between) for name in names])
     block = "".join([margin + line for line in block.splitlines(keepends=True)])
-    body = draw(st.sampled_from(["", "\n", " \n\n"])) + draw(contents).replace("\r", "") + draw(st.sampled_from(["", "\n", " \n\n"]))
+    body = (
+        draw(st.sampled_from(["", "\n", " \n\n"]))
+        + draw(contents).replace("\r", "")
+        + draw(st.sampled_from(["", "\n", " \n\n"]))
+    )
     text = f"---\n{block}---\n{body}" if draw(st.integers(0, 9)) else body
     if draw(st.booleans()):
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")

@@ -96,8 +96,8 @@ def test_a_long_document_is_split_by_its_headings_and_small_sections_are_packed_
 
 
 def test_a_section_that_is_too_long_is_split_at_its_subheadings_and_named_by_its_path() -> None:
-    text = f"# Doc\n\nintro\n\n## A\n\n### One\n\n{prose(700)}\n\n### Two\n\n{prose(700)}\n\n## B\n\n{prose(100)}"
-    parts = split_document(text, "x", limit=1000)
+    long_section = f"## A\n\n### One\n\n{prose(700)}\n\n### Two\n\n{prose(700)}"
+    parts = split_document(f"# Doc\n\nintro\n\n{long_section}\n\n## B\n\n{prose(100)}", "x", limit=1000)
     assert titles(parts) == ["Doc", "Doc: A", "Doc: A / Two", "Doc: B"]
     assert [part.level for part in parts] == [1, 2, 3, 2]
     assert "### One" in parts[1].content

@@ -136,8 +136,7 @@ def test_an_orphan_branch_in_a_linked_worktree(plain: Repository, tmp_path: Path
     main = read_head(plain)
     git(plain, "worktree", "add", "-q", "--detach", "--no-checkout", str(tmp_path / "hidden"))
     repo = opened(tmp_path / "hidden")
-    git(repo, "checkout", "-q", "--orphan", "engram/lore")
-    git(repo, "read-tree", "--empty")
+    git(repo, "symbolic-ref", "HEAD", "refs/heads/engram/lore")
     commit(repo, change("First", (LORE, b"1")))
     assert git(repo, "ls-tree", "-r", "--name-only", "engram/lore") == LORE
     assert (status(repo), status(plain), read_head(plain)) == ("", "", main)

@@ -115,7 +115,8 @@ def test_any_text_survives_export_and_import(texts: list[str]) -> None:
 
 
 def test_a_jsonl_file_keeps_its_good_lines_and_tells_the_bad_ones_by_line() -> None:
-    data = b'{"content": "one"}\n\n{"content": broken}\n"two"\n[1]\n{"title": "only"}\n\xff\xfe\n{"text": "three"}'
+    data = b'{"content": "one"}\n\n{"content": broken}\n"two"\n[1]\n{"title": "only"}\n\xff\xfe\n'
+    data += b'{"text": "three"}'
     rows, problems = read_rows(data, "notes.jsonl")
     assert [(found.where, found.fields["content"]) for found in rows] == [
         ("notes.jsonl:1", "one"),
@@ -317,13 +318,13 @@ def test_no_bytes_make_it_fail(data: bytes, name: str) -> None:
     assert rows or problems or data.strip() in (b"[]", b"{}")
 
 
+KEYS = st.sampled_from(
+    ["content", "text", "tags", "type", "metadata", "value", "created_at", "votes", "relations", "lore"]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=12,
-)
-KEYS = st.sampled_from(
-    ["content", "text", "tags", "type", "metadata", "value", "created_at", "votes", "relations", "lore"]
 )
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from engram.domain.markdown_blocks import FENCE, TEXT, scan
 
 FACT = "FACT"
+_READ = 100_000  # characters, more than enough to tell
 _START, _OPENING = (
     200,
     600,
@@ -81,9 +82,9 @@ _ABOUT_ERRORS = re.compile(
     r"\b(?:handl|ignor|avoid|catch|mock|rais|display|custom|trap|without)\w*\b", re.IGNORECASE
 )
 _ERROR_TEXT = re.compile(
-    r"Traceback \(most recent call last\)|^\s*(?:\w+\.)*\w*(?:Error|Exception)\b:?|"
+    r"Traceback \(most recent call last\)|^[ \t]*(?:\w+\.)*\w*(?:Error|Exception)\b:?|"
     r"\b(?:error|fatal|panic)(?:\[\w+\])?: |"
-    r"\b[A-Z]\w+(?:Error|Exception)\b|^\s*(?:>\s*)?error\b",
+    r"\b[A-Z]\w+(?:Error|Exception)\b|^[ \t]*(?:>[ \t]*)?error\b",
     re.MULTILINE | re.IGNORECASE,
 )
 _FAST_TITLE = re.compile(
@@ -102,7 +103,7 @@ _TEST_TITLE = re.compile(
     re.IGNORECASE,
 )
 _TEST_TEXT = re.compile(
-    r"\bdef test_|^\s*(?:assert\b|@pytest\.|import pytest|import unittest)|"
+    r"\bdef test_|^[ \t]*(?:assert\b|@pytest\.|import pytest|import unittest)|"
     r"\b(?:describe|it|test)\(['\"]|\bpytest\b|#\[test\]|\bfunc Test[A-Z]|unittest",
     re.MULTILINE,
 )
@@ -118,8 +119,8 @@ _DOING_LOOSELY = re.compile(r"(?:runn|build)ing\b|(?:run|build|add)\b", re.IGNOR
 _STEP = re.compile(r"^ {0,3}\d{1,2}[.)] \S", re.MULTILINE)
 _SHELL_INFO = ("bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "powershell", "fish")
 _SHELL_LINE = re.compile(
-    r"^\s*(?:[$%#>] )?(?:sudo |uv |pipx? |npm |npx |brew |apt(?:-get)? |git |docker |cd |curl |"
-    r"make |cargo |go |python3? |mkdir |wget |kubectl |heroku |flyctl |fly |gcloud |aws |vercel |\./)",
+    r"^[ \t]*(?:\$ \S|(?:[$%#>] )?(?:sudo |uv |pipx? |npm |npx |brew |apt(?:-get)? |git |docker |cd |curl |"
+    r"make |cargo |go |python3? |mkdir |wget |kubectl |heroku |flyctl |fly |gcloud |aws |vercel |\./))",
     re.MULTILINE,
 )
 _EDGE_TITLE = re.compile(
@@ -136,8 +137,8 @@ _VERSION = re.compile(r"\bv?\d+\.\d+(?:\.\d+)?\b|\b[vV]\d+\b|\bversion \d+|\b[A-
 _RULE_TITLE = re.compile(
     r"(?:always|never|prefer|avoid|don't|do not)\b|(?:i|we|team) (?:always|never|prefer)\b", re.IGNORECASE
 )
-_TODO = re.compile(r"^\s*[-*+] \[ \] ", re.MULTILINE)
-_DONE = re.compile(r"^\s*[-*+] \[[xX]\] ", re.MULTILINE)
+_TODO = re.compile(r"^[ \t]*[-*+] \[ \] ", re.MULTILINE)
+_DONE = re.compile(r"^[ \t]*[-*+] \[[xX]\] ", re.MULTILINE)
 _PLAN_TITLE = re.compile(r"(?:to-?do|plans?|roadmap|next steps|implementation plan)\b", re.IGNORECASE)
 
 
@@ -165,6 +166,7 @@ def guess_category(title: str, content: str, folder_words: Sequence[str] = ()) -
 
 
 def _read(title: str, content: str, folders: Sequence[str]) -> _Document:
+    content = content[:_READ]
     blocks = scan(content)
     fences = [block for block in blocks if block.kind == FENCE]
     code = [content[block.start : block.end] for block in fences]

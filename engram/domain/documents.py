@@ -192,7 +192,8 @@ class _Splitter:
             return first
         level, names = self.blocks[piece.first].level, [first]
         most = self.most_title - len(self.name.text) - len(": ")
-        for block in self.blocks[piece.first + 1 :]:
+        for k in range(piece.first + 1, len(self.blocks)):
+            block = self.blocks[k]
             if block.start >= piece.end:
                 break
             if block.level == level and len(", ".join([*names, block.title])) <= most:

@@ -41,7 +41,7 @@ def _words(line: str) -> list[str]:
 
 
 _DISCORD = ALNUM_START + r"[MNO][A-Za-z0-9]{23,27}\.[\w-]{6}\.[\w-]{27,40}"
-_AGENT = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{16,}"
+_WEBHOOK = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{20,}"
 
 RULES: tuple[Rule, ...] = (
     *(_alnum("aws-access-key-id", prefix, "[A-Z0-9]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
@@ -61,7 +61,9 @@ RULES: tuple[Rule, ...] = (
     _word("gitlab-token", "GR1348941", "[A-Za-z0-9_-]{20,}"),
     _word("slack-token", "xox", r"(?:[abeoprs]|e\.xox[bp])-[A-Za-z0-9-]{16,}"),
     _word("slack-token", "xapp-", "[A-Za-z0-9-]{20,}"),
-    Rule("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/" + _AGENT),
+    Rule(
+        "slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/" + _WEBHOOK
+    ),
     *(_alnum("stripe-key", prefix, "[A-Za-z0-9]{16,}") for prefix in ("sk_live_", "rk_live_")),
     _alnum("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/]{24,}={0,2}"),
     _word("anthropic-api-key", "sk-ant-", "[A-Za-z0-9_-]{20,}"),
@@ -173,9 +175,9 @@ REFERENCE = (
 )
 SAMPLES = tuple(
     _words(
-        "example sample placeholder changeme change-me change_me change_this change-this your redacted dummy "
-        "fake notreal xxxx replace insert_ insert- 0123456789 1234567890 abcdefgh qwertyui ... *** deadbeefdeadbeef "
-        "sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng"
+        "example sample placeholder changeme change-me change_me change_this your redacted dummy "
+        "change-this fake notreal xxxx replace insert_ insert- 0123456789 1234567890 abcdefgh qwertyui "
+        "... *** deadbeefdeadbeef sflkxwrjsmekkf2qt4 4ec39hqlyjwdarj 7mdeng"
     )
 )
 UUID_OR_ULID = r"(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[0-9A-HJKMNP-TV-Z]{25})"
@@ -269,7 +271,10 @@ def is_random(value: str) -> bool:
     has_digit = not _DIGITS.isdisjoint(value)
     if _LETTERS.isdisjoint(value) or not (has_digit or _is_mixed_letters(value)):
         return False
-    return not is_wordy(value, 3.3 if has_digit else 2.6)
+    if compiled("[0-9a-fA-F]{20,}").fullmatch(value):
+        return True
+    scattered = value.isalnum() and len(compiled("[0-9]+").findall(value)) >= 3
+    return not is_wordy(value, 4.6 if scattered else 3.3 if has_digit else 2.6)
 
 
 def _is_mixed_letters(value: str) -> bool:

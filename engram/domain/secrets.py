@@ -66,8 +66,10 @@ def find_secrets(text: str, allowed: Sequence[str] = ()) -> tuple[Finding, ...]:
     spans = _scan(text)
     if not spans:
         return ()
-    kept = [span for span in _all_rounds(text, spans) if not _is_allowed(text, span, allowed)]
-    return tuple(_findings(text, kept))
+    findings = _findings(text, _all_rounds(text, spans), any(marker in text for marker in ALLOW_MARKERS))
+    if not allowed:
+        return tuple(findings)
+    return tuple(found for found in findings if not _is_allowed(text[found.start : found.end], allowed))
 
 
 def redact(text: str, findings: Sequence[Finding]) -> str:
@@ -131,23 +133,22 @@ def _merged(spans: list[_Span]) -> list[_Span]:
     return merged
 
 
-def _findings(text: str, spans: list[_Span]) -> Iterator[Finding]:
-    line, at = 1, 0
+def _findings(text: str, spans: list[_Span], marked: bool) -> Iterator[Finding]:
+    """Findings of the spans but those on a line that a marker allows; `marked`: the text holds a marker."""
+    line, line_start, line_end, allows = 0, 0, -1, False
     for span in spans:
-        line += text.count("\n", at, span.start)
-        at = span.start
-        column = span.start - text.rfind("\n", 0, span.start)
-        yield Finding(span.rule, line, column, span.start, span.end, mask(text[span.start : span.end]))
+        if span.start > line_end:  # each line is looked at once, however many secrets it holds
+            line += text.count("\n", max(line_end, 0), span.start) + (not line)
+            line_start = text.rfind("\n", max(line_end, 0), span.start) + 1 or max(line_start, 0)
+            line_end = text.find("\n", span.start)
+            line_end = len(text) if line_end < 0 else line_end
+            allows = marked and any(text.find(marker, line_start, line_end) >= 0 for marker in ALLOW_MARKERS)
+        if not allows:
+            preview = mask(text[span.start : span.end])
+            yield Finding(span.rule, line, span.start - line_start + 1, span.start, span.end, preview)
 
 
-def _is_allowed(text: str, span: _Span, allowed: Sequence[str]) -> bool:
-    line_end = text.find("\n", span.start)
-    line = text[text.rfind("\n", 0, span.start) + 1 : line_end if line_end >= 0 else len(text)]
-    if any(marker in line for marker in ALLOW_MARKERS):
-        return True
-    if not allowed:
-        return False
-    value = text[span.start : span.end]
+def _is_allowed(value: str, allowed: Sequence[str]) -> bool:
     return value in allowed or _hash_allowed(value, allowed)
 
 
@@ -179,7 +180,7 @@ def _scan(text: str) -> list[_Span]:
     for stem in _STEMS:
         if stem in lowered:
             spans += _assignments(text, lowered, stem)
-    if b" --" in raw or b" -u" in raw:
+    if b"--" in raw or b"-u " in raw:
         spans += _options(text)
     return spans
 

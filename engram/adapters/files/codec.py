@@ -117,7 +117,7 @@ def _check(lore: Lore, document: Document, entries: list[Entry], categories: Cat
     except ValidationError as error:
         lines = [entry.line for entry in entries if entry.key == error.field]
         line = lines[0] if lines else document.body_line
-        raise Problem(line, error.message, error.hint) from None
+        raise Problem(line, error.message, error.hint or "Correct the line.") from None
 
 
 def _valid(lore: Lore, categories: Categories) -> Lore:

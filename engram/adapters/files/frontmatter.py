@@ -19,7 +19,7 @@ BOM = "\ufeff"
 _MARKER = re.compile(r"^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) ", re.MULTILINE)
 _BLANK_LINES = re.compile(r"(?:[^\S\r\n]*(?:\r\n|\n|\r))*")
 _ID_LINE = re.compile(r"^id: *[\"']?([0-9A-Z]{26})\b", re.MULTILINE)
-_KEY_LINE = re.compile(r"^[\w\"'-][^:\n]*:(?:\s|$)", re.MULTILINE)
+_KEY_LINE = re.compile(r"^[\w\"'{-][^:\n]*:(?:\s|$)", re.MULTILINE)
 _CONFLICTS = re.compile(r"^conflicts:.*\n(?:[ -].*\n|\n)*", re.MULTILINE)
 
 

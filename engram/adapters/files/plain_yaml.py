@@ -119,7 +119,8 @@ def _flow(text: str, at: int, depth: int) -> tuple[Value, int]:
         if text[at] == "[":
             return list(words), simple.end()
         pairs = [word.split(": ") for word in words]
-        found: dict[str, Value] = dict(pairs)
+        found: dict[str, Value] = {}
+        found.update(pairs)
         if len(found) == len(pairs):
             return found, simple.end()
     if depth > _DEEPEST:
@@ -201,7 +202,7 @@ def _block(lines: list[str], at: int, header: str, indent: int) -> tuple[str, in
     if given < 0 or end >= len(lines) or (not given and not lines[end].strip(" ")):
         raise _HandOverError
     margin = indent + given if given else len(lines[end]) - len(lines[end].lstrip(" "))
-    if margin <= indent:
+    if margin <= indent or (not given and lines[end][margin] == "\t"):
         raise _HandOverError
     prefix = " " * margin
     while end < len(lines) and (not lines[end] or lines[end].startswith(prefix)):

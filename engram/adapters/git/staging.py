@@ -64,6 +64,8 @@ def prepare(repo: Repository, wanted: Mapping[str, Entry | None]) -> None:
 def publish(repo: Repository) -> None:
     """Make the prepared index the index."""
     index = os.path.join(repo.git_dir, "index")
+    if not os.path.exists(_prepared(repo)):
+        return  # git makes no index file for a repository that never held one and has nothing to put in
     try:
         os.replace(_prepared(repo), index)
     except OSError as error:

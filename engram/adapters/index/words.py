@@ -134,9 +134,9 @@ class Words:
         approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy).
         """
         total = self.count
-        idf = {term: _idf(total, self._searcher.doc_freq("text", term)) for term in terms}
-        known = [term for term in terms if self._searcher.doc_freq("text", term)]
-        perfect = (K1 + 1) * sum(idf.values())
+        frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
+        known = [term for term in terms if frequency[term]]
+        perfect = (K1 + 1) * sum(_idf(total, count) for count in frequency.values())
         if not known or not limit:
             return WordHits({}, perfect, 0, len(terms))
         hits = self._searcher.search(self._query(known, title_weight), limit=min(limit, max(total, 1)), count=False).hits
@@ -155,4 +155,6 @@ class Words:
 
 
 def _idf(total: int, frequency: int) -> float:
+    """A term that nothing says weighs as much as one said once: in a small store it must not drown the others."""
+    frequency = max(1, frequency)
     return math.log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))

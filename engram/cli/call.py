@@ -1,0 +1,75 @@
+"""One call of the command line: its arguments, its output, and the store it is about, opened when first asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from engram.cli.output import Output
+from engram.domain.errors import UsageError, ValidationError
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+class Call:
+    """What a command gets."""
+
+    def __init__(self, arguments: argparse.Namespace, output: Output) -> None:
+        """Nothing is opened yet."""
+        self.arguments = arguments
+        self.output = output
+        self.wrote = False
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
+        if self._store is None:
+            from engram.adapters.agents.session import agent_name, session_name
+            from engram.usecases.open_store import open_store
+            from engram.usecases.store import Caller
+
+            caller = Caller(session_name(os.environ), agent_name(os.environ))
+            path = self.arguments.store or os.environ.get("ENGRAM_STORE") or None
+            path = os.path.expanduser(path) if path else None
+            self._store = open_store(path, caller, scope=self.arguments.scope)
+        return self._store
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a question may be asked."""
+        arguments = self.arguments
+        return sys.stdin.isatty() and sys.stdout.isatty() and not (arguments.no_input or arguments.json)
+
+    def confirm(self, question: str) -> bool:
+        """Ask for a yes; `--yes` says it beforehand, and without a terminal nothing is asked. Raises UsageError."""
+        if self.arguments.yes:
+            return True
+        if not self.is_interactive:
+            raise UsageError(f"{question} Nobody can be asked here.", "Add --yes to go ahead.")
+        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+
+    def finish(self) -> None:
+        """Close the store, leaving to the background what can wait."""
+        if self._store is not None:
+            from engram.usecases.background import after_command
+
+            after_command(self._store, wrote=self.wrote)
+            self._store.close()
+
+
+def text_or_stdin(given: str | None, what: str) -> str:
+    """The argument, or standard input for `-` (or for nothing, in a pipe). Raises UsageError, ValidationError."""
+    if given is not None and given != "-":
+        return given
+    if given is None and sys.stdin.isatty():
+        raise UsageError(f"No {what} was given.", "Pass it as an argument, or - to read standard input.")
+    raw = sys.stdin.buffer.read()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"Standard input is not UTF-8 (byte {error.start})."
+        raise ValidationError("content", message, "Convert it, for example with `iconv -t utf-8`.") from None

@@ -1,0 +1,35 @@
+"""`engram adopt`: give dropped files their fields."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.cli.present import lore_json
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = (
+    "Give markdown files that people dropped into the lore folder their fields (id, category, …).\n"
+    "Their text stays as it is. They are recalled before that, too."
+)
+EXAMPLES = ("engram adopt", "engram adopt lore/notes.md --category workflow")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files, relative to the store (default: all that need it)")
+    parser.add_argument("-c", "--category", default="", help="their category (default: as written in them, else FACT)")
+
+
+def run(call: Call) -> int:
+    """Adopt and report."""
+    from engram.usecases.adopt import adopt
+
+    adopted = adopt(call.store, call.arguments.paths, category=call.arguments.category)
+    call.wrote = bool(adopted)
+    call.output.document({"adopted": [lore_json(one.lore, one.path) for one in adopted]})
+    for one in adopted:
+        call.output.line(f"Adopted {one.path}  {safe_text(one.lore.title)}")
+    if not adopted:
+        call.output.line("Every file has its fields.")
+    return 0

@@ -1,0 +1,91 @@
+"""`engram config`: see and change settings."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from engram.adapters.files import config_file, places
+from engram.cli.call import Call
+from engram.domain import settings
+from engram.domain.errors import ConfigError, EngramError, UsageError
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "See the settings in force and what they mean; change one in the store's file or in your own (--user)."
+EXAMPLES = ("engram config", "engram config recall.limit", "engram config recall.limit 8 --user", "engram config recall.limit --unset")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="KEY", nargs="?", help="a setting (default: all)")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value")
+    parser.add_argument("--user", action="store_true", help="change your own file instead of the store's")
+    parser.add_argument("--unset", action="store_true", help="take the setting out of the file")
+
+
+def run(call: Call) -> int:
+    """Show or change."""
+    given = call.arguments
+    if given.name is None:
+        return _show_all(call)
+    key = settings.key_named(given.name)
+    if given.value is None and not given.unset:
+        value = call.store.settings.get(key.name)
+        call.output.document({"name": key.name, "value": value, "doc": key.doc})
+        call.output.line(safe_text(_plain(value)))
+        return 0
+    return _change(call, key)
+
+
+def _show_all(call: Call) -> int:
+    found = call.store.settings.items()
+    call.output.document(
+        {
+            "settings": found,
+            "categories": list(call.store.categories.names),
+            "files": {"store": os.path.join(call.store.places.root, places.CONFIG_NAME), "user": places.user_config_file()},
+        }
+    )
+    for key in settings.KEYS:
+        call.output.line(f"{key.name} = {safe_text(_plain(found[key.name]))}")
+        call.output.rule(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
+    call.output.line(f"Categories: {', '.join(call.store.categories.names)}")
+    return 0
+
+
+def _change(call: Call, key: settings.Key) -> int:
+    given = call.arguments
+    if key.user_only and not given.user:
+        raise UsageError(f"{key.name} counts only in your own file.", f"engram config {key.name} … --user")
+    path = places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
+    value = None if given.unset else _parsed(key, given.value)
+    config_file.change(path, key.name, value)
+    call.output.document({"name": key.name, "value": value, "file": path})
+    call.output.line(safe_text(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}"))
+    return 0
+
+
+def _parsed(key: settings.Key, text: str) -> object:
+    """A value as the key's type: texts as they are, everything else as JSON or TOML would write it."""
+    if isinstance(key.default, str):
+        return text
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
+    try:
+        return settings.check(key.name, value, "value")
+    except ConfigError as error:
+        raise EngramErrorFor(error) from None
+
+
+class EngramErrorFor(UsageError):
+    """A wrong value on the command line, told as a usage error."""
+
+    def __init__(self, error: EngramError) -> None:
+        super().__init__(error.message, error.hint)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

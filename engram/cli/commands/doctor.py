@@ -1,0 +1,33 @@
+"""`engram doctor`: find what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "Look at everything: files that cannot be recalled, a damaged index, leftovers, commits that wait."
+EXAMPLES = ("engram doctor", "engram doctor --fix")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--fix", action="store_true", help="rebuild, sweep and commit what can be mended without asking")
+
+
+def run(call: Call) -> int:
+    """Look and report; exit 1 while something is wrong that was not mended (files to adopt are no fault)."""
+    from engram.usecases.doctor import doctor
+
+    found = doctor(call.store, fix=call.arguments.fix)
+    wrong = [one for one in found if not one.fixed and one.kind != "adoption"]
+    call.output.document({"ok": not wrong, "findings": [one._asdict() for one in found]})
+    for one in found:
+        mark = "mended" if one.fixed else one.kind
+        call.output.line(safe_text(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}"))
+        if one.hint and not one.fixed:
+            call.output.rule(safe_text(f"          {one.hint}"))
+    if not found:
+        call.output.line("All is well.")
+    return 1 if wrong else 0

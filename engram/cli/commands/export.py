@@ -1,0 +1,45 @@
+"""`engram export`: JSON, JSON Lines, markdown."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from engram.cli.call import Call
+from engram.domain.errors import UsageError
+from engram.usecases.export import FORMATS, JSON, JSONL, MARKDOWN
+
+DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as the markdown files they are."
+EXAMPLES = ("engram export > lore.json", "engram export --format jsonl > lore.jsonl", "engram export --format markdown --output copy/")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--format", choices=FORMATS, default=JSON, help="json (default), jsonl or markdown")
+    parser.add_argument("-o", "--output", metavar="PATH", help="a file, or for markdown a folder (default: standard output)")
+
+
+def run(call: Call) -> int:
+    """Write the export."""
+    from engram.adapters.files import atomic, interchange
+    from engram.usecases.export import export_markdown, export_rows
+
+    given = call.arguments
+    target = os.path.abspath(os.path.expanduser(given.output)) if given.output else ""
+    if given.format == MARKDOWN:
+        if not target:
+            raise UsageError("Markdown is exported into a folder.", "Say where: --output FOLDER")
+        count = export_markdown(call.store, target)
+        call.output.document({"exported": count, "path": target})
+        call.output.note(f"Exported {count:,} lore to {target}")
+        return 0
+    rows = list(export_rows(call.store))
+    data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
+    if target:
+        atomic.write(target, data, "export")
+        call.output.document({"exported": len(rows), "path": target})
+        call.output.note(f"Exported {len(rows):,} lore to {target}")
+    else:
+        sys.stdout.buffer.write(data)
+    return 0

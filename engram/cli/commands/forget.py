@@ -1,0 +1,35 @@
+"""`engram forget`: delete lore."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.cli.present import lore_json
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "Delete lore. In a git repository its history keeps it; to get rid of a secret, rewrite history too."
+EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words")
+
+
+def run(call: Call) -> int:
+    """Ask where nothing else could bring it back, then delete."""
+    from engram.usecases.forget import forget
+    from engram.usecases.store import DEDICATED
+
+    names = call.arguments.names
+    kept = call.store.places.placement == DEDICATED
+    if not kept and call.is_interactive and not call.confirm(f"Delete {', '.join(names)}?"):
+        call.output.line("Nothing was deleted.")
+        return 0
+    gone = forget(call.store, names)
+    call.wrote = True
+    call.output.document({"forgotten": [lore_json(one.lore, one.path) for one in gone]})
+    for one in gone:
+        call.output.line(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}")
+    return 0

@@ -1,0 +1,32 @@
+"""`engram init`: make a store."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from engram.cli.call import Call
+from engram.domain.safe_text import safe_text
+from engram.domain.settings import PLACEMENTS
+
+DESCRIPTION = "Make a store: a git repository of its own, or (inside a code repository) a folder of it."
+EXAMPLES = ("engram init ~/notes", "engram init                       # here", "engram init --placement in-tree")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="where (default: this folder)")
+    parser.add_argument("--placement", choices=PLACEMENTS, default="", help="dedicated: every change is committed for you; in-tree: files of your own repository, which you commit")  # fmt: skip
+
+
+def run(call: Call) -> int:
+    """Make it and say what was made."""
+    from engram.usecases.init import init
+
+    done = init(os.path.expanduser(call.arguments.path), placement=call.arguments.placement)
+    call.output.document({"store": {"path": done.root, "placement": done.placement}, "existed": done.existed, "why": done.why})
+    call.output.line(f"{'There is a store' if done.existed else 'Made a store'} at {safe_text(done.root)}")
+    call.output.line(done.why)
+    if not done.existed:
+        call.output.rule('Next: engram record "what you learned" --category fact')
+    return 0

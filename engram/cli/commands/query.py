@@ -1,0 +1,70 @@
+"""`engram query`: recall."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.cli.present import answer_json, recalled_lines
+from engram.domain.budget import shares
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
+EXAMPLES = (
+    'engram query "implementing message consumers"',
+    'engram query "flaky test" --category testing-strategy -k 3 --explain',
+    "engram feedback --helpful L1        # afterwards: say what was of use",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("text", metavar="TEXT", nargs="+", help="the question, in words of your own")
+    add("-k", "--limit", dest="limit", type=int, metavar="N", help="how many lore (default 5)")
+    add("--min-confidence", type=float, metavar="F", help="leave out lore below this (default 0.50)")
+    add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
+    add("--type", action="append", default=[], help="only this type (repeatable)")
+    add("-t", "--tag", action="append", default=[], metavar="TAG", help="only lore with this tag (repeatable: all of them)")
+    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file you work on: lore about it comes first")
+    add("--budget", type=int, metavar="N", help="about how many tokens of lore to print (default 500)")
+    add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
+    add("--explain", action="store_true", help="show the parts of each score")
+
+
+def run(call: Call) -> int:
+    """Ask and print the answer. Nothing found is an answer too: exit 0."""
+    from engram.usecases.query import Question, query
+
+    given = call.arguments
+    question = Question(
+        " ".join(given.text),
+        given.limit,
+        given.min_confidence,
+        tuple(given.category),
+        tuple(given.type),
+        tuple(given.tag),
+        tuple(given.file),
+        given.strategy,
+    )
+    answer = query(call.store, question)
+    budget = given.budget
+    if budget is None and not call.output.json:
+        budget = int(call.store.settings.number("recall.budget"))
+    texts = shares([hit.lore.content for hit in answer.lore], budget)
+    call.output.document(answer_json(answer, texts))
+    for note in answer.notes:
+        call.output.note(note)
+    for hit, text in zip(answer.lore, texts, strict=True):
+        for line in recalled_lines(call, hit, text, explain=given.explain):
+            call.output.line(line)
+    _closing(call, answer.strength, len(answer.lore), answer.strategy, answer.took_ms)
+    return 0
+
+
+def _closing(call: Call, strength: str, count: int, strategy: str, took_ms: float) -> None:
+    if not count:
+        call.output.line("Nothing relevant is known here.")
+        return
+    note = "" if strength == "strong" else " · the best of it is only weakly related"
+    call.output.rule(safe_text(f"{strength} · {count} lore · {strategy} · {took_ms:.0f} ms{note}"))

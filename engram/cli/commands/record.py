@@ -1,0 +1,66 @@
+"""`engram record`: write down something learned."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call, text_or_stdin
+from engram.cli.present import confidence, lore_json
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "Write down something learned. It is on disk when the command returns; git gets it right after."
+EXAMPLES = (
+    'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
+    "git log -1 --format=%B | engram record - --category decision",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("text", metavar="TEXT", nargs="?", help="what was learned, as markdown; - reads standard input")
+    add("-c", "--category", default="", help="what kind of lore it is (`engram config` lists them)")
+    add("--context", action="append", default=[], metavar="TEXT", help="where and when it was learned")
+    add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00 (default 0.70)")
+    add("-t", "--tag", action="append", default=[], metavar="TAG", help="a topic (repeatable)")
+    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
+    add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
+    add("--type", default="", help="episodic, semantic, procedural or working (default: by category)")
+    add("--status", default="active", help="active, or pending to wait for review")
+    add("--agent", default="", help="who records it (default: the calling agent, else human)")
+    add("--pin", action="store_true", help="it never fades")
+    add("--redact", action="store_true", help="mask secrets instead of refusing the lore")
+
+
+def run(call: Call) -> int:
+    """Record it and say where it is."""
+    from engram.usecases.record import Draft, record
+
+    given = call.arguments
+    draft = Draft(
+        content=text_or_stdin(given.text, "text"),
+        category=given.category,
+        context=tuple(given.context),
+        confidence=given.confidence,
+        tags=tuple(given.tag),
+        files=tuple(given.file),
+        entities=tuple(given.entity),
+        type=given.type,
+        status=given.status,
+        agent=given.agent or call.store.settings.text("record.agent"),
+        pinned=given.pin,
+        redact=given.redact,
+    )
+    done = record(call.store, draft)
+    call.wrote = True
+    twins = [twin._asdict() for twin in done.similar]
+    call.output.document(
+        {"lore": lore_json(done.lore, done.path), "similar": twins, "status": done.status, "redacted": done.redacted}
+    )
+    call.output.line(f"Recorded {done.lore.id}  {safe_text(done.lore.title)}")
+    call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
+    if done.redacted:
+        call.output.line(f"{done.redacted} secrets were masked.")
+    for twin in done.similar:
+        call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
+    return 0

@@ -1,0 +1,32 @@
+"""`engram reindex`: bring the index up to date, or rebuild it."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.cli.progress import progress
+
+DESCRIPTION = "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."
+EXAMPLES = ("engram reindex", "engram reindex --rebuild")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--rebuild", action="store_true", help="from nothing")
+
+
+def run(call: Call) -> int:
+    """Refresh and report."""
+    from engram.usecases.refresh import refresh
+
+    reason = "asked for" if call.arguments.rebuild else ""
+    with progress(call.output, "indexing") as step:
+        done = refresh(call.store, rebuild=reason, progress=step)
+    call.output.document(done._asdict())
+    if not done.fresh:
+        call.output.line("Another process is at it; the index will be ready when it is done.")
+        return 0
+    what = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
+    call.output.line(f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {done.problems:,} problems")
+    return 0

@@ -1,0 +1,33 @@
+"""`engram session`: what this session was shown."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "The lore surfaced in this session, with the refs that feedback, show and forget take."
+EXAMPLES = ("engram session", "ENGRAM_SESSION=review engram session --json")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(call: Call) -> int:
+    """List the refs."""
+    store = call.store
+    refs = store.state.refs(store.caller.session)
+    call.output.document(
+        {
+            "session": store.caller.session,
+            "agent": store.caller.agent,
+            "session_refs": {ref.name: ref.id for ref in refs},
+            "lore": [{"ref": ref.name, "id": ref.id, "title": ref.title} for ref in refs],
+        }
+    )
+    for ref in refs:
+        call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}")
+    call.output.rule(safe_text(f"session {store.caller.session} · {len(refs)} lore surfaced"))
+    return 0

@@ -1,0 +1,33 @@
+"""`engram show`: one lore whole."""
+
+from __future__ import annotations
+
+import argparse
+
+from engram.cli.call import Call
+from engram.cli.present import lore_json, lore_lines
+
+DESCRIPTION = "Show one lore whole, by ref (L1), id, start of an id, or words of one this session saw."
+EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("--raw", action="store_true", help="print the file as it is")
+
+
+def run(call: Call) -> int:
+    """Find and print it."""
+    from engram.usecases.listing import get
+
+    shown = get(call.store, call.arguments.name)
+    call.output.document({"lore": {**lore_json(shown.lore, shown.path), "ref": shown.ref or None}})
+    if call.arguments.raw and not call.output.json:
+        import sys
+
+        sys.stdout.buffer.write(call.store.files.read(shown.path))
+        return 0
+    for line in lore_lines(call, shown):
+        call.output.line(line)
+    return 0

@@ -1,0 +1,45 @@
+"""`engram status`: how the store is."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from engram.cli.call import Call
+from engram.domain.safe_text import safe_text
+
+DESCRIPTION = "How the store is: what it holds, its index, its git, its embedding."
+EXAMPLES = ("engram status", "engram status --json")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(call: Call) -> int:
+    """Print it."""
+    from engram.usecases.status import status
+
+    found: Any = status(call.store)
+    call.output.document(found)
+    for line in _lines(found):
+        call.output.line(safe_text(line))
+    return 0
+
+
+def _lines(found: Any) -> list[str]:
+    store, index, git, embedding = found["store"], found["index"], found["git"], found["embedding"]
+    lines = [f"{store['path']}  ({store['placement']})"]
+    kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
+    lines.append(f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}")
+    lines.append(f"index      {'ready, ' + index.get('strategy', '') if index['ok'] else index['message']}")
+    if index["problems"]:
+        lines.append(f"           {index['problems']} files cannot be recalled: engram doctor")
+    if index["waiting_for_adoption"]:
+        lines.append(f"           {index['waiting_for_adoption']} files have no fields yet: engram adopt")
+    branch = f"{git['branch'] or 'no branch'} {(git['head'] or 'without commits')[:10]}"
+    lines.append(f"git        {git['message'] or branch}" + (f", {git['pending']} changes wait" if git["pending"] else ""))
+    model = f"{embedding['provider']}, {embedding['dimensions']} dimensions" if embedding["dimensions"] else "none: words only"
+    lines.append(f"embedding  {embedding['message'] or model}")
+    lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
+    return lines

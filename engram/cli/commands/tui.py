@@ -1,0 +1,27 @@
+"""`engram tui`: the terminal app."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from engram.cli.call import Call
+from engram.domain.errors import UsageError
+
+DESCRIPTION = "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same."
+EXAMPLES = ("engram", "engram tui --store ~/notes")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(call: Call) -> int:
+    """Open it; returns the app's exit code."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or call.output.json:
+        raise UsageError("The app needs a terminal.", "Here, use `engram list` and `engram query`.")
+    from engram.app import Engram
+    from engram_tui.main import run as run_app
+
+    with Engram(call.store) as store:
+        return run_app(store)

@@ -1,0 +1,87 @@
+"""The entry point: find the command, run it, turn every expected error into a sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] in (["--version"], ["-V"]):
+        from engram.version import __version__
+
+        print(f"engram {__version__}")
+        return 0
+    _speak_utf8()
+    try:
+        return _run(given)
+    except KeyboardInterrupt:
+        print("engram: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`): no error, and no second one when Python flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _run(given: list[str]) -> int:
+    from engram.cli.output import Output
+    from engram.cli.parsing import command_first
+    from engram.domain.errors import EngramError
+
+    given = command_first(given)
+    output = Output(json="--json" in given[: given.index("--")] if "--" in given else "--json" in given)
+    try:
+        return _dispatch(given, output)
+    except EngramError as error:
+        output.error(error)
+        return error.exit_code
+    except (RecursionError, MemoryError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
+        return EngramError.exit_code
+
+
+def _dispatch(given: list[str], output: object) -> int:
+    from engram.cli.call import Call
+    from engram.cli.output import Output
+    from engram.cli.parsing import command_parser, find, full_parser, module_of, unknown_command
+
+    assert isinstance(output, Output)
+    if not given or given[0].startswith("--json"):
+        given = ["tui"] if _at_terminal() and not output.json else ["list", *given]
+    if given[0] in ("-h", "--help", "help"):
+        full_parser().print_help()
+        return 0
+    command = find(given[0])
+    if command is None:
+        if given[0].startswith("-"):
+            full_parser().parse_args(given)
+        raise unknown_command(given[0])
+    call = Call(command_parser(command).parse_args(given[1:]), output)
+    try:
+        code: int = module_of(command).run(call)
+        sys.stdout.flush()
+    finally:
+        call.finish()
+    return code
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _speak_utf8() -> None:
+    """UTF-8 whatever the locale says: agents' shells and Windows consoles often say something else."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The only writer of standard output and error: text for people (colour only at a terminal), or one JSON document."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from engram.domain.errors import EngramError
+from engram.domain.safe_text import safe_text
+
+BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
+
+
+class Output:
+    """Where a command's answer goes."""
+
+    def __init__(self, *, json: bool) -> None:
+        """`json` makes every answer one JSON document."""
+        self.json = json
+        self._colour = not json and _colour_wanted()
+        self._width = 0
+
+    @property
+    def width(self) -> int:
+        """The width of the terminal, or 100 for a pipe."""
+        if not self._width:
+            self._width = os.get_terminal_size(1).columns if sys.stdout.isatty() else 100
+        return max(self._width, 20)
+
+    def line(self, text: str = "") -> None:
+        """One line (or several) for people; nothing with --json."""
+        if not self.json:
+            print(text)
+
+    def note(self, text: str) -> None:
+        """A remark beside the answer, on standard error."""
+        print(safe_text(text), file=sys.stderr)
+
+    def document(self, value: Mapping[str, object]) -> None:
+        """The answer as JSON; nothing without --json."""
+        if self.json:
+            import json
+
+            print(json.dumps(value, ensure_ascii=False, default=str))
+
+    def error(self, error: EngramError) -> None:
+        """An error: JSON on standard output, or a sentence and a hint on standard error."""
+        if self.json:
+            self.document({"error": error.as_dict()})
+            return
+        print(self.styled("engram: ", RED, stream=sys.stderr) + safe_text(error.message), file=sys.stderr)
+        if error.hint:
+            print(f"  {safe_text(error.hint)}", file=sys.stderr)
+
+    def styled(self, text: str, *styles: str, stream: object = None) -> str:
+        """The text in a style where colours are wanted."""
+        if not styles or not self._colour or (stream is sys.stderr and not sys.stderr.isatty()):
+            return text
+        return f"\x1b[{';'.join(styles)}m{text}\x1b[0m"
+
+    def rule(self, text: str) -> None:
+        """A dim line."""
+        self.line(self.styled(text, DIM))
+
+
+def _colour_wanted() -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def bar(confidence: float) -> str:
+    """A confidence as eight blocks: `▆▆▆▆▆▁▁▁`."""
+    full = round(confidence * 8)
+    return "▆" * full + "▁" * (8 - full)
+
+
+def age(seconds: float) -> str:
+    """How long ago, in one short unit: `2 d`, `5 mo`."""
+    for size, unit in ((31_557_600, "y"), (2_629_800, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "now"
+
+
+def shorten(text: str, width: int) -> str:
+    """At most `width` characters, with … where something is missing."""
+    return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"

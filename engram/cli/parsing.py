@@ -1,0 +1,96 @@
+"""Parsers: one for the command that is called (start-up time), or all of them (help, documentation, completion)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from engram.cli.registry import COMMANDS, Command, find
+from engram.domain.errors import UsageError
+
+DESCRIPTION = "Shared, persistent memory for AI coding agents and people: markdown lore in git."
+EPILOG = """examples:
+  engram record "Queue consumers must be idempotent" --category pattern
+  engram query "implementing message consumers"
+  engram feedback --helpful L1
+
+Without a command at a terminal, the app opens. `engram COMMAND --help` says more.
+Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 needs a person, 5 remote failed, 130 interrupted."""
+_VALUE_OPTIONS = ("--store",)
+_FLAGS = ("--json", "--no-input", "--yes")
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are EngramErrors."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of exiting, so that `--json` can report it."""
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See: {self.prog} --help")
+
+
+def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
+    """The parser of one command."""
+    parser = Parser(prog=f"engram {command.name}", **_describe(command), **options)
+    _configure(parser, command)
+    return parser
+
+
+def full_parser() -> argparse.ArgumentParser:
+    """The parser of everything; it imports every command."""
+    parser = Parser(
+        prog="engram", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
+    for command in COMMANDS:
+        known = commands.add_parser(command.name, aliases=command.aliases, help=command.summary, **_describe(command))
+        _configure(known, command)
+    return parser
+
+
+def command_first(arguments: Sequence[str]) -> list[str]:
+    """Move options that stand before the command behind it: `--json query x` is `query --json x`."""
+    moved: list[str] = []
+    rest = list(arguments)
+    while rest and (rest[0] in _FLAGS or rest[0].split("=")[0] in _VALUE_OPTIONS):
+        takes_value = rest[0] in _VALUE_OPTIONS and len(rest) > 1
+        moved += [rest.pop(0) for _ in range(1 + takes_value)]
+    return rest[:1] + moved + rest[1:]
+
+
+def unknown_command(name: str) -> UsageError:
+    """The error for a command that does not exist."""
+    import difflib
+
+    near = difflib.get_close_matches(name, [command.name for command in COMMANDS], n=1)
+    hint = f"Did you mean `engram {near[0]}`?" if near else "`engram --help` lists the commands."
+    return UsageError(f"There is no command '{name}'.", hint)
+
+
+def module_of(command: Command) -> Any:
+    """The module that does a command."""
+    return import_module(f"engram.cli.commands.{command.module}")
+
+
+def _describe(command: Command) -> dict[str, Any]:
+    module = module_of(command)
+    return {
+        "description": module.DESCRIPTION,
+        "epilog": "examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
+
+
+def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
+    module_of(command).configure(parser)
+    shared = parser.add_argument_group("options of every command")
+    shared.add_argument("--json", action="store_true", help="print exactly one JSON document")
+    shared.add_argument("--store", metavar="PATH", help="the store at or above PATH (default: the one around here)")
+    shared.add_argument("--scope", metavar="NAME", default="", help="project or user (default: the nearest)")
+    shared.add_argument("--yes", action="store_true", help="do not ask, go ahead")
+    shared.add_argument("--no-input", action="store_true", help="never ask; fail where a question would be needed")
+
+
+__all__ = ["COMMANDS", "command_first", "command_parser", "find", "full_parser", "module_of", "unknown_command"]

@@ -1,0 +1,111 @@
+"""How lore look on the command line: as lines for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from engram.cli.call import Call
+from engram.cli.output import BOLD, CYAN, DIM, age, bar, shorten
+from engram.domain.confidence import two_decimals
+from engram.domain.lore import Lore
+from engram.domain.lore_json import lore_as_dict
+from engram.domain.safe_text import safe_text
+from engram.domain.times import render
+
+if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Hit
+    from engram.usecases.listing import Shown
+    from engram.usecases.query import Answer, Recalled
+
+
+def lore_json(lore: Lore, path: str) -> dict[str, object]:
+    """The JSON of one lore."""
+    return lore_as_dict(lore, path)
+
+
+def confidence(lore: Lore) -> str:
+    """`0.70`."""
+    return two_decimals(lore.thousandths)
+
+
+def answer_json(answer: Answer, texts: Sequence[str]) -> dict[str, object]:
+    """The JSON of an answer; `texts` are the contents as far as the budget allows."""
+    rows = []
+    for hit, text in zip(answer.lore, texts, strict=True):
+        rows.append(
+            {
+                "ref": hit.ref,
+                **lore_as_dict(hit.lore, hit.path),
+                "content": text,
+                "truncated": text != hit.lore.content,
+                "score": round(hit.score.total, 4),
+                "why": hit.score.why(),
+                "scope": hit.scope,
+            }
+        )
+    return {
+        "query": answer.query,
+        "strength": answer.strength,
+        "strategy": answer.strategy,
+        "lore": rows,
+        "session_refs": answer.session_refs,
+        "took_ms": answer.took_ms,
+        "notes": list(answer.notes),
+    }
+
+
+def recalled_lines(call: Call, hit: Recalled, text: str, *, explain: bool) -> Iterator[str]:
+    """One lore of an answer: a title line, its text as far as the budget allows, where it is from."""
+    styled = call.output.styled
+    lore = hit.lore
+    head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
+    yield head + styled(safe_text(lore.title), BOLD)
+    body = _without_title(text, lore.title)
+    for line in safe_text(body, lines=True).split("\n") if body else []:
+        yield f"    {line}"
+    if len(text) < len(lore.content):
+        yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
+    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {hit.path}"), DIM)
+    if explain:
+        parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
+        yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
+    yield ""
+
+
+def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
+    """One lore whole."""
+    lore = shown.lore
+    styled = call.output.styled
+    yield styled(safe_text(lore.title), BOLD)
+    yield f"{lore.category} · {lore.state} · {lore.status} · {bar(lore.confidence)} {confidence(lore)} ✓{lore.validation_count}"
+    facts = {
+        "id": lore.id + (f" ({shown.ref})" if shown.ref else ""),
+        "tags": ", ".join(lore.tags),
+        "files": ", ".join(lore.files),
+        "entities": ", ".join(lore.entities),
+        "related": ", ".join(f"{relation.kind} {relation.id}" for relation in lore.relations),
+        "context": " / ".join(lore.context),
+        "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
+        "helpful": render(lore.last_validated) if lore.last_validated else "",
+        "file": shown.path,
+    }
+    for name, value in facts.items():
+        if value:
+            yield styled(f"{name:<8} ", DIM) + safe_text(value)
+    yield ""
+    yield safe_text(_without_title(lore.content, lore.title) or lore.content, lines=True)
+
+
+def hit_line(call: Call, hit: Hit, now: float) -> str:
+    """One line of a list: confidence, category, title, age, validations; as wide as the terminal."""
+    head = f"{bar(hit.confidence / 1000)} {two_decimals(hit.confidence)}  {shorten(hit.category, 22):<22} "
+    tail = f"  {age(now - hit.created_at):>6} {'✓' + str(hit.validation_count) if hit.validation_count else '':<4} {hit.id}"
+    room = max(16, call.output.width - len(head) - len(tail))
+    return head + f"{shorten(safe_text(hit.title), room):<{room}}" + call.output.styled(tail, DIM)
+
+
+def _without_title(content: str, title: str) -> str:
+    """The content without a first line that only repeats the title."""
+    first, _, rest = content.partition("\n")
+    return rest.strip("\n") if first.strip().lstrip("#").strip() == title else content

@@ -1,0 +1,42 @@
+"""Every command of the command line: its name, the module that does it, one line of help."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command; `module` is below engram.cli.commands, `aliases` are other names for it."""
+
+    name: str
+    module: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Command("init", "init", "make a store here or at a path"),
+    Command("record", "record", "write down something learned", ("remember",)),
+    Command("query", "query", "recall the lore that answers a question", ("recall",)),
+    Command("feedback", "feedback", "say what was helpful, wrong or beside the point"),
+    Command("show", "show", "show one lore whole"),
+    Command("list", "listing", "list lore by filter and order"),
+    Command("edit", "edit", "change a lore, in your editor or by field"),
+    Command("forget", "forget", "delete lore (history keeps them)"),
+    Command("log", "log", "the history of a lore, from git"),
+    Command("session", "session", "what this session was shown, with its refs"),
+    Command("status", "status", "how store, index, git and embedding are"),
+    Command("import", "import_", "import markdown, JSON or JSON Lines"),
+    Command("export", "export", "export as JSON, JSON Lines or markdown"),
+    Command("adopt", "adopt", "give dropped files their fields"),
+    Command("reindex", "reindex", "bring the search index up to date, or rebuild it"),
+    Command("doctor", "doctor", "find what is wrong, and mend it with --fix"),
+    Command("config", "config", "see and change settings"),
+    Command("tui", "tui", "open the terminal app"),
+    Command("completion", "completion", "print a shell completion script"),
+)
+
+
+def find(name: str) -> Command | None:
+    """The command of that name or alias."""
+    return next((command for command in COMMANDS if name == command.name or name in command.aliases), None)

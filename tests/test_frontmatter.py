@@ -1,0 +1,172 @@
+"""Where the frontmatter ends and the body begins, and which lines each key covers."""
+
+from __future__ import annotations
+
+import pytest
+
+from engram.adapters.files import frontmatter, plain_yaml, scalars, yaml_events
+from engram.adapters.files.tree import Entry, Problem
+
+
+@pytest.mark.parametrize(
+    ("text", "block", "body"),
+    [
+        ("---\na: b\n---\ntext", "a: b\n", "text"),
+        ("---\n---\ntext", "", "text"),
+        ("--- \t\r\na: b\r\n---  \r\ntext", "a: b\r\n", "text"),
+        ("---\na: b\n----\n--- x\n---", "a: b\n----\n--- x\n", ""),
+        ("\ufeff---\na: b\n---\ntext", "a: b\n", "text"),
+        ("----\na: b\n---\n", "", "----\na: b\n---\n"),
+        (" ---\na: b\n---\n", "", " ---\na: b\n---\n"),
+        ("---\na: b\n", "", "---\na: b\n"),
+        ("---", "", "---"),
+        ("", "", ""),
+    ],
+)
+def test_the_fences_split_a_file(text: str, block: str, body: str) -> None:
+    document = frontmatter.split(text)
+    assert (document.block, document.body) == (block, body)
+    assert "".join(document) == text
+
+
+BLOCK = """\
+# top
+id: x # note
+
+tags:
+  - a
+  # inside
+  - b
+  # after
+
+context: |
+  one
+   two
+
+kept: |+
+  three
+
+flow: [a,
+  {b: c}] # end
+empty:   # nothing
+"""
+
+
+def test_each_key_covers_its_lines_and_no_more() -> None:
+    assert yaml_events.parse(BLOCK) == [
+        Entry("id", "x", 1, 2, " # note"),
+        Entry("tags", ["a", "b"], 3, 7),
+        Entry("context", "one\n two\n", 9, 12),
+        Entry("kept", "three\n\n", 13, 16),
+        Entry("flow", ["a", {"b": "c"}], 16, 18),
+        Entry("empty", "", 18, 19, "   # nothing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "a: b\n",
+        "# c\n\na: b c # d\nb:\nc: # e\n",
+        'a: "x \\"y\\" \\u00e9 \\x07" # c\nb: \'it is\'\n',
+        "a: [b, c]\nd: []\ne: {}\nf: [\"x, y\", 'z', it's, a:b]\n",
+        'v: {A: {up: 1, down: 0, n: 1}, "12": {up: 2, down: 0, n: 1}}\nr: [{kind: a, id: b}]\n',
+        "a: |\n  x\n\n   y\n\nb: |-\n    x\n    y\nc: |2\n   x\n  y\n",
+        'a:\n  - x\n  - |\n    y\n    z\n  - field: x\n    value: |-\n      y\n    at: "z"\n  - field: w\n',
+    ],
+)
+def test_the_usual_forms_need_no_yaml_library(block: str) -> None:
+    entries = plain_yaml.parse(block)
+    assert entries is not None
+    assert entries == yaml_events.parse(block)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        *(
+            "a: b\n  c\n",
+            "a: b\na: c\n",
+            "a: &x b\n",
+            "a: *x\n",
+            "a: !t b\n",
+            "a: >\n  b\n",
+            "a: |+\n  b\n",
+            "a: b: c\n",
+        ),
+        *(
+            "a: [b\n",
+            "a: [b]c\n",
+            "a: [b]# c\n",
+            "a: 'it''s'\n",
+            'a: "\\x00"\n',
+            'a: "\\ud800"\n',
+            "? a\n",
+            "- a\n",
+            "a\n",
+        ),
+        *(
+            "a: |\n  \tb\n",
+            "a: |\n   b\n  c\n",
+            "a: \tb\n",
+            "'a': b\n",
+            "{a: b}\n",
+            "a: b\r",
+            "a: \x85\n",
+            "a:\n- b\n",
+        ),
+        *(
+            "...\n",
+            "%YAML 1.1\n",
+            "a: - b\n",
+            "a: {b}\n",
+            "a: [b: c]\n",
+            "a: {b: c, b: d}\n",
+            "a: [b?]\n",
+            "a: @b\n",
+        ),
+    ],
+)
+def test_the_fast_parser_hands_over_what_is_not_certain(block: str) -> None:
+    assert plain_yaml.parse(block) is None
+
+
+def test_frontmatter_that_is_no_mapping_is_told_apart() -> None:
+    assert yaml_events.parse("some\nprose\n") is None
+    assert yaml_events.parse("- a\n- b\n") is None
+    assert yaml_events.parse("# nothing\n\n") == []
+
+
+def test_a_yaml_error_names_the_line_of_the_file() -> None:
+    with pytest.raises(Problem) as caught:
+        yaml_events.parse("a: b\nc: d: e\n")
+    assert caught.value.line == 3
+    assert "mapping values are not allowed" in caught.value.message
+
+
+def test_sizes_do_not_count_conflicts() -> None:
+    conflicts = "conflicts:\n  - field: content\n    value: |\n" + "      text\n\n" * 3000
+    frontmatter.check_size(f"id: x\n{conflicts}tags: [a]\n")
+    with pytest.raises(Problem):
+        frontmatter.check_size(f"id: x\n{conflicts}note: {'y' * 17000}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("plain words", "plain words"),
+        ("emoji 👩\u200d💻", "emoji 👩\u200d💻"),
+        ("a:b", "a:b"),
+        ("a: b", '"a: b"'),
+        ("no", '"no"'),
+        ("1:30", '"1:30"'),
+        ("0123", '"0123"'),
+        ("2026-11-21", '"2026-11-21"'),
+        ('say "x" \\ y', 'say "x" \\ y'),
+        ('"x" \\ y', '"\\"x\\" \\\\ y"'),
+        ("a\x85\u2028\ufeff\t", '"a\\x85\\u2028\\ufeff\\t"'),
+        ("", '""'),
+    ],
+)
+def test_quotes_stand_only_where_they_are_needed(text: str, written: str) -> None:
+    assert scalars.scalar(text) == written
