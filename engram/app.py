@@ -1,18 +1,17 @@
 """The Python API: `import engram; store = engram.open()`. Every front end goes through the same use cases.
 
-    with engram.open("~/notes") as store:
-        store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
-        answer = store.query("implementing message consumers")
-        print(answer.strength, [hit.lore.title for hit in answer.lore])
-        store.feedback(helpful=["L1"])
+with engram.open("~/notes") as store:
+    store.record("Queue consumers must be idempotent.", category="PATTERN_OUTCOME")
+    answer = store.query("implementing message consumers")
+    print(answer.strength, [hit.lore.title for hit in answer.lore])
+    store.feedback(helpful=["L1"])
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from engram.adapters.agents.session import agent_name, session_name
 from engram.domain.lore import ACTIVE, Lore
@@ -23,6 +22,8 @@ from engram.usecases.open_store import open_store
 from engram.usecases.store import Caller, Store
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from engram.usecases.background import Committer
     from engram.usecases.clock import Clock
     from engram.usecases.edit import Edit
@@ -107,7 +108,15 @@ class Engram:
         session refs and stays out of the retrieval log. Raises ValidationError, UsageError.
         """
         question = recall.Question(
-            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep
+            text,
+            k,
+            min_confidence,
+            _words(categories),
+            _words(types),
+            _words(tags),
+            _words(files),
+            strategy,
+            keep,
         )
         return recall.query(self.store, question)
 
@@ -120,7 +129,11 @@ class Engram:
         Raises NotFoundError, AmbiguousError, UsageError.
         """
         judged = feedback(
-            self.store, helpful=_words(helpful), not_relevant=_words(not_relevant), incorrect=_words(incorrect), again=again
+            self.store,
+            helpful=_words(helpful),
+            not_relevant=_words(not_relevant),
+            incorrect=_words(incorrect),
+            again=again,
         )
         self._changed()
         return judged
@@ -144,7 +157,12 @@ class Engram:
         from engram.usecases.listing import list_lore
 
         return list_lore(
-            self.store, limit=limit, categories=_words(categories), status=status, tags=_words(tags), sort=sort
+            self.store,
+            limit=limit,
+            categories=_words(categories),
+            status=status,
+            tags=_words(tags),
+            sort=sort,
         )
 
     def edit(self, name: str, wanted: Edit) -> Shown:
@@ -164,7 +182,13 @@ class Engram:
         return gone
 
     def import_markdown(
-        self, folder: str, *, category: str = "", tags: Words = (), redact: bool = False, dry_run: bool = False
+        self,
+        folder: str,
+        *,
+        category: str = "",
+        tags: Words = (),
+        redact: bool = False,
+        dry_run: bool = False,
     ) -> Imported:
         """Import a folder (or file) of markdown, or a JSON or JSON Lines file; doing it twice changes nothing."""
         from engram.usecases.import_lore import Options, import_lore
@@ -200,7 +224,7 @@ class Engram:
         if self._committer is not None:
             self._committer.changed()
 
-    def __enter__(self) -> Engram:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -225,7 +249,11 @@ def open_engram(
     default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
-    chosen = os.path.abspath(os.path.expanduser(os.fspath(path))) if path is not None else variables.get("ENGRAM_STORE")
+    chosen = (
+        os.path.abspath(os.path.expanduser(os.fspath(path)))
+        if path is not None
+        else variables.get("ENGRAM_STORE")
+    )
     if path is not None and _is_vacant(str(chosen)):
         from engram.usecases.init import init
 
@@ -238,7 +266,9 @@ def _is_vacant(path: str) -> bool:
     """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
     from engram.adapters.files.places import enclosing_store
 
-    return enclosing_store(path) is None and (not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path)))
+    return enclosing_store(path) is None and (
+        not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))
+    )
 
 
 def _words(value: Words) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from engram.adapters.git.commits import Commit, FileChange
 from engram.adapters.git.layout import Repository, find_repository
+
+if TYPE_CHECKING:
+    import pytest
 
 MOMENT = 1_760_000_000
 AUTHOR = "Ada Author <ada@example.org>"

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 import yaml
-from codec_strategies import CATEGORIES, NASTY, blocks, contents, files, lore, texts
+from codec_blocks import blocks
+from codec_strategies import CATEGORIES, NASTY, contents, files, lore, texts
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 

@@ -258,3 +258,12 @@ def test_a_title_is_made_of_a_file_name(path: str, title: str) -> None:
 )
 def test_tags_are_made_of_folder_names_that_say_something(path: str, tags: tuple[str, ...]) -> None:
     assert tags_from_folders(path) == tags
+
+
+def test_no_part_of_a_cut_fence_is_an_empty_one() -> None:
+    lengths = set()
+    for lines in range(165, 600):
+        parts = split_document("# Doc\n\n```\n" + "x = 1\n" * lines + "`" * 40, "x", limit=1000)
+        assert all("```\nx = 1\n" in part.content for part in parts), lines
+        lengths.add(len(parts))
+    assert lengths == {2, 3, 4, 5}

@@ -147,6 +147,7 @@ def test_a_yaml_error_names_the_line_of_the_file() -> None:
 def test_sizes_do_not_count_conflicts() -> None:
     conflicts = "conflicts:\n  - field: content\n    value: |\n" + "      text\n\n" * 3000
     frontmatter.check_size(f"id: x\n{conflicts}tags: [a]\n")
+    frontmatter.check_size(f"id: x\n{conflicts}tags: [a]\n".replace("\n", "\r\n"))
     with pytest.raises(Problem):
         frontmatter.check_size(f"id: x\n{conflicts}note: {'y' * 17000}\n")
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import gitkit
 import pytest
@@ -211,16 +212,10 @@ def test_a_persons_commits_at_the_same_time_lose_no_lore_and_none_of_their_own(r
     def person() -> None:
         for number in range(15):
             gitkit.write(repo, f"mine-{number}.txt", "x")
-            while True:
-                words = ("git", "-C", repo.worktree)
-                added = subprocess.run(
-                    [*words, "add", f"mine-{number}.txt"], capture_output=True, check=False
-                )
-                made = subprocess.run(
-                    [*words, "commit", "-qam", f"m{number}"], capture_output=True, check=False
-                )
-                if added.returncode == 0 and made.returncode == 0:
-                    break
+            words = ("git", "-C", repo.worktree)
+            while git(repo, "ls-tree", "HEAD", f"mine-{number}.txt") == "":
+                subprocess.run([*words, "add", f"mine-{number}.txt"], capture_output=True, check=False)
+                subprocess.run([*words, "commit", "-qam", f"m{number}"], capture_output=True, check=False)
             done.append(f"mine-{number}.txt")
 
     thread = threading.Thread(target=person)
@@ -285,7 +280,8 @@ def test_a_lock_that_goes_away_in_time_is_waited_for(
         if len(waits) == 3:
             lock.unlink()
 
-    monkeypatch.setattr(locks.time, "sleep", pause)
+    clock = SimpleNamespace(sleep=pause, time=time.time, monotonic=time.monotonic)
+    monkeypatch.setattr(locks, "time", clock)  # the module's own, for subprocess waits by sleeping as well
     apply(repo, WORK)
     commit_all(repo, [WORK], "OP1", state_folder(repo), patience=60)
     assert len(waits) == 3

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gitkit
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters.git import environment, failures
-from engram.adapters.git.layout import Repository
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +86,7 @@ def test_git_never_asks(repo: Repository, tmp_path: Path, monkeypatch: pytest.Mo
     program(tmp_path, "ask", f"touch '{tmp_path}/asked'; echo secret")
     git(repo, "config", "core.askPass", str(tmp_path / "ask"))
     monkeypatch.setenv("SSH_ASKPASS", str(tmp_path / "ask"))
-    with pytest.raises(GitError, match="could not read Username|terminal prompts disabled"):
+    with pytest.raises(GitError, match=r"could not read Username|terminal prompts disabled"):
         run(repo, "credential", "fill", stdin=b"protocol=https\nhost=example.org\n\n")
     assert not (tmp_path / "asked").exists()
 

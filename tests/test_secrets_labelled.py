@@ -264,6 +264,11 @@ NEGATIVES: list[str] = [
     "data:image/png;base64," + b64encode(bytes((i * 37 + 11) % 256 for i in range(300))).decode(),
     "SECRET_KEY=django-insecure-placeholder",
     "credentials: include, same-origin2",
+    "keywords = ('prop', 'pwd', 'quickcheck', 'pass', 'pixelfragment')",
+    'publicKeyToken="1fc8b3b9a1e18e3b"',
+    "git://[path-to-repo[:]][ref@]path and smb://myuser:mypassword@server/share",
+    """cases = [("client_secret=\'", make(32), "\'"), ("api_key", "")]""",
+    'TOKEN = "[a-zA-Z_][a-zA-Z0-9_-]*"',
 ]  # fmt: skip
 
 

@@ -70,9 +70,8 @@ def count_hits(detect: Detector, paths: list[Path]) -> None:
     started = time.process_time()
     hits = [(path, hit) for path, text in zip(paths, texts, strict=True) for hit in detect(text)]
     each = (time.process_time() - started) / max(len(texts), 1) * 1e6
-    print(
-        f"  {len(hits)} hits in {len({path for path, _ in hits})} of {len(texts)} files, {each:.0f} µs per file"
-    )
+    files = len({path for path, _ in hits})
+    print(f"  {len(hits)} hits in {files} of {len(texts)} files, {each:.0f} µs per file")
     for path, hit in hits:
         print(f"    {path.name}:{hit}")
 

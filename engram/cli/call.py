@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from engram.cli.output import Output
 from engram.domain.errors import UsageError, ValidationError
 
 if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.output import Output
     from engram.usecases.store import Store
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, TextIO
 
-from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.domain.errors import EngramError
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 
@@ -53,9 +57,9 @@ class Output:
         if error.hint:
             print(f"  {safe_text(error.hint)}", file=sys.stderr)
 
-    def styled(self, text: str, *styles: str, stream: object = None) -> str:
+    def styled(self, text: str, *styles: str, stream: TextIO | None = None) -> str:
         """The text in a style where colours are wanted."""
-        if not styles or not self._colour or (stream is sys.stderr and not sys.stderr.isatty()):
+        if not styles or not self._colour or (stream is not None and not stream.isatty()):
             return text
         return f"\x1b[{';'.join(styles)}m{text}\x1b[0m"
 
@@ -78,7 +82,14 @@ def bar(confidence: float) -> str:
 
 def age(seconds: float) -> str:
     """How long ago, in one short unit: `2 d`, `5 mo`."""
-    for size, unit in ((31_557_600, "y"), (2_629_800, "mo"), (604_800, "w"), (86_400, "d"), (3600, "h"), (60, "min")):
+    for size, unit in (
+        (31_557_600, "y"),
+        (2_629_800, "mo"),
+        (604_800, "w"),
+        (86_400, "d"),
+        (3600, "h"),
+        (60, "min"),
+    ):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return "now"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from engram.cli.registry import COMMANDS, Command, find
 from engram.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 DESCRIPTION = "Shared, persistent memory for AI coding agents and people: markdown lore in git."
 EPILOG = """examples:
@@ -40,12 +42,17 @@ def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
 def full_parser() -> argparse.ArgumentParser:
     """The parser of everything; it imports every command."""
     parser = Parser(
-        prog="engram", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="engram",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
     for command in COMMANDS:
-        known = commands.add_parser(command.name, aliases=command.aliases, help=command.summary, **_describe(command))
+        known = commands.add_parser(
+            command.name, aliases=command.aliases, help=command.summary, **_describe(command)
+        )
         _configure(known, command)
     return parser
 
@@ -87,10 +94,22 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
     module_of(command).configure(parser)
     shared = parser.add_argument_group("options of every command")
     shared.add_argument("--json", action="store_true", help="print exactly one JSON document")
-    shared.add_argument("--store", metavar="PATH", help="the store at or above PATH (default: the one around here)")
+    shared.add_argument(
+        "--store", metavar="PATH", help="the store at or above PATH (default: the one around here)"
+    )
     shared.add_argument("--scope", metavar="NAME", default="", help="project or user (default: the nearest)")
     shared.add_argument("--yes", action="store_true", help="do not ask, go ahead")
-    shared.add_argument("--no-input", action="store_true", help="never ask; fail where a question would be needed")
+    shared.add_argument(
+        "--no-input", action="store_true", help="never ask; fail where a question would be needed"
+    )
 
 
-__all__ = ["COMMANDS", "command_first", "command_parser", "find", "full_parser", "module_of", "unknown_command"]
+__all__ = [
+    "COMMANDS",
+    "command_first",
+    "command_parser",
+    "find",
+    "full_parser",
+    "module_of",
+    "unknown_command",
+]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, shorten
 from engram.domain.confidence import two_decimals
-from engram.domain.lore import Lore
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from engram.adapters.index.catalog import Hit
+    from engram.cli.call import Call
+    from engram.domain.lore import Lore
     from engram.usecases.listing import Shown
     from engram.usecases.query import Answer, Recalled
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from engram.cli.output import Output
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from engram.cli.output import Output
 
 _PATIENCE_SECONDS = 0.5
 
@@ -16,7 +19,7 @@ _PATIENCE_SECONDS = 0.5
 def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
     """A function (done, total) to call along the way; the bar appears after half a second."""
     if output.json or not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda _done, _total: None
         return
     began = time.monotonic()
     shown = 0
@@ -26,7 +29,12 @@ def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
         percent = 100 * done // max(total, 1)
         if time.monotonic() - began > _PATIENCE_SECONDS and percent != shown:
             shown = percent
-            print(f"\r{what} {'━' * (percent // 4):<25} {done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{what} {'━' * (percent // 4):<25} {done:,} of {total:,}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
 
     try:
         yield step

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from engram.domain.errors import ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 EPISODIC, SEMANTIC, PROCEDURAL, WORKING = TYPES = ("episodic", "semantic", "procedural", "working")
 
@@ -86,5 +89,7 @@ def parse_types(values: Iterable[str]) -> tuple[str, ...]:
     found = tuple(value.strip().lower() for value in values)
     for value in found:
         if value not in TYPES:
-            raise ValidationError("type", f"'{value}' is not a type of lore.", f"Valid types: {', '.join(TYPES)}.")
+            raise ValidationError(
+                "type", f"'{value}' is not a type of lore.", f"Valid types: {', '.join(TYPES)}."
+            )
     return found

@@ -6,8 +6,10 @@ All arithmetic is in thousandths, as integers, so that every machine gets the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 HELPFUL = "helpful"
 NOT_RELEVANT = "not_relevant"

@@ -6,20 +6,24 @@ a fifth of the budget of a whole `engram query`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+import re
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain import confidence
 from engram.domain.categories import SEMANTIC
 from engram.domain.confidence import DEFAULT_PRIOR, Vote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
 
 ACTIVE, PENDING, ARCHIVED, SUPERSEDED = STATUSES = ("active", "pending", "archived", "superseded")
 RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also")
 MAX_CONTENT = 4000
 MAX_CONTEXT = 1000
 MAX_TITLE = 120
+_CLOSING_MARKS = re.compile(r"\s+#+$")
 NO_VOTES: Mapping[str, Vote] = MappingProxyType({})
 
 
@@ -97,6 +101,6 @@ def title_of(content: str) -> str:
     for line in content.splitlines():
         text = line.strip().strip("#*_`=- \t")
         if text:
-            title = line.strip().lstrip("#").strip().rstrip("#").strip() or text
+            title = _CLOSING_MARKS.sub("", line.strip().lstrip("#").strip()) or text
             return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""

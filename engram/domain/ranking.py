@@ -9,8 +9,10 @@ an additive mix with metadata was measured to fall below BM25 alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WORDS = 3.0
 STANDING = 0.1
@@ -87,7 +89,13 @@ def weigh(standing: Standing, now: float) -> float:
 
 
 def score(
-    coverage: float, cosine: float | None, standing: Standing, now: float, *, overlap: float = 0.0, scope: float = 1.0
+    coverage: float,
+    cosine: float | None,
+    standing: Standing,
+    now: float,
+    *,
+    overlap: float = 0.0,
+    scope: float = 1.0,
 ) -> Score:
     """The score of one lore. `overlap` (0..1) is how much its files are the caller's; `scope` a store's weight."""
     relevant = relevance(coverage, cosine)

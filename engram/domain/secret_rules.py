@@ -40,7 +40,7 @@ def _words(line: str) -> list[str]:
     return line.split()
 
 
-_DISCORD = ALNUM_START + r"[MNO][A-Za-z0-9]{23,27}\.[\w-]{6}\.[\w-]{27,40}"
+_DISCORD = r"[A-Za-z0-9]{22,26}\.[\w-]{6}\.[\w-]{27,40}"
 _WEBHOOK = r"(?:T[A-Z0-9]{6,}/B[A-Z0-9]{6,}|T[A-Z0-9]{6,}/[A-Z0-9]{6,})/[A-Za-z0-9]{20,}"
 
 RULES: tuple[Rule, ...] = (
@@ -85,13 +85,13 @@ RULES: tuple[Rule, ...] = (
     _alnum("nuget-key", "oy2", "[a-z0-9]{43}"),
     _word("docker-hub-token", "dckr_", "(?:pat|oat)_[A-Za-z0-9_-]{24,}"),
     _alnum("artifactory-token", "AKCp", "[A-Za-z0-9]{60,}"),
-    _word("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}"),
+    _word("sendgrid-key", "SG.", r"[A-Za-z0-9_-]{20,32}\.[A-Za-z0-9_-]{20,64}"),
     _alnum("twilio-key", "SK", "[0-9a-f]{32}"),
     _alnum("mailgun-key", "key-", "[0-9a-f]{32}"),
     Rule("mailchimp-key", "-us", ALNUM_START + r"[0-9a-f]{32}-us[0-9]{1,2}" + ALNUM_END, (32,)),
     _alnum("brevo-key", "xkeysib-", "[a-f0-9]{64}-[A-Za-z0-9]{16}"),
     Rule("telegram-bot-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[\w-]{33}(?![\w-])", (10, 9, 8)),
-    *(Rule("discord-token", start, _DISCORD) for start in _words("MT Mj Mz ND NT Nj Nz OD OT")),
+    *(_word("discord-token", start, _DISCORD) for start in _words("MT Mj Mz ND NT Nj Nz OD OT")),
     Rule("discord-webhook", "/api/webhooks/", r"/api/webhooks/[0-9]{16,20}/[A-Za-z0-9_-]{50,}"),
     *(_alnum("digitalocean-token", f"do{kind}_v1_", "[a-f0-9]{64}") for kind in "opr"),
     _alnum("databricks-token", "dapi", "[a-f0-9]{32}(?:-[0-9])?"),
@@ -128,10 +128,18 @@ RULES: tuple[Rule, ...] = (
     *(_alnum("sonarqube-token", f"sq{kind}_", "[a-f0-9]{40}") for kind in "upa"),
     _word("tailscale-key", "tskey-", "[a-z]+-[A-Za-z0-9-]{16,}"),
     _alnum("age-secret-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,}"),
-    _word("jwt", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{16,}"),
+    _word("jwt", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{20,}"),
 )
 
-BY_NEEDLE = tuple((rule.needle, rule) for rule in RULES)
+
+def _sign(needle: str) -> str:
+    return next((sign for sign in "_-." if sign in needle), "")
+
+
+# Grouped by a character of the needles: text without any "_" is spared a third of the searches.
+BY_SIGN = tuple(
+    (sign, tuple((r.needle, r) for r in RULES if _sign(r.needle) == sign)) for sign in ("", *"_-.")
+)
 
 # Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
 KEY_OWNERS = tuple(
@@ -143,8 +151,8 @@ KEY_OWNERS = tuple(
 )
 NOT_OWNERS = frozenset(
     _words(
-        "public publishable primary foreign cache partition sort site next page nextpage continuation csrf "
-        "xsrf pad eos bos unk mask sep cls stop max min num pagination anti device "
+        "public publickey publishable primary foreign cache partition sort site next page nextpage continuation "
+        "csrf xsrf pad eos bos unk mask sep cls stop max min num pagination anti device "
     )
 )
 PASS_OWNERS = tuple(_words("ssh db smtp imap ftp mysql pg redis user root admin mail http proxy "))
@@ -168,7 +176,7 @@ STAND_INS = frozenset(
 REFERENCE = (
     r"\$\{|\$\(|^\$[A-Za-z_]\w*$|\{\{|\{[\w. -]*\}|#\{|<[A-Za-z_][^<>]{0,80}>|<%|"
     r"%\([\w.]+\)s|^%[\w]+%$|^%s$|^\[.*\]$|^!\w+$|"
-    r"\.\.\.|…|\*{3}|•{3}|x{3,}|X{3,}|_{4}|-{4}|"
+    r"\.\.\.|…|\*{3}|•{3}|x{3,}|X{3,}|_{4}|-{4}|a-z|A-Z|"
     r"^(?:os\.)?environ|getenv|process\.env|import\.meta|^env[.:(\[]|^ENV\[|^secrets?\.|^vars?\.|"
     r"^(?:op|vault|ref|file|https?)[:+]|^arn:|"
     r"^sha(?:1|256|384|512)[-:]|^md5[-:]|^\$(?:2[aby]|5|6|argon2\w*|y)\$|^pbkdf2_|^\{S?SHA|^ssh-(?:rsa|ed25519)"
@@ -236,6 +244,8 @@ def is_stand_in(value: str) -> bool:
         return True
     if compiled(UUID_OR_ULID).fullmatch(value) or _is_path(value):
         return True
+    if value.isalpha() and compiled("(?i)passw|secret|token").search(value):
+        return True
     return all(_is_filler(chunk) for chunk in chunks(value.lower()))
 
 
@@ -266,7 +276,7 @@ def is_wordy(value: str, least: float = 3.3) -> bool:
 def is_random(value: str) -> bool:
     """Whether a value reads like a generated token: long, of mixed kinds, not made of words or numbers."""
     distinct = len(set(value))
-    if len(value) < 12 or distinct < 7 or distinct < min(len(value) // 4, 10):
+    if len(value) < 12 or len(value.split()) != 1 or distinct < 7 or distinct < min(len(value) // 4, 10):
         return False
     has_digit = not _DIGITS.isdisjoint(value)
     if _LETTERS.isdisjoint(value) or not (has_digit or _is_mixed_letters(value)):
@@ -274,7 +284,7 @@ def is_random(value: str) -> bool:
     if compiled("[0-9a-fA-F]{20,}").fullmatch(value):
         return True
     scattered = value.isalnum() and len(compiled("[0-9]+").findall(value)) >= 3
-    return not is_wordy(value, 4.6 if scattered else 3.3 if has_digit else 2.6)
+    return not is_wordy(value, 4.6 if scattered else 3.2 if has_digit else 2.6)
 
 
 def _is_mixed_letters(value: str) -> bool:
@@ -330,7 +340,7 @@ def is_secret_option(name: str, value: str) -> bool:
 def _is_strong_password(text: str, hit: re.Match[str], value: str, *, sure: bool) -> bool:
     if hit["word"].lower() == "passphrase" and hit["quoted"] and value.count(" ") >= 3:
         return True
-    if value.isalpha() and (not sure or "=" not in (hit["equals"] or "=")):
+    if value.isalpha() and (not sure or "=" not in (hit["equals"] or "")):
         return False
     return is_password(value, sure=sure or _ends_line(text, hit, value))
 
@@ -347,15 +357,6 @@ def _rule_of_name(before: str, word: str, upper: bool) -> str:
     if word in {"pass", "auth"} and before[-1:].isalnum() and not owner.endswith(PASS_OWNERS):
         return ""
     return "password-assignment" if word.startswith(("pass", "pwd")) else "secret-assignment"
-
-
-def value_bounds(text: str, hit: re.Match[str]) -> tuple[int, int]:
-    """Where the value stands; a bare one reaches to the next space or separator, past its brackets."""
-    if hit["quoted"]:
-        return hit.span("quoted")
-    rest = compiled(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())
-    end = rest.end() if rest else hit.end()
-    return hit.start("bare"), hit.end() + len(text[hit.end() : end].rstrip(")]}"))
 
 
 def _is_setting(text: str, hit: re.Match[str], before: str) -> bool:

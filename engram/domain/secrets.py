@@ -7,6 +7,7 @@ of the text because every byte stands for one character (others than ASCII becom
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from re import Match
 from typing import NamedTuple
 
 from engram.domain import secret_rules as rules
@@ -24,7 +25,7 @@ _PLAIN = b"abcdefghijklmnopqrstuvwxyz_-+%"
 _STEMS = (b"pass", b"pwd", b"secret", b"token", b"key")
 
 _LOGIN_URL = (
-    r"://(?P<user>[^\s/:@\"'<>`]{0,100}):(?P<value>[^\s/@\"'<>`]{1,256})@(?P<host>[^\s/:?#\"'<>`,;]{1,255})"
+    r"://(?P<user>[^\s/:@\"'<>`\[]{0,100}):(?P<value>[^\s/@\"'<>`]{1,256})@(?P<host>[^\s/:?#\"'<>`,;]{1,255})"
 )
 _HEADER = r"(?i:bearer[ \t]+(?P<bearer>[\w.~+/-]{16,}={0,2})|basic[ \t]+(?P<basic>[A-Za-z0-9+/]{8,}={0,2}))"
 _OPTION = (
@@ -201,8 +202,10 @@ def _long_runs(text: str, raw: bytes) -> str:
 
 
 def _vendor_tokens(text: str, runs: str) -> Iterator[_Span]:
-    for rule in [rule for needle, rule in rules.BY_NEEDLE if needle in runs]:
-        yield from _rule_tokens(text, rule)
+    for sign, group in rules.BY_SIGN:
+        if sign in runs:
+            for rule in [rule for needle, rule in group if needle in runs]:
+                yield from _rule_tokens(text, rule)
 
 
 def _rule_tokens(text: str, rule: rules.Rule) -> Iterator[_Span]:
@@ -308,7 +311,16 @@ def _assignments(text: str, lowered: bytes, stem: bytes) -> Iterator[_Span]:
         if hit and (context := text[max(0, at - 40) : hit.end() + 1]) not in refused:
             rule = rules.rule_of(text, hit)
             if rule:
-                yield _Span(*rules.value_bounds(text, hit), rule, False)
+                yield _Span(*_value_bounds(text, hit), rule, False)
             elif len(refused) < MOST_REMEMBERED:
                 refused.add(context)
         at = lowered.find(stem, at + len(stem))
+
+
+def _value_bounds(text: str, hit: Match[str]) -> tuple[int, int]:
+    """Where the value stands; a bare one reaches to the next space or separator, past its brackets."""
+    if hit["quoted"]:
+        return hit.span("quoted")
+    rest = rules.compiled(r"[^\s\"'`,;&<>]{0,200}").match(text, hit.end())
+    end = rest.end() if rest else hit.end()
+    return hit.start("bare"), hit.end() + len(text[hit.end() : end].rstrip(")]}"))

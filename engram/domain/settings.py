@@ -116,11 +116,26 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def _kind(wanted: type) -> str:
-    names = {str: "text", bool: "true or false", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
+    names = {
+        str: "text",
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        list: "a list",
+        dict: "a table",
+    }
     return names[wanted]
 
 
 def _check_folder(value: str, where: str) -> None:
     parts = value.split("/")
-    if not value or value.startswith("/") or "\\" in value or ":" in value or any(p in ("", ".", "..", ".git") for p in parts):
-        raise ConfigError(f"{where}: store.folder must be a folder inside the store, not '{value}'.", "For example: lore")
+    if (
+        not value
+        or value.startswith("/")
+        or "\\" in value
+        or ":" in value
+        or any(p in ("", ".", "..", ".git") for p in parts)
+    ):
+        raise ConfigError(
+            f"{where}: store.folder must be a folder inside the store, not '{value}'.", "For example: lore"
+        )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from engram.domain import ulid
 from engram.domain.categories import TYPES, Categories
 from engram.domain.errors import ValidationError
 from engram.domain.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, STATUSES, Lore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MAX_WORD = 200
 MAX_ITEMS = 200
@@ -37,21 +40,31 @@ def check(lore: Lore, categories: Categories) -> None:
 def check_content(content: str) -> None:
     """1 to 4000 characters of text."""
     if not content.strip():
-        raise ValidationError("content", "The content is empty.", "Say what was learned, in 1 to 4000 characters.")
-    check_text("content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings.")
+        raise ValidationError(
+            "content", "The content is empty.", "Say what was learned, in 1 to 4000 characters."
+        )
+    check_text(
+        "content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings."
+    )
 
 
 def check_text(field: str, text: str, limit: int, hint: str = "") -> None:
     """At most `limit` characters, no NUL, nothing that UTF-8 cannot hold."""
     if len(text) > limit:
-        raise ValidationError(field, f"The {field} has {len(text):,} characters; at most {limit:,} fit.", hint)
+        raise ValidationError(
+            field, f"The {field} has {len(text):,} characters; at most {limit:,} fit.", hint
+        )
     if "\0" in text:
-        raise ValidationError(field, f"The {field} contains a NUL character.", "Remove it; lore is plain text.")
+        raise ValidationError(
+            field, f"The {field} contains a NUL character.", "Remove it; lore is plain text."
+        )
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            message = f"The {field} contains half of a character at position {error.start} (a lone surrogate)."
+            message = (
+                f"The {field} contains half of a character at position {error.start} (a lone surrogate)."
+            )
             raise ValidationError(field, message, "Send valid UTF-8 text.") from None
 
 
@@ -83,4 +96,6 @@ def _one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
 def _check_ids(field: str, ids: Iterable[str]) -> None:
     for found in ids:
         if not ulid.is_valid(found):
-            raise ValidationError(field, f"'{found[:40]}' in {field} is not a lore id (a ULID of 26 characters).")
+            raise ValidationError(
+                field, f"'{found[:40]}' in {field} is not a lore id (a ULID of 26 characters)."
+            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic, codec
@@ -13,6 +12,8 @@ from engram.usecases.listing import Shown
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.usecases.store import Store
 
 

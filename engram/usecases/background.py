@@ -5,6 +5,7 @@ A command starts one detached process for it; a long-lived program uses a thread
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -24,10 +25,9 @@ def tidy(store: Store) -> None:
     """Bring index and git up to date; trouble is left for `status` to show."""
     from engram.usecases.refresh import refresh
 
-    try:
+    # An index that cannot be written now must not keep changes from being committed.
+    with contextlib.suppress(EngramError):
         refresh(store)
-    except EngramError:
-        pass  # an index that cannot be written now must not keep changes from being committed
     commit_quietly(store)
     _maintain(store)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,12 +10,14 @@ from engram.adapters.files import scan as walk
 from engram.adapters.files.journal import Change, Operation
 from engram.domain import times, ulid
 from engram.domain.errors import ConflictError, NotFoundError
-from engram.domain.lore import Lore
 from engram.domain.slug import slug
 from engram.domain.validation import check
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from engram.adapters.files.codec import LoreFile
+    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 _TRIES = 4
@@ -39,7 +40,12 @@ def load(store: Store, path: str) -> LoreFile:
 
 
 def update(
-    store: Store, path: str, lore_id: str, compute: Callable[[Lore], Lore], subject: str, details: Sequence[tuple[str, str]] = ()
+    store: Store,
+    path: str,
+    lore_id: str,
+    compute: Callable[[Lore], Lore],
+    subject: str,
+    details: Sequence[tuple[str, str]] = (),
 ) -> Changed:
     """Replace a lore by what `compute` makes of it, durably. `details` are further trailers of the commit.
 
@@ -48,14 +54,18 @@ def update(
     for attempt in range(_TRIES):
         file = load(store, path)
         if file.lore.id != lore_id:
-            raise NotFoundError(f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again.")
+            raise NotFoundError(
+                f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again."
+            )
         after = compute(file.lore)
         if after == file.lore and file.adopted:
             return Changed(path, file.lore, after)
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories)
         content = codec.rewrite(file, after, store.categories)
-        operation = operation_for(store, after, subject, [Change(path, content, atomic.digest(file.raw))], details)
+        operation = operation_for(
+            store, after, subject, [Change(path, content, atomic.digest(file.raw))], details
+        )
         try:
             write(store, [operation])
         except ConflictError:

@@ -9,7 +9,6 @@ import os
 from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic, journal
-from engram.adapters.files.journal import Operation
 from engram.adapters.files.lock import FileLock
 from engram.domain.errors import EngramError, GitError
 from engram.domain.secrets import find_secrets
@@ -18,6 +17,7 @@ from engram.usecases.record import allowed_secrets
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
+    from engram.adapters.files.journal import Operation
     from engram.adapters.git.commits import Commit
     from engram.usecases.store import Store
 
@@ -122,7 +122,9 @@ def _commit_outside(store: Store) -> int:
         moment = int(store.clock.now().timestamp())
         what = changes[0].path if len(changes) == 1 else f"{len(changes)} files"
         text = f"edit by hand: {what}\n\nEngram-Agent: human\n"
-        commit_all(repository, [Commit(text, tuple(changes), None, moment)], store.clock.new_id(), store.places.state)
+        commit_all(
+            repository, [Commit(text, tuple(changes), None, moment)], store.clock.new_id(), store.places.state
+        )
     atomic.discard(listed + ".taken")
     return len(changes)
 

@@ -37,9 +37,17 @@ def _files(store: Store) -> list[Finding]:
     generation = store.index.look()
     if generation is None:
         return []
-    problems = [Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint) for p in generation.catalog.problems()]
+    problems = [
+        Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint)
+        for p in generation.catalog.problems()
+    ]
     waiting = [
-        Finding("adoption", hit.path, "this file has no fields yet", "`engram adopt` gives it an id and a category.")
+        Finding(
+            "adoption",
+            hit.path,
+            "this file has no fields yet",
+            "`engram adopt` gives it an id and a category.",
+        )
         for hit in generation.catalog.select("adopted = 0")
     ]
     return problems + waiting
@@ -52,12 +60,10 @@ def _index(store: Store, fix: bool) -> list[Finding]:
         damage = generation.verify() if generation is not None else ["there is none"]
     except (DamagedIndexError, EngramError) as error:
         damage = [str(error)]
-    found = []
-    for what in damage:
-        found.append(Finding("index", "", f"the search index is damaged: {what}", "`engram doctor --fix` rebuilds it.", fix))
     if damage and fix:
         refresh(store, rebuild="engram doctor found it damaged")
-    return found
+    hint = "`engram doctor --fix` rebuilds it."
+    return [Finding("index", "", f"the search index is damaged: {what}", hint, fix) for what in damage]
 
 
 def _leftovers(store: Store, fix: bool) -> list[Finding]:
@@ -69,7 +75,16 @@ def _leftovers(store: Store, fix: bool) -> list[Finding]:
     for path in old:
         if fix:
             atomic.discard(path)
-    return [Finding("leftover", path, "a killed process left this temporary file", "`engram doctor --fix` removes it.", fix) for path in old]
+    return [
+        Finding(
+            "leftover",
+            path,
+            "a killed process left this temporary file",
+            "`engram doctor --fix` removes it.",
+            fix,
+        )
+        for path in old
+    ]
 
 
 def _journal(store: Store, fix: bool) -> list[Finding]:
@@ -80,7 +95,14 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     if not waiting and not trouble:
         return []
     message = f"{waiting} changes wait to be committed" + (f": {trouble}" if trouble else "")
-    return [Finding("git", store.places.root, message, "They are safe in the write journal; `engram doctor --fix` tries again.")]
+    return [
+        Finding(
+            "git",
+            store.places.root,
+            message,
+            "They are safe in the write journal; `engram doctor --fix` tries again.",
+        )
+    ]
 
 
 def _degraded(store: Store) -> list[Finding]:

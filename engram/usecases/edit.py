@@ -8,7 +8,6 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import confidence, times
 from engram.domain.errors import UsageError, ValidationError
-from engram.domain.lore import Lore
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change
@@ -17,6 +16,7 @@ from engram.usecases.record import allowed_secrets
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
+    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 
@@ -52,7 +52,9 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
     """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, UsageError."""
     fields = {key: value for key, value in vars(wanted).items() if value not in (None, ())}
     if not fields:
-        raise UsageError("Nothing to change was given.", "Give a field, or none at a terminal to open your editor.")
+        raise UsageError(
+            "Nothing to change was given.", "Give a field, or none at a terminal to open your editor."
+        )
     for text in [wanted.content or "", *(wanted.context or ()), *wanted.add_tags]:
         _refuse_secrets(store, text)
     with store.lock:
@@ -85,7 +87,9 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     if wanted.category is not None:
         category = store.categories.parse(wanted.category)
         own_type = lore.type != store.categories.type_of(lore.category)
-        lore = lore._replace(category=category, type=lore.type if own_type else store.categories.type_of(category))
+        lore = lore._replace(
+            category=category, type=lore.type if own_type else store.categories.type_of(category)
+        )
     if wanted.context is not None:
         lore = lore._replace(context=tuple(text for text in wanted.context if text.strip()))
     if wanted.confidence is not None:
@@ -105,4 +109,4 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
 def _refuse_secrets(store: Store, text: str) -> None:
     findings = find_secrets(text, allowed_secrets(store))
     if findings:
-        raise refuse(findings, "The edited lore")
+        raise refuse(findings, "the edited lore")

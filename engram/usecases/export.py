@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic
@@ -12,6 +11,8 @@ from engram.domain.lore_json import lore_as_dict
 from engram.usecases.listing import Shown, list_lore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engram.usecases.store import Store
 
 JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")

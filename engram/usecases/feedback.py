@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
-from engram.domain.lore import Lore
 from engram.usecases import change
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
@@ -57,7 +58,8 @@ def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:
     for kind, lore in found:
         if kinds.setdefault(lore.id, kind) != kind:
             raise UsageError(
-                f"{lore.ref or lore.id} is called {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.", "Say one of them."
+                f"{lore.ref or lore.id} is called {_WORDS[kinds[lore.id]]} and {_WORDS[kind]} at once.",
+                "Say one of them.",
             )
 
 
@@ -71,14 +73,21 @@ def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
         done = _vote(store, kind, found)
     store.state.judged(store.caller.session, found.id, kind, store.clock.now().timestamp())
     before, after = done.before, done.after
-    return Judged(found.id, found.ref, kind, before.confidence, after.confidence, after.validation_count, repeated)
+    return Judged(
+        found.id, found.ref, kind, before.confidence, after.confidence, after.validation_count, repeated
+    )
 
 
 def _vote(store: Store, kind: str, found: Found) -> change.Changed:
     delta = confidence.HELPFUL_GAIN if kind == HELPFUL else -confidence.INCORRECT_LOSS
     details = [("Engram-Delta", f"{delta / 1000:+.2f}")]
     done = change.update(
-        store, found.path, found.id, lambda lore: voted(store, lore, kind), f"feedback: {_WORDS[kind]} ({found.id})", details
+        store,
+        found.path,
+        found.id,
+        lambda lore: voted(store, lore, kind),
+        f"feedback: {_WORDS[kind]} ({found.id})",
+        details,
     )
     store.state.keep_vote(found.id, done.after.votes[store.source])
     return done

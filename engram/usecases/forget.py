@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic
@@ -11,6 +10,8 @@ from engram.usecases import change
 from engram.usecases.listing import Shown, get_many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.usecases.store import Store
 
 
@@ -26,6 +27,8 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
             file = change.load(store, lore.path)
             gone.append(Shown(file.lore, lore.path, lore.ref))
             deletion = Change(lore.path, None, atomic.digest(file.raw))
-            operations.append(change.operation_for(store, file.lore, f"forget: {file.lore.title}", [deletion]))
+            operations.append(
+                change.operation_for(store, file.lore, f"forget: {file.lore.title}", [deletion])
+            )
         change.write(store, operations)
         return gone

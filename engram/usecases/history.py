@@ -29,7 +29,9 @@ def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]
     """The id of the named lore and its commits, newest first. Raises NotFoundError, GitError, StoreError."""
     repository = store.places.repository
     if repository is None:
-        raise StoreError("This store is a folder outside git, so it has no history.", "`git init` there starts one.")
+        raise StoreError(
+            "This store is a folder outside git, so it has no history.", "`git init` there starts one."
+        )
     from engram.adapters.git.history import log
 
     with store.lock:

@@ -11,7 +11,7 @@ from engram.domain.lore import Lore, Relation
 from engram.usecases import change
 from engram.usecases.import_sources import Source, markdown_sources, row_sources
 from engram.usecases.indexing import text_digest
-from engram.usecases.record import Draft, prepare
+from engram.usecases.record import prepare
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Options(NamedTuple):
     dry_run: bool = False
 
 
-def import_lore(store: Store, path: str, options: Options = Options(), progress: Progress | None = None) -> Imported:
+def import_lore(store: Store, path: str, options: Options, progress: Progress | None = None) -> Imported:
     """Import a folder of markdown, a markdown file, or a JSON or JSON Lines file.
 
     A document that breaks a rule is a problem and never stops the others. Raises NotFoundError, UsageError.
@@ -64,13 +64,18 @@ def import_lore(store: Store, path: str, options: Options = Options(), progress:
 
 def _sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
     if not os.path.exists(path):
-        raise NotFoundError(f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines.")
+        raise NotFoundError(
+            f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines."
+        )
     kind = os.path.splitext(path)[1].lower()
     if os.path.isdir(path) or kind in {".md", ".markdown", ".mdx"}:
         return markdown_sources(path, problems)
     if kind in {".json", ".jsonl", ".ndjson"}:
         return row_sources(path, problems)
-    raise UsageError(f"{path} is neither markdown nor JSON.", "Import .md, .json or .jsonl files, or a folder of .md files.")
+    raise UsageError(
+        f"{path} is neither markdown nor JSON.",
+        "Import .md, .json or .jsonl files, or a folder of .md files.",
+    )
 
 
 class _Run:
@@ -114,7 +119,9 @@ class _Run:
                 changes = [item for _, operation in made for item in operation.changes]
                 subject = f"import: {len(part)} lore from {name}"
                 change.write(self._store, [change.operation_for(self._store, part[0], subject, changes)])
-        return Imported(len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths))
+        return Imported(
+            len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths)
+        )
 
     def _prepare(self, source: Source, part: int) -> Lore:
         options, draft = self._options, source.draft
@@ -138,7 +145,9 @@ def _present(store: Store) -> tuple[set[str], set[str]]:
     generation = store.index.look()
     if generation is None:
         return set(), set()
-    rows = generation.catalog.connection.execute("SELECT id, text_digest FROM files WHERE row IS NOT NULL").fetchall()
+    rows = generation.catalog.connection.execute(
+        "SELECT id, text_digest FROM files WHERE row IS NOT NULL"
+    ).fetchall()
     return {row[0] for row in rows}, {row[1] for row in rows}
 
 
@@ -149,7 +158,7 @@ def _linked(family: list[Lore]) -> list[Lore]:
     first, rest = family[0], family[1:]
     links = tuple(Relation("see_also", lore.id) for lore in rest)
     back = (Relation("see_also", first.id),)
-    return [first._replace(relations=first.relations + links), *[lore._replace(relations=lore.relations + back) for lore in rest]]
-
-
-__all__ = ["Draft", "Imported", "Options", "import_lore"]
+    return [
+        first._replace(relations=first.relations + links),
+        *[lore._replace(relations=lore.relations + back) for lore in rest],
+    ]

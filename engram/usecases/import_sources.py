@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import atomic, codec, frontmatter, interchange
 from engram.adapters.files.tree import Problem
@@ -17,6 +16,9 @@ from engram.domain.documents import split_document, tags_from_folders, title_fro
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
 from engram.usecases.record import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _MAX_BYTES = 10 * 1024 * 1024
@@ -90,7 +92,9 @@ def _files(path: str) -> Iterator[tuple[str, str]]:
 def _read(file: str) -> bytes:
     size = os.stat(file).st_size
     if size > _MAX_BYTES:
-        raise LoreFileError(file, 0, f"it has {size:,} bytes; at most {_MAX_BYTES:,} are imported", "Split it first.")
+        raise LoreFileError(
+            file, 0, f"it has {size:,} bytes; at most {_MAX_BYTES:,} are imported", "Split it first."
+        )
     return atomic.read(os.path.abspath(file))
 
 
@@ -101,7 +105,9 @@ def _document(raw: bytes, relative: str, modified: datetime) -> Source:
     except Problem as problem:
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     head = text[: len(text) - len(body)]
-    known = codec.read((head + "\n-\n").encode(), relative, _NOWHERE, modified) if head.strip("\ufeff") else None
+    known = (
+        codec.read((head + "\n-\n").encode(), relative, _NOWHERE, modified) if head.strip("\ufeff") else None
+    )
     parts = tuple(part.content for part in split_document(body, title_from_file_name(relative)))
     if not parts:
         raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
@@ -123,7 +129,9 @@ def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str)
         tags=tuple(dict.fromkeys([*tags, *said])),
     )
     dated = known is not None and any(f"\n{key}:" in "\n" + head for key in ("date", "created", "created_at"))
-    return Source(relative, draft, tuple(parts), created=known.created_at if known is not None and dated else None)
+    return Source(
+        relative, draft, tuple(parts), created=known.created_at if known is not None and dated else None
+    )
 
 
 def _draft_of(lore: Lore) -> Draft:
@@ -193,4 +201,6 @@ def _time(value: object) -> datetime | None:
 def _relations(value: object) -> tuple[Relation, ...]:
     pairs = value if isinstance(value, list) else []
     found = [(str(item.get("kind", "")), str(item.get("id", ""))) for item in pairs if isinstance(item, dict)]
-    return tuple(Relation(kind, other) for kind, other in found if kind in RELATION_KINDS and ulid.is_valid(other))
+    return tuple(
+        Relation(kind, other) for kind, other in found if kind in RELATION_KINDS and ulid.is_valid(other)
+    )

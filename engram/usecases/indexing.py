@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic, codec
-from engram.adapters.files.scan import FileStamp
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
-from engram.domain.lore import Lore
 from engram.domain.secrets import find_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.writer import GenerationWriter
+    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 _BATCH = 512
@@ -73,7 +74,9 @@ class Indexer:
         self._note_outside(path, digest)
         self._take(path, stamp, digest, raw, before)
 
-    def problem(self, path: str, message: str, hint: str = "", stamp: FileStamp | None = None, line: int = 0) -> None:
+    def problem(
+        self, path: str, message: str, hint: str = "", stamp: FileStamp | None = None, line: int = 0
+    ) -> None:
         """Record a file that cannot be recalled."""
         before = self._known.get(path)
         if before is not None and before.row is not None:
@@ -153,7 +156,9 @@ class Indexer:
 
 def note_outside(store: Store, paths: Sequence[str]) -> None:
     """Remember files that somebody changed without Engram, for the committer to look at."""
-    waiting = {change.path: change for operation in store.files.journal.waiting() for change in operation.changes}
+    waiting = {
+        change.path: change for operation in store.files.journal.waiting() for change in operation.changes
+    }
     mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
     lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
     if not lines:

@@ -40,11 +40,15 @@ def init(path: str, *, placement: str = "") -> Initialised:
     repository = find_repository(root) if os.path.isdir(root) else find_repository(_existing_parent(root))
     chosen = placement or (IN_TREE if repository is not None else DEDICATED)
     if chosen == IN_TREE and repository is None:
-        raise UsageError(f"{root} is not inside a git repository.", "Leave out --placement, or run `git init` first.")
+        raise UsageError(
+            f"{root} is not inside a git repository.", "Leave out --placement, or run `git init` first."
+        )
     _make_folder(os.path.join(root, FOLDER))
     if chosen == DEDICATED:
         _make_repository(root)
-    config_file.create(os.path.join(root, places.CONFIG_NAME), _CONFIG.format(placement=chosen, folder=FOLDER))
+    config_file.create(
+        os.path.join(root, places.CONFIG_NAME), _CONFIG.format(placement=chosen, folder=FOLDER)
+    )
     if chosen == DEDICATED:
         _commit_start(root)
     return Initialised(root, chosen, False, _why(chosen))
@@ -85,7 +89,11 @@ def _commit_start(root: str) -> None:
     repository = find_repository(root)
     assert repository is not None
     names = [places.CONFIG_NAME, ".gitattributes"]
-    changes = tuple(FileChange(n, atomic.read(os.path.join(root, n))) for n in names if os.path.exists(os.path.join(root, n)))
+    changes = tuple(
+        FileChange(n, atomic.read(os.path.join(root, n)))
+        for n in names
+        if os.path.exists(os.path.join(root, n))
+    )
     moment = int(Clock().now().timestamp())
     commit_all(
         repository,
@@ -109,7 +117,9 @@ def _make_folder(path: str) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{path} cannot be made: {error.strerror}.", "Check the path and its permissions.") from None
+        raise StoreError(
+            f"{path} cannot be made: {error.strerror}.", "Check the path and its permissions."
+        ) from None
 
 
 def _why(placement: str) -> str:

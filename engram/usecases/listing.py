@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.index.catalog import Hit
 from engram.adapters.index.damage import damage_noticed
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.lore import STATUSES, Lore
@@ -14,6 +12,9 @@ from engram.usecases.refresh import refresh
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.catalog import Hit
     from engram.usecases.store import Store
 
 SORTS = {
@@ -91,8 +92,10 @@ def list_lore(store: Store, **options: object) -> Listing:
     return Listing(tuple(shown), total)
 
 
-def _conditions(store: Store, categories: Sequence[str], status: str, tags: Sequence[str]) -> tuple[str, list[object]]:
-    conditions, values = ["1"], []
+def _conditions(
+    store: Store, categories: Sequence[str], status: str, tags: Sequence[str]
+) -> tuple[str, list[object]]:
+    conditions, values = ["1"], list[object]()
     if categories:
         conditions.append(f"category IN ({','.join('?' * len(categories))})")
         values += [store.categories.parse(name) for name in categories]

@@ -19,7 +19,12 @@ _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engr
 
 
 def open_store(
-    path: str | None, caller: Caller, *, scope: str = "", clock: Clock | None = None, working: str | None = None
+    path: str | None,
+    caller: Caller,
+    *,
+    scope: str = "",
+    clock: Clock | None = None,
+    working: str | None = None,
 ) -> Store:
     """Open the store at or above `path`; without one, the enclosing store of `working`, else the user's own.
 
@@ -66,7 +71,9 @@ def describe(root: str, scope: str) -> Places:
     try:
         os.makedirs(state, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"The private folder {state} cannot be made: {error.strerror}.", "Check its permissions.") from None
+        raise StoreError(
+            f"The private folder {state} cannot be made: {error.strerror}.", "Check its permissions."
+        ) from None
     if repository is None:
         _ignore_state(state)
     folder = settings.text("store.folder")

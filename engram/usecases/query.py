@@ -5,22 +5,26 @@ Degrades in steps that the result names: hybrid â†’ words (no embedding model) â
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import sqlite3
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.adapters.state.database import Retrieval
-from engram.domain import ranking, strength
+from engram.domain import strength
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
-from engram.domain.lore import Lore
-from engram.domain.ranking import Score, Standing
 from engram.domain.validation import check_fraction, check_text
 from engram.usecases import search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Lore
+    from engram.domain.ranking import Score
     from engram.usecases.store import Store
 
 HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")
@@ -77,21 +81,36 @@ def query(store: Store, question: Question) -> Answer:
     filters, limit = _checked(store, question)
     with store.lock:
         notes = list(_refresh(store))
-        strategy, candidates = _search(store, question, filters, limit, notes)
-        kept = [c for c in candidates if strength.is_relevant(strength.evidence(c.score.words, c.score.cosine))]
-        best = max((strength.evidence(c.score.words, c.score.cosine) for c in kept), default=0.0)
+        strategy, kept = _find(store, question, filters, limit, notes)
         shown = search.read(store, kept, limit)
         refs = _surface(store, shown, question.keep)
         lore = tuple(
-            Recalled(refs.get(lore.id, ""), lore, hit.path, hit.score, store.places.scope) for hit, lore in shown
+            Recalled(refs.get(lore.id, ""), lore, hit.path, hit.score, store.places.scope)
+            for hit, lore in shown
         )
-        took_ms = (store.clock.nanoseconds() - began) / 1e6
-        answer = Answer(
-            question.text, strength.strength(best) if lore else strength.NONE, strategy, lore, round(took_ms, 3),
-            tuple([*notes, *store.degraded]),
-        )  # fmt: skip
+        best = max((_evidence(hit) for hit, _ in shown), default=0.0)
+        took_ms = round((store.clock.nanoseconds() - began) / 1e6, 3)
+        notes += store.degraded
+        answer = Answer(question.text, strength.strength(best), strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)
         return answer
+
+
+def _find(
+    store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
+) -> tuple[str, list[Candidate]]:
+    """Relevant candidates; once more where a file about to be shown changed without a trace in its folder."""
+    strategy, candidates = _search(store, question, filters, limit, notes)
+    changed = search.changed(store, candidates[:limit])
+    if changed and strategy != SCAN:
+        with contextlib.suppress(IndexUnavailableError):
+            refresh(store, paths=changed)
+            strategy, candidates = _search(store, question, filters, limit, notes)
+    return strategy, [hit for hit in candidates if strength.is_relevant(_evidence(hit))]
+
+
+def _evidence(candidate: Candidate) -> float:
+    return strength.evidence(candidate.score.words, candidate.score.cosine)
 
 
 def _checked(store: Store, question: Question) -> tuple[Filters, int]:
@@ -130,22 +149,25 @@ def _search(
 ) -> tuple[str, list[Candidate]]:
     """Search by the best strategy that works; each step down is noted. A damaged index is rebuilt once."""
     text = question.text[:MAX_QUERY]
-    for attempt in (1, 2):
+    for _ in (1, 2):
         generation = store.index.look()
         if generation is None or question.strategy == SCAN:
             break
         meaning = question.strategy == HYBRID and store.embedder is not None
         try:
-            return (HYBRID if meaning else WORDS), search.indexed(store, generation, text, filters, limit, meaning=meaning)
+            found = search.indexed(store, generation, text, filters, limit, meaning=meaning)
         except DamagedIndexError as error:
             store.index.damaged(str(error))
             notes.append(f"the index was damaged ({error}) and is rebuilt")
-            if attempt == 1:
-                _rebuild_quietly(store, notes)
+        except EmbeddingError as error:
+            store.give_up_meaning(error)
+        else:
+            return (HYBRID if meaning else WORDS), found
+        _refresh_quietly(store, notes)
     return SCAN, search.scanned(store, text, filters, limit)
 
 
-def _rebuild_quietly(store: Store, notes: list[str]) -> None:
+def _refresh_quietly(store: Store, notes: list[str]) -> None:
     try:
         refresh(store)
     except IndexUnavailableError as error:
@@ -158,7 +180,7 @@ def _surface(store: Store, shown: Sequence[tuple[Candidate, Lore]], keep: bool) 
     pairs = [(lore.id, lore.title) for _, lore in shown]
     try:
         return store.state.surface(store.caller.session, pairs, store.clock.now().timestamp())
-    except (StoreError, OSError, *search.sqlite_errors()):
+    except (StoreError, OSError, sqlite3.Error):
         return {lore_id: f"L{number}" for number, (lore_id, _) in enumerate(pairs, 1)}
 
 
@@ -168,16 +190,10 @@ def _log(store: Store, answer: Answer, keep: bool) -> None:
     ids = tuple(recalled.lore.id for recalled in answer.lore)
     scores = tuple(recalled.score.total for recalled in answer.lore)
     now = store.clock.now().timestamp()
-    entry = Retrieval(now, store.caller.session, answer.query, answer.strategy, answer.strength, ids, scores, answer.took_ms)
+    entry = Retrieval(
+        now, store.caller.session, answer.query, answer.strategy, answer.strength, ids, scores, answer.took_ms
+    )
     try:
         store.state.log(entry)
-    except (StoreError, OSError, *search.sqlite_errors()):
+    except (StoreError, OSError, sqlite3.Error):
         store.degraded.append("the retrieval log cannot be written")
-
-
-def standing_of(hit: object) -> Standing:
-    """The standing of a catalog line."""
-    return search.standing(hit)  # type: ignore[arg-type]
-
-
-__all__ = ["Answer", "Question", "Recalled", "query", "ranking"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain import times, ulid
 from engram.domain.categories import parse_types
@@ -17,6 +14,8 @@ from engram.usecases import change
 from engram.usecases.similar import Similar, similar
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from engram.usecases.store import Store
 
 
@@ -97,14 +96,18 @@ def _category(store: Store, given: str) -> str:
     category = given or store.settings.text("record.category")
     if not category:
         raise ValidationError(
-            "category", "A lore needs a category.", "Valid categories: " + ", ".join(store.categories.names) + "."
+            "category",
+            "A lore needs a category.",
+            "Valid categories: " + ", ".join(store.categories.names) + ".",
         )
     return store.categories.parse(category)
 
 
 def _status(given: str) -> str:
     if given not in STATUSES:
-        raise ValidationError("status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}.")
+        raise ValidationError(
+            "status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}."
+        )
     return given
 
 
@@ -112,21 +115,21 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     """The draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
     count = 0
     allowed = allowed_secrets(store)
+    clean: dict[str, Any] = {}
     for field in ("content", "context", "tags", "files", "entities"):
         value = getattr(draft, field)
-        texts: Sequence[str] = [value] if isinstance(value, str) else value
         cleaned = []
-        for text in texts:
+        for text in [value] if isinstance(value, str) else value:
             findings = find_secrets(text, allowed)
             if findings and not draft.redact:
-                raise refuse(findings, f"The {field}")
+                raise refuse(findings, f"the {field}")
             count += len(findings)
-            cleaned.append(redact(text, findings) if findings else text)
-        draft = draft._replace(**{field: cleaned[0] if isinstance(value, str) else tuple(cleaned)})
-    return draft, count
+            cleaned.append(redact(text, findings))
+        clean[field] = cleaned[0] if isinstance(value, str) else tuple(cleaned)
+    return draft._replace(**clean), count
 
 
 def allowed_secrets(store: Store) -> tuple[str, ...]:
     """What the store's settings list as not secret."""
     listed = store.settings.get("secrets.allow")
-    return tuple(map(str, listed)) if isinstance(listed, list) else (json.dumps(listed),)
+    return tuple(map(str, listed)) if isinstance(listed, list) else ()

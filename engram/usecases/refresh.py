@@ -7,18 +7,19 @@ time) and by the times of all files (a sweep: when there are few, when asked, or
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files import scan as walk
 from engram.adapters.files.lock import FileLock
 from engram.adapters.files.scan import FileStamp, Scan
-from engram.adapters.index.catalog import Known
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.adapters.index.writer import GenerationWriter
 from engram.usecases.indexing import Indexer
 
 if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Known
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
 
@@ -61,31 +62,43 @@ class Refreshed(NamedTuple):
 
 
 def refresh(
-    store: Store, *, thorough: bool = True, rebuild: str = "", progress: Progress | None = None
+    store: Store,
+    *,
+    thorough: bool = True,
+    paths: Sequence[str] = (),
+    rebuild: str = "",
+    progress: Progress | None = None,
 ) -> Refreshed:
     """Bring the index up to date.
 
-    `thorough` looks at every file's time; otherwise only as far as is cheap. `rebuild` (a reason)
-    starts from nothing. Raises IndexUnavailableError where the index cannot be written.
+    `thorough` looks at every file's time; otherwise only as far as is cheap. `paths` are files known
+    to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing.
+    Raises IndexUnavailableError where the index cannot be written.
     """
     with store.lock:
         generation = None if rebuild else store.index.look()
-        if generation is not None and not rebuild:
+        if generation is not None and not paths:
             sweep = thorough or _sweep_due(store, generation)
             if not sweep and not _folders_changed(store, generation):
                 return Refreshed()
         with _IndexLock(store) as lock:
             if not lock.held:
                 return Refreshed(fresh=False)
-            return _refresh_locked(store, thorough=thorough, rebuild=rebuild, progress=progress)
+            try:
+                return _refresh_locked(store, thorough, paths, rebuild, progress)
+            except EmbeddingError as error:
+                store.give_up_meaning(error)
+                return _refresh_locked(store, thorough, (), rebuild, progress)
 
 
-def _refresh_locked(store: Store, *, thorough: bool, rebuild: str, progress: Progress | None) -> Refreshed:
+def _refresh_locked(
+    store: Store, thorough: bool, paths: Sequence[str], rebuild: str, progress: Progress | None
+) -> Refreshed:
     generation = None if rebuild else store.index.look()
     if generation is None:
         return _rebuild(store, rebuild or store.index.why_rebuilt, progress)
     try:
-        done = _update(store, generation, sweep=thorough or _sweep_due(store, generation))
+        done = _update(store, generation, paths, sweep=thorough or _sweep_due(store, generation))
     except DamagedIndexError as error:
         store.index.damaged(str(error))
         return _rebuild(store, str(error), progress)
@@ -94,17 +107,20 @@ def _refresh_locked(store: Store, *, thorough: bool, rebuild: str, progress: Pro
     return done
 
 
-def _update(store: Store, generation: Generation, *, sweep: bool) -> Refreshed:
+def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep: bool) -> Refreshed:
     now = store.clock.nanoseconds()
-    delta, known = _sweep(store, generation, now) if sweep else _changed_folders(store, generation, now)
+    sweep = sweep and not paths
+    if paths:
+        delta, known = _named_files(store, generation, paths)
+    else:
+        delta, known = _sweep(store, generation, now) if sweep else _changed_folders(store, generation, now)
     small = generation.next_row - generation.dead <= SWEEP_ALWAYS
-    if delta.is_empty and generation.head == _head(store) and (small or not sweep):
+    if delta.is_empty and (not sweep or (small and generation.head == _head(store))):
         return Refreshed()
     writer = GenerationWriter(generation, bulk=False)
     try:
         done = _apply(store, writer, delta, known, now, None)
-        notes = {"head": _head(store)}
-        writer.commit({**notes, "swept_ns": str(now)} if sweep else notes)
+        writer.commit({"head": _head(store), "swept_ns": str(now)} if sweep else {})
     except BaseException:
         writer.abandon()
         raise
@@ -129,7 +145,12 @@ def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
 
 
 def _apply(
-    store: Store, writer: GenerationWriter, delta: Delta, known: dict[str, Known], now: int, progress: Progress | None
+    store: Store,
+    writer: GenerationWriter,
+    delta: Delta,
+    known: dict[str, Known],
+    now: int,
+    progress: Progress | None,
 ) -> Refreshed:
     indexer = Indexer(store, writer, known, now)
     for number, path in enumerate(sorted(delta.files)):
@@ -188,6 +209,15 @@ def _changed_folders(store: Store, generation: Generation, now: int) -> tuple[De
     return _compare(generation, found, known, now, paths, looked), known
 
 
+def _named_files(
+    store: Store, generation: Generation, paths: Sequence[str]
+) -> tuple[Delta, dict[str, Known]]:
+    stamps = {path: walk.stamp(store.files.absolute(path)) for path in paths}
+    there = {path: stamp for path, stamp in stamps.items() if stamp is not None}
+    gone = [path for path in paths if path not in there]
+    return Delta(there, gone, {}, [], {}), generation.catalog.known(paths)
+
+
 def _compare(
     generation: Generation, found: Scan, known: dict[str, Known], now: int, paths: set[str], folders: set[str]
 ) -> Delta:
@@ -196,7 +226,9 @@ def _compare(
     times = _safe_times(found.folders, now)
     moved = {folder: time for folder, time in times.items() if generation.folders.get(folder) != time}
     problems = {p: why for p, why in found.problems.items() if p not in known or known[p].row is not None}
-    return Delta(changed, gone, moved, sorted(folders & set(generation.folders) - set(found.folders)), problems)
+    return Delta(
+        changed, gone, moved, sorted(folders & set(generation.folders) - set(found.folders)), problems
+    )
 
 
 def _differs(stamp: FileStamp, known: Known | None) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.index.catalog import Hit
 from engram.adapters.index.damage import damage_noticed
 from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError, StoreError
@@ -13,6 +12,7 @@ from engram.usecases import change
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Hit
     from engram.usecases.store import Store
 
 
@@ -28,7 +28,9 @@ def resolve(store: Store, name: str) -> Found:
     """The lore that `name` means. Raises NotFoundError, AmbiguousError (with the candidates)."""
     name = name.strip()
     if not name:
-        raise NotFoundError("No lore was named.", "Give a ref (L1), an id, the start of an id, or some of its words.")
+        raise NotFoundError(
+            "No lore was named.", "Give a ref (L1), an id, the start of an id, or some of its words."
+        )
     known = {ref.id: ref for ref in store.state.refs(store.caller.session)}
     number = refs.ref_number(name)
     if number is not None:
@@ -57,7 +59,9 @@ def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
 def _locate(store: Store, lore_id: str, ref: str) -> Found:
     found = hits_by_id(store, lore_id)
     if not found:
-        raise NotFoundError(f"There is no lore {lore_id} (any more).", "It may have been forgotten, or be in another store.")
+        raise NotFoundError(
+            f"There is no lore {lore_id} (any more).", "It may have been forgotten, or be in another store."
+        )
     return Found(lore_id, found[0].path, ref)
 
 
@@ -74,7 +78,9 @@ def _by_id(store: Store, name: str) -> str:
     if generation is None:
         return ""
     with damage_noticed():
-        found = generation.catalog.select("id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20")
+        found = generation.catalog.select(
+            "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
+        )
     if len(found) > 1:
         raise _ambiguous(name, [(hit.id, hit.title) for hit in found])
     return found[0].id if found else ""
@@ -106,9 +112,15 @@ def _seen(store: Store, surfaced: list[str]) -> list[Seen]:
 def _no_such_ref(name: str, count: int) -> NotFoundError:
     range_ = f"L1 to L{count}" if count > 1 else "L1" if count else ""
     what = f"This session has {range_}." if range_ else "This session was not shown any lore yet."
-    return NotFoundError(f"There is no {name.upper()} in this session.", f"{what} `engram session` lists them.")
+    return NotFoundError(
+        f"There is no {name.upper()} in this session.", f"{what} `engram session` lists them."
+    )
 
 
 def _ambiguous(name: str, candidates: list[tuple[str, str]]) -> AmbiguousError:
     shown = "; ".join(f"{lore_id} {title[:50]}" for lore_id, title in candidates[:5])
-    return AmbiguousError(f"'{name[:60]}' fits {len(candidates)} lore: {shown}.", "Use the id of the one you mean.", tuple(candidates))
+    return AmbiguousError(
+        f"'{name[:60]}' fits {len(candidates)} lore: {shown}.",
+        "Use the id of the one you mean.",
+        tuple(candidates),
+    )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import codec
 from engram.adapters.files import scan as walk
-from engram.adapters.index.catalog import Hit
 from engram.adapters.index.damage import damage_noticed
 from engram.domain import ranking
 from engram.domain.errors import EngramError
@@ -19,9 +16,17 @@ from engram.domain.stop_words import without_stop_words
 from engram.usecases.indexing import searchable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
     from engram.usecases.store import Store
+
+    Floats = NDArray[float32]
 
 POOL = 200
 WORD_POOL = 1000
@@ -80,7 +85,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
         coverage = sum(word in said for word in wanted) / max(len(wanted), 1)
         if coverage:
             score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp())
-            found.append(Candidate(path, tuple(stamp), lore.id, score))
+            found.append(Candidate(path, stamp, lore.id, score))
     return _sorted(found)[: max(limit * 4, 20)]
 
 
@@ -102,23 +107,30 @@ def read(store: Store, candidates: Sequence[Candidate], limit: int) -> list[tupl
     return shown
 
 
+def changed(store: Store, candidates: Sequence[Candidate]) -> list[str]:
+    """Paths of candidates whose file is not as it was when it was indexed."""
+    stamp = walk.stamp
+    return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
+
+
 def standing(hit: Hit) -> Standing:
     """What ranking looks at, from a catalog line."""
     return Standing(
-        hit.confidence, hit.type, hit.validation_count, hit.last_validated, hit.updated_at, hit.importance, bool(hit.pinned)
+        hit.confidence,
+        hit.type,
+        hit.validation_count,
+        hit.last_validated,
+        hit.updated_at,
+        hit.importance,
+        bool(hit.pinned),
     )
-
-
-def sqlite_errors() -> tuple[type[Exception], ...]:
-    """What the private database raises when its file cannot be used."""
-    return (sqlite3.Error,)
 
 
 def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     """The rows that explicit filters leave, or None without such filters."""
     if not (filters.categories or filters.types or filters.tags):
         return None
-    conditions, values = ["status = 'active'"], []
+    conditions, values = ["status = 'active'"], list[object]()
     for column, wanted in (("category", filters.categories), ("type", filters.types)):
         if wanted:
             conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
@@ -129,7 +141,7 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     return set(generation.catalog.select_rows(" AND ".join(conditions), values))
 
 
-def _cosines(store: Store, generation: Generation, text: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
     """Cosine of every row with the query (float32, rows), or None where the query has no known word."""
     embedder = store.embedder
     if embedder is None or generation.vectors is None or generation.next_row == 0:
@@ -138,7 +150,7 @@ def _cosines(store: Store, generation: Generation, text: str):  # type: ignore[n
     return generation.vectors.cosines(vector, generation.next_row) if vector.any() else None
 
 
-def _pool(found: WordHits, cosines, pool: int, allowed: set[int] | None) -> list[int]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _pool(found: WordHits, cosines: Floats | None, pool: int, allowed: set[int] | None) -> list[int]:
     """Rows worth ranking: the best by words and the best by meaning."""
     by_words: Iterable[int] = found.scores
     if allowed is not None:
@@ -149,7 +161,7 @@ def _pool(found: WordHits, cosines, pool: int, allowed: set[int] | None) -> list
     return list(rows)
 
 
-def _nearest(cosines, pool: int, allowed: set[int] | None) -> list[int]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _nearest(cosines: Floats, pool: int, allowed: set[int] | None) -> list[int]:
     from engram.adapters.index.numeric import numpy_module
 
     numpy = numpy_module()
@@ -162,13 +174,17 @@ def _nearest(cosines, pool: int, allowed: set[int] | None) -> list[int]:  # type
     return [int(row) for row in numpy.argpartition(cosines, len(cosines) - pool)[-pool:]]
 
 
-def _rank(store: Store, hits: Sequence[Hit], found: WordHits, cosines, filters: Filters) -> list[Candidate]:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _rank(
+    store: Store, hits: Sequence[Hit], found: WordHits, cosines: Floats | None, filters: Filters
+) -> list[Candidate]:
     now = store.clock.now().timestamp()
     candidates = []
     for hit in hits:
         coverage = min(1.0, found.scores.get(hit.row, 0.0) / found.perfect) if found.perfect else 0.0
         cosine = float(cosines[hit.row]) if cosines is not None else None
-        overlap = ranking.path_overlap(hit.files.split("\n"), filters.files) if filters.files and hit.files else 0.0
+        overlap = (
+            ranking.path_overlap(hit.files.split("\n"), filters.files) if filters.files and hit.files else 0.0
+        )
         score = ranking.score(coverage, cosine, standing(hit), now, overlap=overlap)
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
@@ -203,7 +219,13 @@ def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
 def _standing_of_lore(lore: Lore) -> Standing:
     validated = lore.last_validated.timestamp() if lore.last_validated else None
     return Standing(
-        lore.thousandths, lore.type, lore.validation_count, validated, lore.updated_at.timestamp(), lore.importance, lore.pinned
+        lore.thousandths,
+        lore.type,
+        lore.validation_count,
+        validated,
+        lore.updated_at.timestamp(),
+        lore.importance,
+        lore.pinned,
     )
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import refs
 from engram.domain.errors import EngramError
-from engram.domain.lore import Lore
 from engram.usecases import change
 from engram.usecases.indexing import searchable
 
 if TYPE_CHECKING:
+    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 NEAR = 0.85
@@ -46,7 +46,9 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
         if other is not None and other.id != lore.id and _overlap(words, other) >= _WORD_OVERLAP:
             near.append(other)
     found = [Similar(other.id, _cosine(store, text, other), other.title) for other in near]
-    return sorted((twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id))
+    return sorted(
+        (twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id)
+    )
 
 
 def _word_hits(store: Store, text: str) -> list[str]:
@@ -61,7 +63,9 @@ def _word_hits(store: Store, text: str) -> list[str]:
 
 def _not_indexed_yet(store: Store) -> list[str]:
     """What was written just now, by this process or (where a journal is kept) by any."""
-    waiting = [item.path for operation in store.files.journal.waiting()[-_PENDING:] for item in operation.changes]
+    waiting = [
+        item.path for operation in store.files.journal.waiting()[-_PENDING:] for item in operation.changes
+    ]
     return [*list(store.own_writes)[-_PENDING:], *waiting]
 
 

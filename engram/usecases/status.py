@@ -26,7 +26,12 @@ def status(store: Store) -> dict[str, object]:
         generation = store.index.look()
         places = store.places
         return {
-            "store": {"path": places.root, "folder": places.folder, "placement": places.placement, "source": store.source_id},
+            "store": {
+                "path": places.root,
+                "folder": places.folder,
+                "placement": places.placement,
+                "source": store.source_id,
+            },
             "scopes": [{"name": places.scope, "path": places.root, "weight": 1.0}],
             "lore_count": generation.catalog.count() if generation else 0,
             "by_category": generation.catalog.count_by("category") if generation else {},
@@ -34,14 +39,22 @@ def status(store: Store) -> dict[str, object]:
             "index": _index(store, generation, trouble),
             "git": _git(store),
             "embedding": _embedding(store),
-            "session": {"name": store.caller.session, "surfaced": len(store.state.refs(store.caller.session))},
+            "session": {
+                "name": store.caller.session,
+                "surfaced": len(store.state.refs(store.caller.session)),
+            },
             "version": __version__,
         }
 
 
 def _index(store: Store, generation: Generation | None, trouble: str) -> dict[str, object]:
     if generation is None:
-        return {"ok": False, "message": trouble or store.index.why_rebuilt, "problems": 0, "waiting_for_adoption": 0}
+        return {
+            "ok": False,
+            "message": trouble or store.index.why_rebuilt,
+            "problems": 0,
+            "waiting_for_adoption": 0,
+        }
     return {
         "ok": not trouble,
         "message": trouble,
@@ -56,7 +69,14 @@ def _git(store: Store) -> dict[str, object]:
     repository = store.places.repository
     pending = len(store.files.journal.waiting())
     if repository is None:
-        return {"ahead": 0, "behind": 0, "pending": pending, "branch": None, "head": None, "message": "not in git"}
+        return {
+            "ahead": 0,
+            "behind": 0,
+            "pending": pending,
+            "branch": None,
+            "head": None,
+            "message": "not in git",
+        }
     from engram.adapters.git.layout import read_head
 
     head = read_head(repository)

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files import atomic
 from engram.adapters.files.write import LoreFolder
 from engram.adapters.index.index import Index
@@ -13,12 +14,12 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain import ulid
 from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
-from engram.domain.settings import Settings
-from engram.usecases.clock import Clock
 
 if TYPE_CHECKING:
     from engram.adapters.embed.provider import Embedder
     from engram.adapters.git.layout import Repository
+    from engram.domain.settings import Settings
+    from engram.usecases.clock import Clock
 
 DEDICATED = "dedicated"
 IN_TREE = "in-tree"
@@ -71,15 +72,26 @@ class Store:
     def embedder(self) -> Embedder | None:
         """The embedding provider; None where there is none or it cannot be opened (`degraded` says so)."""
         if not self._embedder_opened:
-            from engram.adapters.embed.provider import EmbeddingError, open_embedder
+            from engram.adapters.embed.provider import open_embedder
 
             try:
-                provider, path = self.settings.text("embedding.provider"), self.settings.text("embedding.path")
+                provider, path = (
+                    self.settings.text("embedding.provider"),
+                    self.settings.text("embedding.path"),
+                )
                 self._embedder = open_embedder(provider, path or None)
             except EmbeddingError as error:
-                self.degraded.append(f"words only: {error.message} {error.hint}".strip())
+                self.give_up_meaning(error)
             self._embedder_opened = True
         return self._embedder
+
+    def give_up_meaning(self, error: EmbeddingError) -> None:
+        """Go on without the embedding model: it turned out to be broken. The index is then one of words only."""
+        self.degraded.append(f"words only: {error.message} {error.hint}".strip())
+        self._embedder, self._embedder_opened = None, True
+        if self._index is not None:
+            self._index.close()
+            self._index = None
 
     @property
     def index(self) -> Index:
@@ -137,5 +149,7 @@ def _text_table(value: object) -> dict[str, str]:
 
     for name, kind in value.items():
         if kind not in TYPES:
-            raise StoreError(f"store.categories: '{name}' has the type '{kind}'.", f"Valid types: {', '.join(TYPES)}.")
+            raise StoreError(
+                f"store.categories: '{name}' has the type '{kind}'.", f"Valid types: {', '.join(TYPES)}."
+            )
     return {str(name): str(kind) for name, kind in value.items()}

@@ -114,16 +114,23 @@ def write(path: str, content: bytes, token: str) -> None:
 def unwritable(path: str, error: OSError) -> StoreError:
     """The error for a failed write, in words."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreError(f"The disk is full: {path} was not written.", "Free some space and try again; nothing was lost.")
+        return StoreError(
+            f"The disk is full: {path} was not written.", "Free some space and try again; nothing was lost."
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StoreError(f"No permission to write {path}.", "Check the folder's owner and mode, or use another store.")
+        return StoreError(
+            f"No permission to write {path}.", "Check the folder's owner and mode, or use another store."
+        )
     return StoreError(f"{path} could not be written: {error.strerror or error}.", "Nothing was changed.")
 
 
 def unreadable(path: str, error: OSError) -> StoreError:
     """The error for a failed read, in words."""
     if error.errno == errno.ELOOP:
-        return StoreError(f"{path} is a symbolic link.", "Engram does not follow links in the lore folder; put the file itself there.")
+        return StoreError(
+            f"{path} is a symbolic link.",
+            "Engram does not follow links in the lore folder; put the file itself there.",
+        )
     if error.errno in (errno.EACCES, errno.EPERM):
         return StoreError(f"No permission to read {path}.", "Check the file's owner and mode.")
     return StoreError(f"{path} could not be read: {error.strerror or error}.")

@@ -34,10 +34,16 @@ def read(path: str) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.", "Check the file's permissions.") from None
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file's permissions."
+        ) from None
     if len(raw) > _MAX_BYTES:
-        raise ConfigError(f"{path} is larger than 64 KiB.", "A configuration file is a few lines; is this one?")
-    return {name: settings.check(name, value, path) for name, value in settings.flatten(_parse(raw, path)).items()}
+        raise ConfigError(
+            f"{path} is larger than 64 KiB.", "A configuration file is a few lines; is this one?"
+        )
+    return {
+        name: settings.check(name, value, path) for name, value in settings.flatten(_parse(raw, path)).items()
+    }
 
 
 def _parse(raw: bytes, path: str) -> dict[str, object]:
@@ -49,7 +55,9 @@ def _parse(raw: bytes, path: str) -> dict[str, object]:
     try:
         return tomllib.loads(raw.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend that line; `engram config` lists the keys.") from None
+        raise ConfigError(
+            f"{path} is not valid TOML: {error}.", "Mend that line; `engram config` lists the keys."
+        ) from None
 
 
 def _parse_plain(raw: bytes) -> dict[str, object] | None:
@@ -67,7 +75,13 @@ def _parse_plain(raw: bytes) -> dict[str, object] | None:
         if not line or line.startswith("#"):
             continue
         name, equals, value = (part.strip() for part in line.partition("="))
-        if not equals and line[0] == "[" and line[-1] == "]" and line[1:-1].isalpha() and line[1:-1] not in table:
+        if (
+            not equals
+            and line[0] == "["
+            and line[-1] == "]"
+            and line[1:-1].isalpha()
+            and line[1:-1] not in table
+        ):
             found = {}
             table[line[1:-1]] = found
         elif name.replace("_", "").isalpha() and name not in found and _is_plain_text(value):
@@ -79,7 +93,12 @@ def _parse_plain(raw: bytes) -> dict[str, object] | None:
 
 def _is_plain_text(value: str) -> bool:
     inner = value[1:-1]
-    return len(value) >= 2 and value[0] == value[-1] == '"' and not any(c in inner for c in '"\\') and inner.isprintable()
+    return (
+        len(value) >= 2
+        and value[0] == value[-1] == '"'
+        and not any(c in inner for c in '"\\')
+        and inner.isprintable()
+    )
 
 
 def change(path: str, name: str, value: object) -> None:

@@ -16,11 +16,11 @@ MAX_FILE = 256 * 1024
 MAX_FRONTMATTER = 16 * 1024
 FENCE = "---"
 BOM = "\ufeff"
-_MARKER = re.compile(r"^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) ", re.MULTILINE)
-_BLANK_LINES = re.compile(r"(?:[^\S\r\n]*(?:\r\n|\n|\r))*")
-_ID_LINE = re.compile(r"^id: *[\"']?([0-9A-Z]{26})\b", re.MULTILINE)
-_KEY_LINE = re.compile(r"^[\w\"'{-][^:\n]*:(?:\s|$)", re.MULTILINE)
-_CONFLICTS = re.compile(r"^conflicts:.*\n(?:[ -].*\n|\n)*", re.MULTILINE)
+# Compiled by `re` at their first use: a good file needs none of them.
+_MARKER = r"(?m)^(?:<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) "
+_ID_LINE = r"(?m)^id: *[\"']?([0-9A-Z]{26})\b"
+_KEY_LINE = r"(?m)^[\w\"'{-][^:\n]*:(?:\s|$)"
+_CONFLICTS = r"(?m)^conflicts:.*\n(?:[ -].*\n|\r?\n)*"
 
 
 class Document(NamedTuple):
@@ -45,8 +45,7 @@ class Document(NamedTuple):
     @property
     def body_line(self) -> int:
         """The line of the file where the content starts, counted from 1."""
-        start = _BLANK_LINES.match(self.body)
-        skipped = self.body[: start.end() if start else 0]
+        skipped = self.body[: content_start(self.body)]
         return 1 + f"{self.opening}{self.block}{self.closing}{skipped}".count("\n")
 
 
@@ -79,7 +78,7 @@ def conflict_marker(text: str) -> int:
     """
     if "<<<<<<< " not in text and ">>>>>>> " not in text and "||||||| " not in text:
         return -1
-    found = _MARKER.search(text)
+    found = re.search(_MARKER, text)
     return found.start() if found else -1
 
 
@@ -93,7 +92,7 @@ def load(text: str) -> tuple[Document, list[Entry]]:
         entries = _entries(document.block)
     except Problem:
         # Prose between two horizontal rules breaks YAML's rules, but has nothing like a key in it.
-        if _KEY_LINE.search(document.block):
+        if re.search(_KEY_LINE, document.block):
             raise
         entries = None
     return (document, entries) if entries is not None else (_only_body(document), [])
@@ -131,7 +130,7 @@ def split(text: str) -> Document:
 
 def _refuse_unclosed(text: str) -> None:
     """Taking a known lore whose closing line got lost for new text would give it a second id."""
-    found = _ID_LINE.search(text)
+    found = re.search(_ID_LINE, text)
     if found and ulid.is_valid(found[1]):
         message = "the frontmatter has an id but no closing `---` line"
         raise Problem(1, message, "Write `---` on a line of its own between the fields and the text.")
@@ -151,22 +150,26 @@ def check_size(block: str) -> None:
         return
     size = len(block.encode())
     if size > MAX_FRONTMATTER:
-        size = len(_CONFLICTS.sub("", block).encode())
+        size = len(re.sub(_CONFLICTS, "", block).encode())
     if size > MAX_FRONTMATTER:
         message = f"the frontmatter has {size:,} bytes; at most {MAX_FRONTMATTER:,} are read"
         raise Problem(FIRST_LINE, message, "Move long text below the closing `---` line.")
 
 
+def content_start(body: str) -> int:
+    """Where the first line that is not blank begins."""
+    blank = body[: len(body) - len(body.lstrip())]
+    return max(blank.rfind("\n"), blank.rfind("\r")) + 1
+
+
 def normalise(body: str) -> str:
     """The content of a body: line feeds only, no blank lines around it, nothing blank at its very end."""
-    start = _BLANK_LINES.match(body)
-    text = body[start.end() if start else 0 :].rstrip()
+    text = body[content_start(body) :].rstrip()
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def replace_content(body: str, content: str, newline: str) -> str:
     """The body with other content between the blank lines it begins and ends with."""
-    start = _BLANK_LINES.match(body)
-    lead = body[: start.end() if start else 0]
+    lead = body[: content_start(body)]
     trail = body[len(body.rstrip()) :]
     return lead + content.replace("\n", newline) + trail

@@ -1,20 +1,22 @@
 """The write journal: what was acknowledged and is not in git yet, one fsynced JSON line per operation.
 
 A line is written before its file is moved into place and names the prepared temporary; a temporary
-that is still there is a move that never happened, and whoever opens the store finishes it (`recover`). The committer takes whole batches by
-renaming the journal (`take`) and deletes a batch once git has it (`done`); replay is idempotent
-because each commit carries the operation's id.
+that is still there is a move that never happened, and whoever opens the store finishes it (`recover`).
+The committer takes whole batches by renaming the journal (`take`) and deletes a batch once git has it
+(`done`); replay is idempotent because each commit carries its batch's name.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NAME = "journal.jsonl"
 _BATCH = "journal-"
@@ -55,7 +57,9 @@ class Journal:
         size = 0
         handle = -1
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
+            handle = os.open(
+                self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600
+            )
             size = os.fstat(handle).st_size
             _write_all(handle, _line_break(handle, size) + b"".join(lines))
             os.fsync(handle)
@@ -116,14 +120,16 @@ def read_batch(path: str) -> list[Operation]:
     return [_operation(record) for record in _records(path)]
 
 
-def _records(path: str) -> list[dict[str, object]]:
+def _records(path: str) -> list[dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             lines = file.read().split(b"\n")
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise StoreError(f"The write journal {path} cannot be read: {error.strerror}.", "Check the disk.") from None
+        raise StoreError(
+            f"The write journal {path} cannot be read: {error.strerror}.", "Check the disk."
+        ) from None
     found = []
     for line in lines:
         try:
@@ -149,13 +155,13 @@ def _line(operation: Operation, temporaries: Sequence[str]) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _operation(record: dict[str, object]) -> Operation:
+def _operation(record: dict[str, Any]) -> Operation:
     changes = tuple(
         Change(item["path"], None if item["content"] is None else item["content"].encode(), item["before"])
-        for item in record["changes"]  # type: ignore[attr-defined]
+        for item in record["changes"]
     )
-    trailers = tuple((key, value) for key, value in record["trailers"])  # type: ignore[attr-defined]
-    return Operation(str(record["op"]), int(record["moment"]), str(record["subject"]), trailers, changes)  # type: ignore[call-overload]
+    trailers = tuple((key, value) for key, value in record["trailers"])
+    return Operation(str(record["op"]), int(record["moment"]), str(record["subject"]), trailers, changes)
 
 
 def _finish(root: str, change: dict[str, str | None]) -> bool:

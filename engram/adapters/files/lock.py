@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from engram.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 _POLL_SECONDS = 0.003
 
@@ -53,7 +56,7 @@ class FileLock:
         """Whether this object holds the lock."""
         return self._handle is not None
 
-    def __enter__(self) -> FileLock:
+    def __enter__(self) -> Self:
         if not self.acquire(self.timeout):
             raise StoreError(
                 f"Another process has held {os.path.basename(self.path)} for {self.timeout:.0f} seconds.",

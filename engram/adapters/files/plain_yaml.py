@@ -120,7 +120,7 @@ def _flow(text: str, at: int, depth: int) -> tuple[Value, int]:
             return list(words), simple.end()
         pairs = [word.split(": ") for word in words]
         found: dict[str, Value] = {}
-        found.update(pairs)
+        found.update({key: word for key, word in pairs})  # noqa: C416 - dict() is typed by the strings
         if len(found) == len(pairs):
             return found, simple.end()
     if depth > _DEEPEST:

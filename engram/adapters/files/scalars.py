@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import re
 
+# Patterns stand here as text and are compiled by `re` at their first use (and kept): most runs need few of them.
 # What YAML 1.1 does not allow raw in a stream, or takes for a line break (U+0085, U+2028, U+2029).
 _UNSAFE = "\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
-UNSAFE = re.compile(f"[{_UNSAFE}]")
-_NOT_ONE_LINE = re.compile(f"[\t\n{_UNSAFE}]")
+UNSAFE = f"[{_UNSAFE}]"
+_NOT_ONE_LINE = f"[\t\n{_UNSAFE}]"
 # NUL and lone surrogates have no escape that is read back: they stay, and are refused with the text.
-_ESCAPED = re.compile('["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
+_ESCAPED = '["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _FLOW_MARKS = re.compile(r"[,?\[\]{}]")
-_TYPED = re.compile(
-    r"~|null|true|false|yes|no|on|off|[yn]|=|<<|[-+]?\.(?:inf|nan)"
-    r"|[-+]?[.0-9][0-9_.,:]*(?:e[-+]?[0-9]*)?|[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)"
-    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?",
-    re.IGNORECASE,
+_TYPED_WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"))
+_TYPED_LETTERS = frozenset("0123456789abcdefABCDEFnNiIxXoOtTzZ_.,:+- ")
+_TYPED = (
+    r"(?i)[-+]?\.(?:inf|nan)|[-+]?[.0-9][0-9_.,:]*(?:e[-+]?[0-9]*)?"
+    r"|[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?"
 )
-_QUOTED = re.compile(
-    r'"(?:[^"\\]|\\(?:["\\nrt]|x(?!00)[0-9a-fA-F]{2}|u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4}))*"'
-)
-_ESCAPE = re.compile(r"\\(?:x(..)|u(....)|(.))")
+_QUOTED = r'"(?:[^"\\]|\\(?:["\\nrt]|x(?!00)[0-9a-fA-F]{2}|u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4}))*"'
+_ESCAPE = r"\\(?:x(..)|u(....)|(.))"
 _SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 _SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 def is_readable(text: str) -> bool:
     """Whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
-    return text.isprintable() or not UNSAFE.search(text)
+    return text.isprintable() or not re.search(UNSAFE, text)
 
 
 def reads_plain(text: str, flow: bool) -> bool:
@@ -43,18 +42,25 @@ def reads_plain(text: str, flow: bool) -> bool:
         return False
     if ": " in text or " #" in text or (flow and _FLOW_MARKS.search(text)):
         return False
-    return text.isprintable() or not _NOT_ONE_LINE.search(text)
+    return text.isprintable() or not re.search(_NOT_ONE_LINE, text)
 
 
 def scalar(text: str, flow: bool = False) -> str:
     """`text` as a YAML scalar of one line: plain where that is safe, else in double quotes."""
-    plain = reads_plain(text, flow) and text[0] != "-" and not _TYPED.fullmatch(text)
+    plain = reads_plain(text, flow) and text[0] != "-" and not _is_typed(text)
     return text if plain else quote(text)
+
+
+def _is_typed(text: str) -> bool:
+    """Whether some YAML reader takes the plain `text` for a number, a time, a truth or nothing."""
+    if text[0] in "0123456789+." and _TYPED_LETTERS.issuperset(text):
+        return re.fullmatch(_TYPED, text) is not None
+    return text.lower() in _TYPED_WORDS
 
 
 def quote(text: str) -> str:
     """`text` in double quotes; only quotes, backslashes and what YAML forbids raw are escaped."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -70,11 +76,11 @@ def read_quoted(text: str, at: int = 0) -> tuple[str, int] | None:
         if end < 0 or text[end + 1 : end + 2] == "'":
             return None
         return text[at + 1 : end], end + 1
-    match = _QUOTED.match(text, at)
+    match = re.compile(_QUOTED).match(text, at)
     if not match:
         return None
     inside = match.group()[1:-1]
-    return (_ESCAPE.sub(_unescape, inside) if "\\" in inside else inside), match.end()
+    return (re.sub(_ESCAPE, _unescape, inside) if "\\" in inside else inside), match.end()
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files.atomic import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
@@ -81,8 +83,9 @@ def scan_folder(root: str, folder: str, is_top: bool, into: Scan) -> list[str]:
         return []
     with entries:
         for entry in entries:
-            if _entry(entry, f"{folder}/{entry.name}", into) and not (is_top and entry.name in SKIPPED_AT_TOP):
-                inner.append(f"{folder}/{entry.name}")
+            path = f"{folder}/{entry.name}"
+            if _entry(entry, path, into) and not (is_top and entry.name in SKIPPED_AT_TOP):
+                inner.append(path)
     return inner
 
 
@@ -95,7 +98,9 @@ def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
         return False
     if entry.is_symlink():
         if name.endswith(_EXTENSION) or entry.is_dir():
-            into.problems[path] = "this is a symbolic link, which Engram does not follow; put the file itself here"
+            into.problems[path] = (
+                "this is a symbolic link, which Engram does not follow; put the file itself here"
+            )
         return False
     if entry.is_dir(follow_symlinks=False):
         return True
@@ -109,7 +114,9 @@ def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
         path.encode()
         found = entry.stat(follow_symlinks=False)
     except UnicodeEncodeError:
-        into.problems[path.encode(errors="replace").decode()] = "the file's name is not valid UTF-8; rename it"
+        into.problems[path.encode(errors="replace").decode()] = (
+            "the file's name is not valid UTF-8; rename it"
+        )
         return
     except OSError:
         return

@@ -7,12 +7,15 @@ line. Without a journal the folders are fsynced instead.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Journal, Operation
 from engram.adapters.files.lock import FileLock
 from engram.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class LoreFolder:
@@ -75,7 +78,9 @@ class LoreFolder:
     def _checked(self, change: Change) -> str:
         path = self.absolute(change.path)
         if os.path.islink(os.path.dirname(path)):
-            raise StoreError(f"{os.path.dirname(path)} is a symbolic link.", "Engram writes only to real folders.")
+            raise StoreError(
+                f"{os.path.dirname(path)} is a symbolic link.", "Engram writes only to real folders."
+            )
         atomic.check_unchanged(path, change.before)
         return path
 

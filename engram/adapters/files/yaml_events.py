@@ -46,7 +46,7 @@ def parse(text: str) -> list[Entry] | None:
 
 def _refuse_unsafe(text: str) -> None:
     """Refuse what YAML does not allow raw, or would take for a line break where an editor shows none."""
-    found = UNSAFE.search(text)
+    found = re.search(UNSAFE, text)
     if found:
         line = text.count("\n", 0, found.start()) + FIRST_LINE
         code = f"U+{ord(found.group()):04X}"

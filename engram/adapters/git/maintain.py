@@ -14,16 +14,13 @@ if TYPE_CHECKING:
 
 THRESHOLD = 5000  # loose objects
 FOLDERS = 256
-SAMPLE = "17"  # the folder that git itself counts to decide (builtin/gc.c)
+SAMPLE = ("10", "11", "12", "13", "14", "15", "16", "17")  # git itself counts "17" alone (builtin/gc.c)
 
 
 def loose_objects(repo: Repository) -> int:
-    """About how many loose objects there are, from one of the 256 folders they spread over evenly."""
-    try:
-        names = os.listdir(os.path.join(repo.common_dir, "objects", SAMPLE))
-    except FileNotFoundError:
-        return 0
-    return FOLDERS * sum(len(name) in (38, 62) for name in names)
+    """About how many loose objects there are, from 8 of the 256 folders that their ids spread over evenly."""
+    objects = os.path.join(repo.common_dir, "objects")
+    return FOLDERS // len(SAMPLE) * sum(_objects_in(os.path.join(objects, name)) for name in SAMPLE)
 
 
 def maintain(repo: Repository, *, deadline: float = 300.0) -> bool:
@@ -41,3 +38,10 @@ def maintain(repo: Repository, *, deadline: float = 300.0) -> bool:
             return False
         raise
     return True
+
+
+def _objects_in(folder: str) -> int:
+    try:
+        return sum(len(name) in (38, 62) for name in os.listdir(folder))  # sha1 and sha256 ids less two digits
+    except FileNotFoundError:
+        return 0

@@ -6,10 +6,12 @@ It is written last in every change of the index, so what it says is there, is th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.lore import Lore
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from engram.domain.lore import Lore
 
 FORMAT = 1
 
@@ -148,7 +150,9 @@ class Catalog:
 
     def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
         """What is remembered of these files (None: of all)."""
-        query = "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check FROM files"
+        query = (
+            "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check FROM files"
+        )
         rows: Iterator[tuple[str, int, int, int, str, int, int | None, str, int]] = (
             self.connection.execute(query) if paths is None else self._where_in(query, "path", paths)
         )
@@ -225,7 +229,9 @@ class Catalog:
         found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
         twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed = 1")
         found += [
-            Problem(path, 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line.")
+            Problem(
+                path, 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line."
+            )
             for path, lore_id in twins
         ]
         return sorted(found)
@@ -233,7 +239,9 @@ class Catalog:
     def _where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
-            yield from self.connection.execute(f"{query} WHERE {column} IN ({','.join('?' * len(part))})", tuple(part))
+            yield from self.connection.execute(
+                f"{query} WHERE {column} IN ({','.join('?' * len(part))})", tuple(part)
+            )
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

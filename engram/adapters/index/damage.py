@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from engram.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class DamagedIndexError(Exception):

@@ -115,7 +115,9 @@ class Generation:
         return found
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
-        rows = self.catalog.connection.execute("SELECT row, vector_check, path FROM files WHERE row IS NOT NULL")
+        rows = self.catalog.connection.execute(
+            "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
+        )
         with open(vectors.path, "rb") as file:
             data = file.read()
         width = vectors.width

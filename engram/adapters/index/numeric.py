@@ -6,10 +6,11 @@ One BLAS thread: starting a pool costs 50 CPU-ms at import, and under load more 
 from __future__ import annotations
 
 import os
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     import numpy
 
 
@@ -31,5 +32,7 @@ def dot_products(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
     numpy_module()
     import numkong
 
-    result: numpy.ndarray = numpy_module().asarray(numkong.cdist(matrix, vector[None, :], "dot"), dtype="float32")
+    result: numpy.ndarray = numpy_module().asarray(
+        numkong.cdist(matrix, vector[None, :], "dot"), dtype="float32"
+    )
     return result.reshape(-1)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engram.adapters.index.numeric import dot_products, numpy_module
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import tantivy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 K1 = 1.2
 MAX_TERMS = 48
@@ -101,7 +103,9 @@ class Words:
         """Remove every text from `row` on: what a killed writer added and the catalog never heard of."""
         assert self._writer is not None
         kind = tantivy.FieldType.Unsigned
-        self._writer.delete_documents_by_query(tantivy.Query.range_query(self._schema, "row", kind, row, None))
+        self._writer.delete_documents_by_query(
+            tantivy.Query.range_query(self._schema, "row", kind, row, None)
+        )
 
     def commit(self) -> int:
         """Make the changes searchable; returns tantivy's stamp of the commit."""
@@ -124,7 +128,9 @@ class Words:
         if len(found) <= limit:
             return found
         frequency = self._searcher.doc_freq
-        rarest = set(sorted(found, key=lambda term: (frequency("text", term) == 0, frequency("text", term)))[:limit])
+        rarest = set(
+            sorted(found, key=lambda term: (frequency("text", term) == 0, frequency("text", term)))[:limit]
+        )
         return [term for term in found if term in rarest]
 
     def search(self, terms: Sequence[str], limit: int, title_weight: float = 0.0) -> WordHits:
@@ -139,9 +145,13 @@ class Words:
         perfect = (K1 + 1) * sum(_idf(total, count) for count in frequency.values())
         if not known or not limit:
             return WordHits({}, perfect, 0, len(terms))
-        hits = self._searcher.search(self._query(known, title_weight), limit=min(limit, max(total, 1)), count=False).hits
+        hits = self._searcher.search(
+            self._query(known, title_weight), limit=min(limit, max(total, 1)), count=False
+        ).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        scores = {int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None}
+        scores = {
+            int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
+        }
         return WordHits(scores, perfect, len(known), len(terms))
 
     def _query(self, terms: Sequence[str], title_weight: float) -> tantivy.Query:

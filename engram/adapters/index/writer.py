@@ -6,15 +6,17 @@ removes the surplus before it numbers a row again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.index.catalog import Entry
 from engram.adapters.index.damage import damage_noticed
-from engram.adapters.index.generation import Generation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy
+
+    from engram.adapters.index.catalog import Entry
+    from engram.adapters.index.generation import Generation
 
 
 class NewText(NamedTuple):

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _IDLE_SECONDS = 12 * 3600
 _FORMAT = 1
@@ -69,7 +71,9 @@ class StateDatabase:
 
     def refs(self, session: str) -> list[Ref]:
         """What a session was shown, in order."""
-        rows = self._open().execute("SELECT number, id, title, at FROM refs WHERE session = ? ORDER BY number", (session,))
+        rows = self._open().execute(
+            "SELECT number, id, title, at FROM refs WHERE session = ? ORDER BY number", (session,)
+        )
         return [Ref._make(row) for row in rows]
 
     def surface(self, session: str, shown: Sequence[tuple[str, str]], now: float) -> dict[str, str]:
@@ -83,7 +87,9 @@ class StateDatabase:
             for lore_id, title in shown:
                 if lore_id not in known:
                     known[lore_id] = following
-                    connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", (session, following, lore_id, title, now))
+                    connection.execute(
+                        "INSERT INTO refs VALUES (?, ?, ?, ?, ?)", (session, following, lore_id, title, now)
+                    )
                     following += 1
             connection.execute("COMMIT")
         except BaseException:
@@ -109,7 +115,9 @@ class StateDatabase:
 
     def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
         """Remember feedback that was given."""
-        self._open().execute("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
+        self._open().execute(
+            "INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now)
+        )
 
     def vote(self, lore_id: str) -> Vote:
         """All this clone ever voted on a lore, whatever branch is checked out now."""
@@ -135,7 +143,10 @@ class StateDatabase:
         """The latest queries, newest first."""
         query = "SELECT at, session, query, strategy, strength, ids, scores, took_ms FROM retrievals ORDER BY number DESC LIMIT ?"
         rows = self._open().execute(query, (limit,))
-        return [Retrieval(*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]) for row in rows]
+        return [
+            Retrieval._make((*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]))
+            for row in rows
+        ]
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.present import lore_json
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = (
     "Give markdown files that people dropped into the lore folder their fields (id, category, …).\n"
@@ -17,8 +21,12 @@ EXAMPLES = ("engram adopt", "engram adopt lore/notes.md --category workflow")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="files, relative to the store (default: all that need it)")
-    parser.add_argument("-c", "--category", default="", help="their category (default: as written in them, else FACT)")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files, relative to the store (default: all that need it)"
+    )
+    parser.add_argument(
+        "-c", "--category", default="", help="their category (default: as written in them, else FACT)"
+    )
 
 
 def run(call: Call) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "Print a completion script for your shell."
 EXAMPLES = (

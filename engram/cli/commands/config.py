@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+from typing import TYPE_CHECKING
 
 from engram.adapters.files import config_file, places
-from engram.cli.call import Call
 from engram.domain import settings
-from engram.domain.errors import ConfigError, EngramError, UsageError
+from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 
-DESCRIPTION = "See the settings in force and what they mean; change one in the store's file or in your own (--user)."
-EXAMPLES = ("engram config", "engram config recall.limit", "engram config recall.limit 8 --user", "engram config recall.limit --unset")
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "See the settings in force and what they mean; change one in the store's file or in your own (--user)."
+)
+EXAMPLES = (
+    "engram config",
+    "engram config recall.limit",
+    "engram config recall.limit 8 --user",
+    "engram config recall.limit --unset",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +55,10 @@ def _show_all(call: Call) -> int:
         {
             "settings": found,
             "categories": list(call.store.categories.names),
-            "files": {"store": os.path.join(call.store.places.root, places.CONFIG_NAME), "user": places.user_config_file()},
+            "files": {
+                "store": os.path.join(call.store.places.root, places.CONFIG_NAME),
+                "user": places.user_config_file(),
+            },
         }
     )
     for key in settings.KEYS:
@@ -58,7 +72,9 @@ def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
     if key.user_only and not given.user:
         raise UsageError(f"{key.name} counts only in your own file.", f"engram config {key.name} … --user")
-    path = places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
+    path = (
+        places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
+    )
     value = None if given.unset else _parsed(key, given.value)
     config_file.change(path, key.name, value)
     call.output.document({"name": key.name, "value": value, "file": path})
@@ -74,17 +90,7 @@ def _parsed(key: settings.Key, text: str) -> object:
         value: object = json.loads(text)
     except ValueError:
         value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
-    try:
-        return settings.check(key.name, value, "value")
-    except ConfigError as error:
-        raise EngramErrorFor(error) from None
-
-
-class EngramErrorFor(UsageError):
-    """A wrong value on the command line, told as a usage error."""
-
-    def __init__(self, error: EngramError) -> None:
-        super().__init__(error.message, error.hint)
+    return settings.check(key.name, value, "the value given")
 
 
 def _plain(value: object) -> str:

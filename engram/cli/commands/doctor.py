@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
 
-DESCRIPTION = "Look at everything: files that cannot be recalled, a damaged index, leftovers, commits that wait."
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Look at everything: files that cannot be recalled, a damaged index, leftovers, commits that wait."
+)
 EXAMPLES = ("engram doctor", "engram doctor --fix")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--fix", action="store_true", help="rebuild, sweep and commit what can be mended without asking")
+    parser.add_argument(
+        "--fix", action="store_true", help="rebuild, sweep and commit what can be mended without asking"
+    )
 
 
 def run(call: Call) -> int:

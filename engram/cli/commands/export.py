@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.errors import UsageError
 from engram.usecases.export import FORMATS, JSON, JSONL, MARKDOWN
 
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
 DESCRIPTION = "Export all lore: as one JSON document, as JSON Lines, or as the markdown files they are."
-EXAMPLES = ("engram export > lore.json", "engram export --format jsonl > lore.jsonl", "engram export --format markdown --output copy/")
+EXAMPLES = (
+    "engram export > lore.json",
+    "engram export --format jsonl > lore.jsonl",
+    "engram export --format markdown --output copy/",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--format", choices=FORMATS, default=JSON, help="json (default), jsonl or markdown")
-    parser.add_argument("-o", "--output", metavar="PATH", help="a file, or for markdown a folder (default: standard output)")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="a file, or for markdown a folder (default: standard output)"
+    )
 
 
 def run(call: Call) -> int:

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
 
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
 DESCRIPTION = "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words."
-EXAMPLES = ("engram feedback --helpful L1 --incorrect L3", 'engram feedback --not-relevant "tmp_path is per test"')
+EXAMPLES = (
+    "engram feedback --helpful L1 --incorrect L3",
+    'engram feedback --not-relevant "tmp_path is per test"',
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--helpful", action="append", default=[], metavar="REF", help="it helped: confidence +0.08 (repeatable)")
-    add("--incorrect", action="append", default=[], metavar="REF", help="it is wrong: confidence −0.15 (repeatable)")
-    add("--not-relevant", action="append", default=[], metavar="REF", help="right, but not what was asked: nothing changes but the log (repeatable)")  # fmt: skip
+    add(
+        "--helpful",
+        action="append",
+        default=[],
+        metavar="REF",
+        help="it helped: confidence +0.08 (repeatable)",
+    )
+    add(
+        "--incorrect",
+        action="append",
+        default=[],
+        metavar="REF",
+        help="it is wrong: confidence −0.15 (repeatable)",
+    )
+    add(
+        "--not-relevant",
+        action="append",
+        default=[],
+        metavar="REF",
+        help="right, but not what was asked (repeatable)",
+    )
     add("--again", action="store_true", help="count it though this session said the same before")
 
 

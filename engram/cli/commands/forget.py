@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.present import lore_json
 from engram.domain.safe_text import safe_text
 
-DESCRIPTION = "Delete lore. In a git repository its history keeps it; to get rid of a secret, rewrite history too."
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Delete lore. In a git repository its history keeps it; to get rid of a secret, rewrite history too."
+)
 EXAMPLES = ("engram forget L3", "engram forget 01M805C3BHSNT8RC9EDAVX894Z --yes")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words")
+    parser.add_argument(
+        "names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words"
+    )
 
 
 def run(call: Call) -> int:

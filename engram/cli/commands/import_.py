@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.progress import progress
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = (
     "Import a folder of markdown notes, a markdown file, or JSON or JSON Lines. Notes longer than one lore are\n"
     "split by their headings into linked lore; folder names become tags; secrets are refused and reported.\n"
     "Importing the same again changes nothing."
 )
-EXAMPLES = ("engram import ~/notes", "engram import export.jsonl --category fact", "engram import notes --dry-run --json")
+EXAMPLES = (
+    "engram import ~/notes",
+    "engram import export.jsonl --category fact",
+    "engram import notes --dry-run --json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +62,7 @@ def run(call: Call) -> int:
     verb = "Would import" if given.dry_run else "Imported"
     call.output.line(
         f"{verb} {done.imported:,} lore ({done.split:,} long notes were split), skipped {done.skipped:,} that are here"
-        f" already, {len(done.problems):,} problems" + (f", {done.redacted:,} secrets masked" if done.redacted else "")
+        f" already, {len(done.problems):,} problems"
+        + (f", {done.redacted:,} secrets masked" if done.redacted else "")
     )
     return 0

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
 from engram.domain.settings import PLACEMENTS
 
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
 DESCRIPTION = "Make a store: a git repository of its own, or (inside a code repository) a folder of it."
-EXAMPLES = ("engram init ~/notes", "engram init                       # here", "engram init --placement in-tree")
+EXAMPLES = (
+    "engram init ~/notes",
+    "engram init                       # here",
+    "engram init --placement in-tree",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="where (default: this folder)")
-    parser.add_argument("--placement", choices=PLACEMENTS, default="", help="dedicated: every change is committed for you; in-tree: files of your own repository, which you commit")  # fmt: skip
+    parser.add_argument(
+        "--placement",
+        choices=PLACEMENTS,
+        default="",
+        help="dedicated (committed for you) or in-tree (files of your own repository)",
+    )
 
 
 def run(call: Call) -> int:
@@ -24,7 +37,9 @@ def run(call: Call) -> int:
     from engram.usecases.init import init
 
     done = init(os.path.expanduser(call.arguments.path), placement=call.arguments.placement)
-    call.output.document({"store": {"path": done.root, "placement": done.placement}, "existed": done.existed, "why": done.why})
+    call.output.document(
+        {"store": {"path": done.root, "placement": done.placement}, "existed": done.existed, "why": done.why}
+    )
     call.output.line(f"{'There is a store' if done.existed else 'Made a store'} at {safe_text(done.root)}")
     call.output.line(done.why)
     if not done.existed:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.present import hit_line, lore_json
 
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
 DESCRIPTION = "List lore, newest first."
-EXAMPLES = ("engram list", "engram list --category decision --sort confidence --limit 50", "engram list --tag queue --json")
+EXAMPLES = (
+    "engram list",
+    "engram list --category decision --sort confidence --limit 50",
+    "engram list --tag queue --json",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +26,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="all of them")
     add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
     add("--status", default="", help="only active, pending, archived or superseded")
-    add("-t", "--tag", action="append", default=[], metavar="TAG", help="only lore with this tag (repeatable: all of them)")
-    add("--sort", default="created", metavar="KEY", help="created, updated, confidence, helpful, title or category")
+    add(
+        "-t",
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="only lore with this tag (repeatable: all of them)",
+    )
+    add(
+        "--sort",
+        default="created",
+        metavar="KEY",
+        help="created, updated, confidence, helpful, title or category",
+    )
 
 
 def run(call: Call) -> int:
@@ -36,14 +56,18 @@ def run(call: Call) -> int:
     }
     if call.output.json:
         found = list_lore(call.store, **options)
-        call.output.document({"lore": [lore_json(one.lore, one.path) for one in found.lore], "total": found.total})
+        call.output.document(
+            {"lore": [lore_json(one.lore, one.path) for one in found.lore], "total": found.total}
+        )
         return 0
     hits, total = list_hits(call.store, **options)
     now = call.store.clock.now().timestamp()
     for hit in hits:
         call.output.line(hit_line(call, hit, now))
     if not total:
-        call.output.line("No lore here yet." if not (given.category or given.tag or given.status) else "No lore fits.")
+        call.output.line(
+            "No lore here yet." if not (given.category or given.tag or given.status) else "No lore fits."
+        )
         call.output.rule('engram record "what you learned" --category fact')
     elif total > len(hits):
         call.output.rule(f"{len(hits)} of {total:,} lore; --limit N or --all shows more")

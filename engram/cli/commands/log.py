@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "The history of a lore from git, newest first: who, when, what."
 EXAMPLES = ("engram log L1", "engram log 01M805C3 --limit 5 --json")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.present import answer_json, recalled_lines
 from engram.domain.budget import shares
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
 EXAMPLES = (
@@ -25,8 +29,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--min-confidence", type=float, metavar="F", help="leave out lore below this (default 0.50)")
     add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
     add("--type", action="append", default=[], help="only this type (repeatable)")
-    add("-t", "--tag", action="append", default=[], metavar="TAG", help="only lore with this tag (repeatable: all of them)")
-    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file you work on: lore about it comes first")
+    add(
+        "-t",
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="only lore with this tag (repeatable: all of them)",
+    )
+    add(
+        "-f",
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file you work on: lore about it comes first",
+    )
     add("--budget", type=int, metavar="N", help="about how many tokens of lore to print (default 500)")
     add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
     add("--explain", action="store_true", help="show the parts of each score")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.present import confidence, lore_json
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
 
 DESCRIPTION = "Write down something learned. It is on disk when the command returns; git gets it right after."
 EXAMPLES = (
@@ -55,7 +58,12 @@ def run(call: Call) -> int:
     call.wrote = True
     twins = [twin._asdict() for twin in done.similar]
     call.output.document(
-        {"lore": lore_json(done.lore, done.path), "similar": twins, "status": done.status, "redacted": done.redacted}
+        {
+            "lore": lore_json(done.lore, done.path),
+            "similar": twins,
+            "status": done.status,
+            "redacted": done.redacted,
+        }
     )
     call.output.line(f"Recorded {done.lore.id}  {safe_text(done.lore.title)}")
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")

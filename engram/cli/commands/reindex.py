@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.progress import progress
 
-DESCRIPTION = "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Bring the search index up to date with every file, or rebuild it. It is a cache: nothing is lost."
+)
 EXAMPLES = ("engram reindex", "engram reindex --rebuild")
 
 
@@ -28,5 +34,7 @@ def run(call: Call) -> int:
         call.output.line("Another process is at it; the index will be ready when it is done.")
         return 0
     what = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
-    call.output.line(f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {done.problems:,} problems")
+    call.output.line(
+        f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {done.problems:,} problems"
+    )
     return 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "The lore surfaced in this session, with the refs that feedback, show and forget take."
 EXAMPLES = ("engram session", "ENGRAM_SESSION=review engram session --json")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.cli.present import lore_json, lore_lines
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "Show one lore whole, by ref (L1), id, start of an id, or words of one this session saw."
 EXAMPLES = ("engram show L1", "engram show 01M805C3 --json", "engram show L2 --raw")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from engram.cli.call import Call
 from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
 
 DESCRIPTION = "How the store is: what it holds, its index, its git, its embedding."
 EXAMPLES = ("engram status", "engram status --json")
@@ -38,8 +41,15 @@ def _lines(found: Any) -> list[str]:
     if index["waiting_for_adoption"]:
         lines.append(f"           {index['waiting_for_adoption']} files have no fields yet: engram adopt")
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or 'without commits')[:10]}"
-    lines.append(f"git        {git['message'] or branch}" + (f", {git['pending']} changes wait" if git["pending"] else ""))
-    model = f"{embedding['provider']}, {embedding['dimensions']} dimensions" if embedding["dimensions"] else "none: words only"
+    lines.append(
+        f"git        {git['message'] or branch}"
+        + (f", {git['pending']} changes wait" if git["pending"] else "")
+    )
+    model = (
+        f"{embedding['provider']}, {embedding['dimensions']} dimensions"
+        if embedding["dimensions"]
+        else "none: words only"
+    )
     lines.append(f"embedding  {embedding['message'] or model}")
     lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
     return lines

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from engram.cli.call import Call
 from engram.domain.errors import UsageError
 
-DESCRIPTION = "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same."
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same."
+)
 EXAMPLES = ("engram", "engram tui --store ~/notes")
 
 

@@ -1,0 +1,128 @@
+"""A new repository works with no configuration at all, and git converts nothing in its lore."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import gitkit
+import pytest
+from gitkit import apply, assert_sound, change, git, state_folder, status
+
+from engram.adapters.git import maintain as maintenance
+from engram.adapters.git.commits import commit_all
+from engram.adapters.git.create import init, never_convert
+from engram.adapters.git.layout import MAIN, read_head
+from engram.adapters.git.maintain import loose_objects, maintain
+from engram.domain.errors import StoreError
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gitkit.isolate(monkeypatch, tmp_path)
+
+
+def test_a_repository_is_made_with_its_folders_and_no_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.delenv("HOME")
+    repo = init(str(tmp_path / "a" / "b c"))
+    assert repo.worktree == str(tmp_path / "a" / "b c")
+    assert repo.worktree_name == MAIN
+    assert read_head(repo) == (None, "main")
+    attributes = Path(repo.worktree, ".gitattributes").read_bytes()
+    assert attributes == b"lore/** -text\n"
+    first = change("First", (".gitattributes", attributes), ("lore/a.md", b"a\r\n"))
+    apply(repo, first)
+    commit_all(repo, [first], "OP1", state_folder(repo))
+    assert status(repo) == ""
+    assert_sound(repo)
+
+
+def test_doing_it_again_changes_nothing(tmp_path: Path) -> None:
+    repo = init(str(tmp_path / "r"))
+    git(repo, "commit", "-q", "--allow-empty", "-m", "x")
+    before = git(repo, "rev-parse", "HEAD"), Path(repo.worktree, ".gitattributes").stat()
+    assert init(str(tmp_path / "r")) == repo
+    after = git(repo, "rev-parse", "HEAD"), Path(repo.worktree, ".gitattributes").stat()
+    assert after == before
+
+
+def test_attributes_that_are_there_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    (folder / ".gitattributes").write_text("*.png binary")
+    repo = init(str(folder), "memory")
+    assert (folder / ".gitattributes").read_text() == "*.png binary\nmemory/** -text\n"
+    assert not never_convert(repo, "memory")
+    assert git(repo, "check-attr", "text", "memory/2026/x.md").endswith("text: unset")
+
+
+def test_inside_another_repository_a_repository_of_its_own_is_made(tmp_path: Path) -> None:
+    outer = init(str(tmp_path / "outer"))
+    inner = init(str(tmp_path / "outer" / "inner"))
+    assert inner.worktree == str(tmp_path / "outer" / "inner")
+    assert inner.git_dir != outer.git_dir
+
+
+def test_inherited_variables_do_not_put_it_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(tmp_path))
+    repo = init(str(tmp_path / "r"))
+    assert not (tmp_path / "elsewhere").exists()
+    assert repo.git_dir == str(tmp_path / "r" / ".git")
+
+
+def test_a_place_that_cannot_hold_one_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="cannot be created"):
+        init(str(tmp_path / "file" / "sub"))
+
+
+def loosen(folder: Path, count: int) -> None:
+    """Write `count` loose blobs by plain git, held by one commit so that they may not be pruned."""
+    for number in range(count):
+        (folder / f"{number}.txt").write_text(str(number))
+    git(folder, "-c", "gc.auto=0", "-c", "core.bigFileThreshold=1g", "add", ".")
+    git(folder, "-c", "gc.auto=0", "commit", "-qm", "many")
+
+
+def count_loose(folder: Path) -> int:
+    return int(git(folder, "count-objects").split()[0])
+
+
+def test_loose_objects_are_estimated_and_packed_when_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "THRESHOLD", 500)
+    repo = init(str(tmp_path / "r"))
+    assert loose_objects(repo) == 0
+    loosen(Path(repo.worktree), 1500)
+    actual = count_loose(Path(repo.worktree))
+    assert actual > 1500
+    assert abs(loose_objects(repo) - actual) < actual / 2
+    assert maintain(repo)
+    assert count_loose(Path(repo.worktree)) == 0
+    assert loose_objects(repo) == 0
+    assert_sound(repo)
+
+
+def test_few_loose_objects_and_a_persons_no_are_left_alone(tmp_path: Path) -> None:
+    repo = init(str(tmp_path / "r"))
+    loosen(Path(repo.worktree), 50)
+    assert maintain(repo)
+    assert count_loose(Path(repo.worktree)) == 53
+    git(repo, "config", "gc.auto", "1")
+    git(repo, "config", "gc.auto", "0")
+    assert maintain(repo)
+    assert count_loose(Path(repo.worktree)) == 53
+
+
+def test_maintenance_that_takes_too_long_is_stopped_and_leaves_a_sound_repository(tmp_path: Path) -> None:
+    repo = init(str(tmp_path / "r"))
+    loosen(Path(repo.worktree), 300)
+    git(repo, "config", "gc.auto", "1")
+    assert maintain(repo, deadline=0.001) is False
+    assert_sound(repo)
+    assert not list(Path(repo.git_dir).glob("**/*.lock"))

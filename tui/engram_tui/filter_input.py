@@ -1,0 +1,42 @@
+"""The line one types a search into; its keys win over the letters that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.widgets import Input
+
+from engram_tui.keys import FILTER, bindings
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+
+class FilterInput(Input):
+    """A one-line input that hands moving and leaving on to the screen.
+
+    Its own keys have priority and act at once (no messages): so the keys of a burst such as `/retry⏎q`
+    take effect in order.
+    """
+
+    DEFAULT_CSS = "FilterInput { width: 1fr; background: transparent; padding: 0; }"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILTER, priority=[key.action for key in FILTER])
+
+    def __init__(self, *, leave: Callable[[bool], None], move: Callable[[int], None], id: str) -> None:  # noqa: A002
+        """`leave` gets whether the search is over, `move` by how many rows the list's cursor should move."""
+        super().__init__(placeholder="type / to search", compact=True, select_on_focus=False, id=id)
+        self._leave = leave
+        self._move = move
+
+    def action_keep_filter(self) -> None:
+        """Go to the results."""
+        self._leave(False)
+
+    def action_clear_filter(self) -> None:
+        """End the search."""
+        self._leave(True)
+
+    def action_move(self, rows: int) -> None:
+        """Move in the list without leaving the search."""
+        self._move(rows)

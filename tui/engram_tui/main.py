@@ -1,0 +1,31 @@
+"""Opening the app on a store: the one function that a command line calls."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+def run(store: Engram) -> int:
+    """Show the app until its user leaves; returns the exit code. The caller closes the store.
+
+    Raises UsageError where there is no terminal to draw on.
+    """
+    if not all(
+        stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
+    ):
+        raise UsageError(
+            "The app needs a terminal, and this is none.",
+            "In scripts and pipes use `engram list` or `engram query`.",
+        )
+    from engram_tui.app import EngramApp
+
+    app = EngramApp(store, plain="NO_COLOR" in os.environ)
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,124 @@
+"""One lore, readable: its title, what is known of it, and its text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Markdown, Static
+
+from engram.domain.lore import ACTIVE, Lore
+from engram.domain.safe_text import safe_text
+from engram_tui.markdown_cost import is_light
+from engram_tui.rows import age, bar, fraction
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from engram.usecases.listing import Shown
+
+
+class Preview(VerticalScroll, can_focus=True):
+    """Shows a lore; with the focus, the moving keys scroll it."""
+
+    DEFAULT_CSS = """
+    Preview {
+        padding: 0 1; background: $surface; scrollbar-size-vertical: 1;
+        & > Static { height: auto; }
+        & > #title { text-style: bold; color: $text-primary; }
+        & > #facts { color: $text-muted; margin: 0 0 1 0; }
+        & > Markdown { padding: 0; margin: 0; background: transparent; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", show=False),
+        Binding("k", "scroll_up", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+        Binding("g", "scroll_home", show=False),
+        Binding("G", "scroll_end", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.shown_id = ""
+
+    def compose(self) -> ComposeResult:
+        """Title, facts, and two ways to show the text, of which one is used."""
+        yield Static(id="title", markup=False)
+        yield Static(id="facts", markup=False)
+        yield Markdown(id="body", open_links=False)
+        yield Static(id="plain", markup=False)
+
+    def show(self, shown: Shown, now: float, why: str = "") -> None:
+        """Show a lore; `now` in Unix seconds."""
+        lore = shown.lore
+        another = lore.id != self.shown_id
+        self.shown_id = lore.id
+        self._put(safe_text(lore.title), facts(shown, now, why), safe_text(body_of(lore), lines=True))
+        if another:
+            self.scroll_home(animate=False)
+
+    def say(self, *lines: str) -> None:
+        """Show a message in place of a lore."""
+        self.shown_id = ""
+        self._put(safe_text(lines[0]) if lines else "", safe_text("\n".join(lines[1:]), lines=True), "")
+
+    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
+        """Links in lore are other people's: show where one leads, open nothing."""
+        event.stop()
+        self.notify(safe_text(event.href), title="This link leads to", markup=False)
+
+    def _put(self, title: str, facts_: str, body: str) -> None:
+        self.query_one("#title", Static).update(title)
+        self.query_one("#facts", Static).update(facts_)
+        self._put_body(body)
+
+    @work(exclusive=True, group="body")
+    async def _put_body(self, body: str) -> None:
+        """Exclusive, so that moving on quickly leaves no queue of renderings behind."""
+        markdown, plain = self.query_one("#body", Markdown), self.query_one("#plain", Static)
+        light = is_light(body)
+        markdown.display, plain.display = light, not light
+        plain.update("" if light else body)
+        await markdown.update(body if light else "")
+
+
+def facts(shown: Shown, now: float, why: str = "") -> str:
+    """What is known of a lore, a line each; a line that would say nothing is left out."""
+    lore = shown.lore
+    validated = f" · ✓{lore.validation_count}" if lore.validation_count else " · not validated yet"
+    if lore.last_validated:
+        validated += f", last {since(lore.last_validated, now)}"
+    lines = [
+        f"{lore.category} · {lore.state}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
+        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)}{validated}",
+        f"recorded {since(lore.created_at, now)}{f' by {lore.agent}' if lore.agent else ''} · {lore.created_at:%Y-%m-%d %H:%M} UTC",
+        f"why {why}" if why else "",
+        _line("tags", lore.tags),
+        _line("files", lore.files),
+        _line("context", lore.context),
+        shown.path,
+    ]
+    return "\n".join(safe_text(line) for line in lines if line)
+
+
+def since(moment: datetime, now: float) -> str:
+    """`3 d ago`, or `just now`."""
+    words = age(now - moment.timestamp())
+    return "just now" if words == "now" else f"{words} ago"
+
+
+def body_of(lore: Lore) -> str:
+    """The text without a first line that only repeats the title."""
+    first, _, rest = lore.content.lstrip("\n").partition("\n")
+    repeated = first.strip().lstrip("#").strip().rstrip("#").strip() == lore.title
+    stands_alone = first.lstrip().startswith("#") or not rest.split("\n", 1)[0].strip()
+    return rest.strip("\n") if repeated and stands_alone else lore.content
+
+
+def _line(name: str, values: tuple[str, ...]) -> str:
+    return f"{name} {', '.join(values)}" if values else ""

@@ -1,0 +1,121 @@
+"""One lore as a line of a list: what the line knows, and how each part of it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Hit
+    from engram.usecases.query import Recalled
+
+BEST = "best"
+SORT_NAMES = {
+    BEST: "best first",
+    "created": "newest first",
+    "updated": "last changed first",
+    "confidence": "by confidence",
+    "helpful": "most helpful first",
+    "title": "by title",
+    "category": "by category",
+}
+NO_REF = "·"
+CATEGORY_CELLS = 11
+
+_SHORT_CATEGORIES = {
+    "ARCHITECTURAL_DECISION": "DECISION",
+    "PATTERN_OUTCOME": "PATTERN",
+    "INTERFACE_LESSON": "INTERFACE",
+    "EDGE_CASE_DISCOVERY": "EDGE CASE",
+    "IMPLEMENTATION_FRICTION": "FRICTION",
+    "TESTING_STRATEGY": "TESTING",
+    "DEPENDENCY_BEHAVIOR": "DEPENDENCY",
+    "PERFORMANCE_INSIGHT": "PERFORMANCE",
+    "SESSION_SUMMARY": "SESSION",
+    "CONTEXT_NOTE": "NOTE",
+}
+_AGES = (
+    (365 * 86_400, "y"),
+    (30 * 86_400, "mo"),
+    (7 * 86_400, "w"),
+    (86_400, "d"),
+    (3_600, "h"),
+    (60, "min"),
+)
+
+
+class Row(NamedTuple):
+    """A line of the list. Times in Unix seconds, `confidence` in thousandths; `why` says why a search found it."""
+
+    id: str
+    ref: str
+    confidence: int
+    category: str
+    title: str
+    created_at: float
+    updated_at: float
+    validation_count: int
+    status: str
+    why: str = ""
+
+
+def row_of_hit(hit: Hit, refs: dict[str, str]) -> Row:
+    """The line of a lore that was listed; `refs` maps ids to their names in this session."""
+    return Row(
+        hit.id, refs.get(hit.id, ""), hit.confidence, hit.category, hit.title,
+        hit.created_at, hit.updated_at, hit.validation_count, hit.status,
+    )  # fmt: skip
+
+
+def row_of_recalled(recalled: Recalled, refs: dict[str, str]) -> Row:
+    """The line of a lore that a search found."""
+    lore, score = recalled.lore, recalled.score
+    meaning = "" if score.cosine is None else f" · meaning {fraction(round(score.cosine * 1000))}"
+    return Row(
+        lore.id, refs.get(lore.id, ""), lore.thousandths, lore.category, lore.title,
+        lore.created_at.timestamp(), lore.updated_at.timestamp(), lore.validation_count, lore.status,
+        f"words {fraction(round(score.words * 1000))}{meaning}",
+    )  # fmt: skip
+
+
+def fraction(thousandths: int) -> str:
+    """A value from 0 to 1 without its leading zero: `.83`, `1.0`; always three characters."""
+    hundredths = max(0, min(100, (thousandths + 5) // 10))
+    return "1.0" if hundredths == 100 else f".{hundredths:02d}"
+
+
+def bar(thousandths: int, cells: int) -> str:
+    """A confidence as a drawing `cells` wide."""
+    full = max(0, min(cells, round(thousandths * cells / 1000)))
+    return "▆" * full + "▁" * (cells - full)
+
+
+def age(seconds: float) -> str:
+    """How long ago, in its largest unit: `now`, `5 min`, `3 w`, `2 y`."""
+    for length, unit in _AGES:
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return "now"
+
+
+def short_category(category: str) -> str:
+    """A category that fits its column as far as it can."""
+    return _SHORT_CATEGORIES.get(category, category.replace("_", " "))
+
+
+def count(number: int, noun: str = "") -> str:
+    """A number with separators: `10,412 lore`."""
+    return f"{number:,} {noun}".rstrip()
+
+
+def sorted_rows(rows: Sequence[Row], order: str) -> list[Row]:
+    """Found rows in another order; `best` is the order they were found in."""
+    keys: dict[str, Callable[[Row], tuple[object, ...]]] = {
+        "created": lambda row: (-row.created_at, row.id),
+        "updated": lambda row: (-row.updated_at, row.id),
+        "confidence": lambda row: (-row.confidence, row.id),
+        "helpful": lambda row: (-row.validation_count, row.id),
+        "title": lambda row: (row.title.casefold(), row.id),
+        "category": lambda row: (row.category, row.title.casefold(), row.id),
+    }
+    return sorted(rows, key=keys[order]) if order in keys else list(rows)
