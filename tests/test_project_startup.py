@@ -61,12 +61,24 @@ def test_starting_stays_light(arguments: list[str]) -> None:
     assert start(START, *arguments) == {"status": 0, "loaded": []}
 
 
-def test_recording_and_querying_stay_light(home: Path) -> None:
-    """The path that agents take most, on a store with lore in it."""
+IN_A_STORE = "import os; os.chdir('work'); " + START
+LESSON = "Retry the upload once: the first attempt after a deploy meets a cold cache."
+
+
+@pytest.fixture
+def store(home: Path) -> None:
+    """A store in a repository under the home folder, with one lore in it."""
     subprocess.run(("git", "init", "-q", str(home / "work")), check=True)
-    prefix = "import os; os.chdir('work'); "
-    assert start(prefix + START, "init")["status"] == 0
-    text = "Retry the upload once: the first attempt after a deploy meets a cold cache."
-    recorded = start(prefix + START, "record", text, "--category", "EDGE_CASE_DISCOVERY")
-    assert recorded == {"status": 0, "loaded": []}
-    assert start(prefix + START, "query", "upload retry") == {"status": 0, "loaded": []}
+    for arguments in (("init",), ("record", LESSON, "--category", "EDGE_CASE_DISCOVERY")):
+        assert start(IN_A_STORE, *arguments)["status"] == 0
+
+
+@pytest.mark.usefixtures("store")
+def test_recording_stays_light() -> None:
+    text = "Uploads over 5 GB need the multipart call."
+    assert start(IN_A_STORE, "record", text, "--category", "FACT") == {"status": 0, "loaded": []}
+
+
+@pytest.mark.usefixtures("store")
+def test_querying_stays_light() -> None:
+    assert start(IN_A_STORE, "query", "upload retry") == {"status": 0, "loaded": []}

@@ -1,8 +1,9 @@
 """Fusing words and meaning into one score, and weighing it by what is known of each lore.
 
-relevance = (cosine + WORDS · coverage) / (1 + WORDS), where coverage = BM25 / Σ idf·(k1 + 1): the share
-of a perfect match that the words reach. Dividing BM25 by the query's own best hit instead makes the
-top word hit look perfect however little of the query it covers, and ruins paraphrased questions.
+relevance = (cosine + WORDS · coverage^SHARPNESS) / (1 + WORDS), where coverage = BM25 / Σ idf·(k1 + 1): the
+share of a perfect match that the words reach; the power makes a few matching words count for little.
+Dividing BM25 by the query's own best hit instead makes the top word hit look perfect however little of the
+query it covers, and ruins paraphrased questions.
 score = relevance · (0.9 + 0.1·standing) · path overlap · scope weight: a bounded multiplier, because
 an additive mix with metadata was measured to fall below BM25 alone.
 """
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = 3.0
+WORDS = 2.0
+SHARPNESS = 1.5
 STANDING = 0.1
 PATH_GAIN = 0.25
 HALF_LIFE_DAYS = {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
@@ -61,7 +63,7 @@ def relevance(coverage: float, cosine: float | None) -> float:
     """How well the text answers, 0..1; by words alone where there are no vectors."""
     if cosine is None:
         return coverage
-    return (max(cosine, 0.0) + WORDS * coverage) / (1 + WORDS)
+    return float((max(cosine, 0.0) + WORDS * coverage**SHARPNESS) / (1 + WORDS))
 
 
 def memory_strength(standing: Standing, now: float) -> float:

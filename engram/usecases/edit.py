@@ -47,11 +47,20 @@ class Edit:
         self.files = files
         self.pinned = pinned
 
+    @property
+    def fields(self) -> list[str]:
+        """The names of what is to change."""
+        return sorted(name for name, value in vars(self).items() if value is not None and value != ())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to change."""
+        return not self.fields
+
 
 def edit(store: Store, name: str, wanted: Edit) -> Shown:
     """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, UsageError."""
-    fields = {key: value for key, value in vars(wanted).items() if value not in (None, ())}
-    if not fields:
+    if wanted.is_empty:
         raise UsageError(
             "Nothing to change was given.", "Give a field, or none at a terminal to open your editor."
         )
@@ -59,7 +68,7 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
         _refuse_secrets(store, text)
     with store.lock:
         found = resolve(store, name)
-        subject = f"edit: {', '.join(sorted(fields))} ({found.id})"
+        subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
         done = change.update(store, found.path, found.id, lambda lore: _edited(store, lore, wanted), subject)
         return Shown(done.after, found.path, found.ref)
 

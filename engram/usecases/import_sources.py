@@ -20,6 +20,8 @@ from engram.usecases.record import Draft
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from engram.adapters.files.codec import LoreFile
+
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
@@ -105,15 +107,23 @@ def _document(raw: bytes, relative: str, modified: datetime) -> Source:
     except Problem as problem:
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     head = text[: len(text) - len(body)]
-    known = (
-        codec.read((head + "\n-\n").encode(), relative, _NOWHERE, modified) if head.strip("\ufeff") else None
-    )
+    known = _fields(head, relative, modified)
     parts = tuple(part.content for part in split_document(body, title_from_file_name(relative)))
     if not parts:
         raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
     if known is not None and known.adopted and len(parts) == 1:
         return Source(relative, _draft_of(known.lore), (body,), known.lore.id, own=known.lore)
     return _foreign(relative, parts, known.lore if known else None, head)
+
+
+def _fields(head: str, relative: str, modified: datetime) -> LoreFile | None:
+    """What a document's frontmatter says in Engram's terms; None where there is none or it speaks another language."""
+    if not head.strip("\ufeff"):
+        return None
+    try:
+        return codec.read(f"{head}\n-\n".encode(), relative, _NOWHERE, modified)
+    except LoreFileError:
+        return None
 
 
 def _foreign(relative: str, parts: Sequence[str], known: Lore | None, head: str) -> Source:

@@ -11,6 +11,7 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
+from engram.domain.passages import passages
 from engram.domain.secrets import find_secrets
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Indexer:
                 self._entries.append(entry._replace(row=before.row, vector_check=before.vector_check))
                 return
             self._dead.append(before.row)
-        self._texts.append(NewText(entry, lore.title, searchable(lore)))
+        self._texts.append(NewText(entry, searchable(lore)))
         if len(self._texts) >= _BATCH:
             self._flush()
 
@@ -144,9 +145,12 @@ class Indexer:
         self._entries[-1] = self._entries[-1]._replace(digest=digest)
 
     def _flush(self) -> None:
+        pieces = [passages(new.text) for new in self._texts]
         embedder = self._store.embedder
-        vectors = embedder.embed([new.text for new in self._texts]) if embedder and self._texts else None
-        self._writer.add(self._texts, vectors)
+        vectors = (
+            embedder.embed([piece for part in pieces for piece in part]) if embedder and pieces else None
+        )
+        self._writer.add(self._texts, vectors, [len(part) for part in pieces])
         self._texts = []
 
     def _note_outside(self, path: str, digest: str) -> None:

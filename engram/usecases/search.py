@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 POOL = 200
 WORD_POOL = 1000
-TITLE_WEIGHT = 0.0
 _MANY = 1 << 30
 
 
@@ -60,11 +59,11 @@ def indexed(
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
         words = generation.words
-        terms = words.terms(" ".join(without_stop_words(text.lower().split())))
+        terms = words.terms(text)
         cosines = _cosines(store, generation, text) if meaning else None
         pool = max(POOL, 4 * limit)
         while True:
-            found = words.search(terms, max(WORD_POOL, pool) if allowed is None else _MANY, TITLE_WEIGHT)
+            found = words.search(terms, max(WORD_POOL, pool) if allowed is None else _MANY)
             rows = _pool(found, cosines, pool, allowed)
             hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, store)]
             if len(hits) >= limit * 2 or pool >= generation.next_row or allowed is not None:
@@ -147,7 +146,9 @@ def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
     if embedder is None or generation.vectors is None or generation.next_row == 0:
         return None
     vector = embedder.embed_one(text)
-    return generation.vectors.cosines(vector, generation.next_row) if vector.any() else None
+    if not vector.any():
+        return None
+    return generation.vectors.cosines(vector, generation.next_row, generation.next_slot)
 
 
 def _pool(found: WordHits, cosines: Floats | None, pool: int, allowed: set[int] | None) -> list[int]:

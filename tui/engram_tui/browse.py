@@ -51,7 +51,7 @@ class BrowseScreen(StoreWork):
         & > #panes { height: 1fr; }
         & LoreList { width: 3fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
-        & Preview:focus { border-left: thick $primary; }
+        & Preview:focus { border-left: solid $primary; }
         &.-narrow Preview { display: none; }
         &.-narrow.-reading Preview { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading LoreList { display: none; }
@@ -64,7 +64,7 @@ class BrowseScreen(StoreWork):
         self.listed: list[Row] = []
         self.total = 0
         self.order = "created"
-        self.loaded = False
+        self.listed_order = ""  # of what `listed` holds; empty until the first page comes
         self.matches: Matches | None = None
         self.match_order = BEST
         self.heading: Heading | None = None
@@ -114,16 +114,17 @@ class BrowseScreen(StoreWork):
     def take_list(self, message: Listed) -> None:
         """A page of the list came: show it unless a search is on."""
         page = message.page
-        if page.order != self.order:
-            return
-        self.listed, self.total, self.loaded = page.rows, page.total, True
+        reordered = page.order != self.listed_order
+        if page.order != self.order or not (page.complete or reordered):
+            return  # of what is shown already, a first page alone would be less
+        self.listed, self.listed_order, self.total = page.rows, page.order, page.total
         self._trouble("")
-        if page.complete and self.heading is None:
+        if page.complete:
             self.read_heading()
         if self.wanted:
             self._show_counts()
         else:
-            self._show(self.listed)
+            self._show(self.listed, top=reordered)
 
     @on(Matched)
     def take_matches(self, message: Matched) -> None:
@@ -170,7 +171,7 @@ class BrowseScreen(StoreWork):
     @on(Failed)
     def take_failure(self, message: Failed) -> None:
         """Say what went wrong and carry on."""
-        if not self.loaded:
+        if not self.listed_order:
             self.query_one("#counts", Static).update("")
         self._trouble(message.line)
 
@@ -210,12 +211,13 @@ class BrowseScreen(StoreWork):
             self.set_focus(self.preview)
 
     def action_back(self) -> None:
-        """One step back: from the lore to the list, then from the search to everything."""
-        if self.has_class("-reading"):
-            self.remove_class("-reading")
-            self.set_focus(self.lore_list)
-        elif self.search_line.value:
-            self.search_line.clear()
+        """From the lore to the list."""
+        self.remove_class("-reading")
+        self.set_focus(self.lore_list)
+
+    def action_clear(self) -> None:
+        """From the search to everything."""
+        self.search_line.clear()
 
     def action_filter(self) -> None:
         """Go to the search line; at once, so that the next key already arrives there."""
@@ -244,11 +246,10 @@ class BrowseScreen(StoreWork):
             self.read_list(self.order)
         else:
             self.match_order = _after(self.match_order, orders)
-            self._show(sorted_rows(self.matches.rows, self.match_order))
+            self._show(sorted_rows(self.matches.rows, self.match_order), top=True)
 
     def action_refresh(self) -> None:
         """Look at every file again."""
-        self.heading = None
         self.read_list(self.order, thorough=True)
         if self.wanted:
             self._search()
@@ -268,10 +269,11 @@ class BrowseScreen(StoreWork):
         self.app.exit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """While one types a search, letters are letters; without lore there is nothing to judge."""
+        """While one types a search, letters are letters; enter goes into a lore and esc out of it."""
         if isinstance(self.focused, Input):
             return action not in {key.action.partition("(")[0] for key in BROWSE}
-        return True
+        reading = self.has_class("-reading")
+        return {"read": not reading, "back": reading, "clear": not reading}.get(action, True)
 
     # Showing
 
@@ -295,7 +297,7 @@ class BrowseScreen(StoreWork):
         current = self.lore_list.current
         self.lore_list.now = self.now()
         if not self.wanted:
-            self.lore_list.say(*empty_store() if self.loaded else ())
+            self.lore_list.say(*empty_store() if self.listed_order else ())
         self.lore_list.show(rows, keep="" if top or current is None else current.id)
         self._show_counts()
 

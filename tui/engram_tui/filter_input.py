@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Input
 
+from engram.domain.safe_text import safe_text
 from engram_tui.keys import FILTER, bindings
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
+
+
+MOST_LETTERS = 2000
 
 
 class FilterInput(Input):
@@ -25,9 +29,19 @@ class FilterInput(Input):
 
     def __init__(self, *, leave: Callable[[bool], None], move: Callable[[int], None], id: str) -> None:  # noqa: A002
         """`leave` gets whether the search is over, `move` by how many rows the list's cursor should move."""
-        super().__init__(placeholder="type / to search", compact=True, select_on_focus=False, id=id)
+        super().__init__(
+            placeholder="type / to search",
+            compact=True,
+            select_on_focus=False,
+            max_length=MOST_LETTERS,
+            id=id,
+        )
         self._leave = leave
         self._move = move
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Every change of the line comes through here, pasted text too."""
+        super().replace(safe_text(text), start, end)
 
     def action_keep_filter(self) -> None:
         """Go to the results."""

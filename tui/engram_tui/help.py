@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from engram_tui.keys import BROWSE, MOVES, Key
@@ -30,7 +30,6 @@ class HelpScreen(ModalScreen[Key | None]):
         }
         & Input { background: transparent; padding: 0; margin: 0 0 1 0; }
         & OptionList { height: auto; max-height: 1fr; border: none; padding: 0; background: transparent; }
-        & Static { color: $text-muted; }
         &:nocolor OptionList > .option-list--option-highlighted { text-style: reverse; }
     }
     """
@@ -43,10 +42,10 @@ class HelpScreen(ModalScreen[Key | None]):
 
     def compose(self) -> ComposeResult:
         """A line to type into above the list."""
-        with Vertical():
+        with Vertical() as box:
+            box.border_title, box.border_subtitle = "Keys", "enter runs it · esc closes"
             yield Input(placeholder="which key …", compact=True)
             yield OptionList(*_options(""), markup=False)
-            yield Static("enter runs it · esc closes", markup=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the keys whose line holds what was typed."""

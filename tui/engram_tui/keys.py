@@ -20,13 +20,14 @@ class Key(NamedTuple):
 
 BROWSE = (
     Key("enter", "enter", "read", "read this lore; esc goes back", "open"),
+    Key("escape", "esc", "back", "back to the list", "back"),
     Key("h", "h", "judge('helpful')", "this was helpful: confidence +0.08", "helpful"),
     Key("x", "x", "judge('incorrect')", "this is incorrect: confidence −0.15", "incorrect"),
     Key("n", "n", "judge('not_relevant')", "not relevant here: confidence stays", "not relevant"),
     Key("slash", "/", "filter", "search as you type, by words and meaning", "search"),
     Key("s", "s", "sort", "sort by the next order"),
     Key("r", "r", "refresh", "read every file again"),
-    Key("escape", "esc", "back", "back to the list; then clear the search"),
+    Key("escape", "esc", "clear", "clear the search"),
     Key("J", "J", "next(1)", "next lore, while reading too"),
     Key("K", "K", "next(-1)", "previous lore, while reading too"),
     Key("question_mark,colon,ctrl+p", "?", "keys", "all keys; type to find one, enter runs it", "keys"),

@@ -17,12 +17,13 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from engram.domain.confidence import STATES, state
 from engram.domain.lore import ACTIVE
 from engram.domain.safe_text import safe_text
 from engram_tui.keys import MOVES, bindings
 from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, short_category
 
-ROOMY = 72  # cells from which the longer confidence bar fits
+ROOMY = 82  # cells from which the longer confidence bar fits
 AGE_CELLS, COUNT_CELLS = 7, 6
 
 if TYPE_CHECKING:
@@ -33,14 +34,22 @@ if TYPE_CHECKING:
 class LoreList(ScrollView, can_focus=True):
     """A list of rows with a cursor; posts `Highlighted` when the cursor comes to rest on another lore."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"lore--cursor", "lore--resting", "lore--quiet", "lore--category"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "lore--cursor",
+        "lore--resting",
+        "lore--quiet",
+        *(f"lore--{state}" for state in STATES),
+    }
     DEFAULT_CSS = """
     LoreList {
         background: $background; overflow-x: hidden; scrollbar-size-vertical: 1;
         & .lore--cursor { background: $primary 40%; color: $foreground; text-style: bold; }
         & .lore--resting { background: $surface-lighten-1; text-style: bold; }
         & .lore--quiet { color: $text-muted; }
-        & .lore--category { color: $text-accent; }
+        & .lore--cold { color: $text-error; }
+        & .lore--warm { color: $text-warning; }
+        & .lore--trusted { color: $text-primary; }
+        & .lore--authoritative { color: $text-success; }
         &:nocolor .lore--cursor { text-style: reverse bold; }
     }
     """
@@ -138,19 +147,18 @@ class LoreList(ScrollView, can_focus=True):
         return Strip([Segment(fitted(f"  {safe_text(text)}", width), self.rich_style)], width)
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
-        base = quiet = category = self.rich_style
+        base = self.rich_style
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")
-        quiet, category = self._over(base, "lore--quiet"), self._over(base, "lore--category")
+        quiet, strength = self._over(base, "lore--quiet"), self._over(base, f"lore--{state(row.confidence)}")
         bar_cells = 8 if width >= ROOMY else 4
         parts = [
-            ("▌" if chosen else " ", category, 1),
             (row.ref or NO_REF, quiet, 4),
-            (bar(row.confidence, bar_cells), category, bar_cells + 1),
+            (bar(row.confidence, bar_cells), strength, bar_cells + 1),
             (fraction(row.confidence), base, 5),
             (short_category(row.category), quiet, CATEGORY_CELLS + 1),
         ]
-        taken = sum(cells for _, _, cells in parts) + AGE_CELLS + COUNT_CELLS
+        taken = 1 + sum(cells for _, _, cells in parts) + AGE_CELLS + COUNT_CELLS
         title = row.title if row.status == ACTIVE else f"({row.status}) {row.title}"
         count = f"✓{row.validation_count}" if row.validation_count else NO_REF
         parts += [
@@ -158,8 +166,10 @@ class LoreList(ScrollView, can_focus=True):
             (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet, AGE_CELLS),
             (f"{count:>{COUNT_CELLS - 1}}", quiet, COUNT_CELLS),
         ]
-        segments = [Segment(column(text, cells), style) for text, style, cells in parts]
-        return Strip(segments).adjust_cell_length(width, base)
+        marker = Segment("▌" if chosen else " ", strength)
+        return Strip(
+            [marker, *(Segment(column(text, cells), style) for text, style, cells in parts)]
+        ).adjust_cell_length(width, base)
 
     def _over(self, base: Style, component: str) -> Style:
         """A component's colour on the line's own background."""

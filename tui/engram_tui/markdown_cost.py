@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MOST_LETTERS = 4000
-MOST_WORK = 160  # about as many widgets
+MOST_WORK = 80  # at about 3 ms of the screen's own thread each
 MOST_NESTING = 6
 
 _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
@@ -17,7 +17,7 @@ def is_light(text: str) -> bool:
 
 
 def work(text: str) -> int:
-    """About how many widgets the markdown becomes: a cell counts 1, a list item 3, another line at most 1."""
+    """About how many widgets the markdown becomes: a cell counts 1, a list item 4, another line at most 1."""
     return sum(_work_of(line) for line in text.splitlines())
 
 
@@ -38,5 +38,5 @@ def _work_of(line: str) -> int:
     if "|" in line:
         return line.count("|") + 1
     if _ITEM.match(line):
-        return 3
+        return 4
     return 1 if line.strip() else 0

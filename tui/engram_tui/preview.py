@@ -30,6 +30,7 @@ class Preview(VerticalScroll, can_focus=True):
         & > Static { height: auto; }
         & > #title { text-style: bold; color: $text-primary; }
         & > #facts { color: $text-muted; margin: 0 0 1 0; }
+        & > #details { color: $text-muted; margin: 1 0 0 0; }
         & > Markdown { padding: 0; margin: 0; background: transparent; }
     }
     """
@@ -47,34 +48,36 @@ class Preview(VerticalScroll, can_focus=True):
         self.shown_id = ""
 
     def compose(self) -> ComposeResult:
-        """Title, facts, and two ways to show the text, of which one is used."""
+        """Title, facts, the text (in one of two ways), details."""
         yield Static(id="title", markup=False)
         yield Static(id="facts", markup=False)
         yield Markdown(id="body", open_links=False)
         yield Static(id="plain", markup=False)
+        yield Static(id="details", markup=False)
 
     def show(self, shown: Shown, now: float, why: str = "") -> None:
         """Show a lore; `now` in Unix seconds."""
         lore = shown.lore
         another = lore.id != self.shown_id
         self.shown_id = lore.id
-        self._put(safe_text(lore.title), facts(shown, now, why), safe_text(body_of(lore), lines=True))
+        body = safe_text(body_of(lore), lines=True)
+        self._put(safe_text(lore.title), facts(shown, now), body, details(shown, now, why))
         if another:
             self.scroll_home(animate=False)
 
     def say(self, *lines: str) -> None:
         """Show a message in place of a lore."""
         self.shown_id = ""
-        self._put(safe_text(lines[0]) if lines else "", safe_text("\n".join(lines[1:]), lines=True), "")
+        self._put(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
         """Links in lore are other people's: show where one leads, open nothing."""
         event.stop()
         self.notify(safe_text(event.href), title="This link leads to", markup=False)
 
-    def _put(self, title: str, facts_: str, body: str) -> None:
-        self.query_one("#title", Static).update(title)
-        self.query_one("#facts", Static).update(facts_)
+    def _put(self, title: str, facts_: str, body: str, details_: str) -> None:
+        for name, text in (("title", title), ("facts", facts_), ("details", details_)):
+            self.query_one(f"#{name}", Static).update(text)
         self._put_body(body)
 
     @work(exclusive=True, group="body")
@@ -87,23 +90,30 @@ class Preview(VerticalScroll, can_focus=True):
         await markdown.update(body if light else "")
 
 
-def facts(shown: Shown, now: float, why: str = "") -> str:
-    """What is known of a lore, a line each; a line that would say nothing is left out."""
+def facts(shown: Shown, now: float) -> str:
+    """What one wants to know before reading, a line each."""
     lore = shown.lore
-    validated = f" · ✓{lore.validation_count}" if lore.validation_count else " · not validated yet"
+    validated = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
     if lore.last_validated:
         validated += f", last {since(lore.last_validated, now)}"
-    lines = [
+    return _lines(
         f"{lore.category} · {lore.state}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
-        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)}{validated}",
-        f"recorded {since(lore.created_at, now)}{f' by {lore.agent}' if lore.agent else ''} · {lore.created_at:%Y-%m-%d %H:%M} UTC",
-        f"why {why}" if why else "",
-        _line("tags", lore.tags),
-        _line("files", lore.files),
-        _line("context", lore.context),
+        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
+        _named("tags", lore.tags),
+        _named("files", lore.files),
+    )
+
+
+def details(shown: Shown, now: float, why: str) -> str:
+    """What one may want to know after reading, a line each."""
+    lore = shown.lore
+    by = f" by {lore.agent}" if lore.agent else ""
+    return _lines(
+        f"found by {why}" if why else "",
+        _named("context", lore.context),
+        f"recorded {since(lore.created_at, now)}{by}, {lore.created_at:%Y-%m-%d %H:%M} UTC",
         shown.path,
-    ]
-    return "\n".join(safe_text(line) for line in lines if line)
+    )
 
 
 def since(moment: datetime, now: float) -> str:
@@ -120,5 +130,9 @@ def body_of(lore: Lore) -> str:
     return rest.strip("\n") if repeated and stands_alone else lore.content
 
 
-def _line(name: str, values: tuple[str, ...]) -> str:
+def _lines(*lines: str) -> str:
+    return "\n".join(safe_text(line) for line in lines if line)
+
+
+def _named(name: str, values: tuple[str, ...]) -> str:
     return f"{name} {', '.join(values)}" if values else ""

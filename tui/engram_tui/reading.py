@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 MOST_MATCHES = 50
-MOST_LETTERS = 2000
 
 
 class Page(NamedTuple):
@@ -45,7 +44,6 @@ class Heading(NamedTuple):
     path: str
     branch: str
     strategy: str
-    waiting: int
     trouble: str
 
 
@@ -59,7 +57,7 @@ def read_page(store: Engram, order: str, limit: int | None) -> Page:
 
 def read_matches(store: Engram, text: str) -> Matches:
     """The lore that answer `text`; leaves no trace in the session or the log. Raises ValidationError, StoreError."""
-    answer = store.query(text[:MOST_LETTERS], k=MOST_MATCHES, min_confidence=0, keep=False)
+    answer = store.query(text, k=MOST_MATCHES, min_confidence=0, keep=False)
     refs = _refs(store)
     rows = [row_of_recalled(recalled, refs) for recalled in answer.lore]
     return Matches(text, rows, answer.strength, answer.strategy, answer.took_ms, answer.notes)
@@ -72,9 +70,7 @@ def read_heading(store: Engram) -> Heading:
     assert isinstance(git, dict)
     assert isinstance(index, dict)
     trouble = "" if index["ok"] else str(index["message"])
-    return Heading(
-        short_path(store.path), git["branch"] or "", str(index.get("strategy", "")), git["pending"], trouble
-    )
+    return Heading(short_path(store.path), git["branch"] or "", str(index.get("strategy", "")), trouble)
 
 
 def short_path(path: str) -> str:

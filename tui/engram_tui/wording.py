@@ -20,7 +20,6 @@ def heading_line(path: str, heading: Heading | None, total: int, strategy: str, 
     if heading is not None:
         parts.insert(0, heading.branch or "not in git")
         parts.append(strategy or heading.strategy)
-        parts += [f"{count(heading.waiting)} to commit"] if heading.waiting else []
     rest = "".join(f" · {safe_text(part)}" for part in parts if part)
     room = max(12, cells - len("engram  ") - len(rest))
     path = safe_text(path)

@@ -87,8 +87,7 @@ def busy(repo: Repository) -> str | None:
     step = (_text(os.path.join(repo.git_dir, "sequencer", "todo")) or "").split(" ", 1)[0]
     if step:
         return "revert" if step == "revert" else "cherry-pick"
-    head = _text(os.path.join(repo.git_dir, "HEAD")) or ""
-    return None if head.startswith("ref:") else "detached"
+    return None if read_head(repo).branch else "detached"
 
 
 def hash_name(repo: Repository) -> str:

@@ -42,6 +42,8 @@ def maintain(repo: Repository, *, deadline: float = 300.0) -> bool:
 
 def _objects_in(folder: str) -> int:
     try:
-        return sum(len(name) in (38, 62) for name in os.listdir(folder))  # sha1 and sha256 ids less two digits
+        return sum(
+            len(name) in (38, 62) for name in os.listdir(folder)
+        )  # sha1 and sha256 ids less two digits
     except FileNotFoundError:
         return 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
-FORMAT = 1
+FORMAT = 2
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -222,6 +222,11 @@ class Catalog:
         """How many lore there are for each value of a column."""
         query = f"SELECT {column}, count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 GROUP BY 1 ORDER BY 2 DESC"  # noqa: S608
         return dict(self.connection.execute(query))
+
+    def vector_checks(self) -> list[tuple[int, int, str]]:
+        """Row, check number of its vectors, and path of every lore."""
+        query = "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
+        return self.connection.execute(query).fetchall()
 
     def problems(self) -> list[Problem]:
         """Files that cannot be recalled, and why, by path; shadowed twins among them."""

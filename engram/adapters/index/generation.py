@@ -8,7 +8,7 @@ import zlib
 
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.vectors import VectorFile, check
+from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.words import Words
 
 
@@ -27,7 +27,7 @@ class Generation:
             else:
                 self._check_meta()
             self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
-            self.vectors = VectorFile(os.path.join(folder, "vectors.f16"), dimensions) if dimensions else None
+            self.vectors = VectorFile(folder, dimensions) if dimensions else None
             self.reload()
 
     def _create(self) -> None:
@@ -60,6 +60,7 @@ class Generation:
         meta = self.catalog.meta()
         self.version = self.catalog.version()
         self.next_row = int(meta.get("next_row", "0"))
+        self.next_slot = int(meta.get("next_slot", "0"))
         self.dead = int(meta.get("dead", "0"))
         self.head = meta.get("head", "")
         self.swept_ns = int(meta.get("swept_ns", "0"))
@@ -68,8 +69,8 @@ class Generation:
         self.folders = self.catalog.folders()
         if self._words is not None:
             self._words.reload()
-        if self.vectors is not None and self.vectors.rows() < self.next_row:
-            raise DamagedIndexError("the vector file is shorter than the catalog says")
+        if self.vectors is not None:
+            self.vectors.check_size(self.next_row, self.next_slot)
 
     def words_in_step(self) -> bool:
         """Whether the word index is the one the catalog was written with (not so after a kill in between)."""
@@ -115,17 +116,10 @@ class Generation:
         return found
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
-        rows = self.catalog.connection.execute(
-            "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
-        )
-        with open(vectors.path, "rb") as file:
-            data = file.read()
-        width = vectors.width
-        return [
-            f"vectors.f16: the vector of {path} is damaged"
-            for row, expected, path in rows
-            if check(data[row * width : (row + 1) * width]) != expected
-        ]
+        found = self.catalog.vector_checks()
+        checks = [(row, expected) for row, expected, _ in found]
+        damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
+        return [f"vectors.f16: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
 
     def close(self) -> None:
         """Close the files."""

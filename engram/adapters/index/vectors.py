@@ -1,12 +1,14 @@
-"""The vectors: one float16 row for each row number, in one flat file; searched exactly.
+"""The vectors: for each row one or several float16 vectors in one flat file, searched exactly; the best one counts.
 
-The file only grows; a row that is no longer used is zeroed and matches nothing.
+`vectors.f16` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow;
+the vectors of a row that is no longer used are zeroed and match nothing.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from engram.adapters.index.numeric import dot_products, numpy_module
@@ -16,73 +18,110 @@ if TYPE_CHECKING:
 
     import numpy
 
+_START_BYTES = 4
+
 
 class VectorFile:
-    """Vectors of `dimensions` float16 numbers at `path`."""
+    """The vectors of one generation, of `dimensions` float16 numbers each."""
 
-    def __init__(self, path: str, dimensions: int) -> None:
+    def __init__(self, folder: str, dimensions: int) -> None:
         """Nothing is opened until it is needed: a words-only query never loads numpy."""
-        self.path = path
+        self.path = os.path.join(folder, "vectors.f16")
+        self.starts_path = os.path.join(folder, "starts.u32")
         self.width = dimensions * 2
         self.dimensions = dimensions
-        self._mapped: numpy.ndarray | None = None
+        self._vectors: numpy.ndarray | None = None
+        self._starts: numpy.ndarray | None = None
 
-    def rows(self) -> int:
-        """How many rows the file holds."""
-        try:
-            return os.stat(self.path).st_size // self.width
-        except FileNotFoundError:
-            return 0
+    def check_size(self, rows: int, slots: int) -> None:
+        """Raise ValueError unless the files hold at least so many rows and vectors."""
+        if _size(self.path) < slots * self.width or _size(self.starts_path) < rows * _START_BYTES:
+            raise ValueError("the vector file is shorter than the catalog says")
 
-    def write(self, row: int, vectors: numpy.ndarray) -> list[int]:
-        """Store vectors (n x dimensions) from `row` on; returns the check number of each."""
-        data = vectors.astype(numpy_module().float16).tobytes()
-        with open(self.path, "r+b" if os.path.exists(self.path) else "w+b") as file:
-            file.seek(row * self.width)
-            file.write(data)
-        return [check(data[at : at + self.width]) for at in range(0, len(data), self.width)]
+    def write(self, row: int, slot: int, vectors: numpy.ndarray, counts: Sequence[int]) -> list[int]:
+        """Store the vectors (sum(counts) x dimensions) of rows from `row` on, from place `slot` on.
 
-    def clear(self, rows: Sequence[int]) -> None:
-        """Zero rows that are no longer used."""
-        with open(self.path, "r+b") as file:
-            for row in rows:
-                file.seek(row * self.width)
-                file.write(bytes(self.width))
-
-    def matrix(self, count: int) -> numpy.ndarray:
-        """The first `count` rows (float16, count x dimensions), mapped from the file.
-
-        Raises ValueError when the file is shorter than that.
-        """
-        if self._mapped is None or len(self._mapped) < count:
-            numpy = numpy_module()
-            flat = numpy.memmap(self.path, dtype=numpy.float16, mode="r")
-            if len(flat) < count * self.dimensions:
-                raise ValueError(f"{self.path} is shorter than the catalog says")
-            usable = len(flat) // self.dimensions
-            self._mapped = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
-        return self._mapped[:count]
-
-    def raw(self, row: int) -> bytes:
-        """The bytes of one row, read without numpy."""
-        with open(self.path, "rb") as file:
-            file.seek(row * self.width)
-            return file.read(self.width)
-
-    def cosines(self, query: numpy.ndarray, count: int) -> numpy.ndarray:
-        """Cosine of the unit vector `query` (d) with each of the first `count` rows: float32, count.
-
-        Raises ValueError when a stored vector is not a number (a damaged file).
+        Row `row + i` gets the next `counts[i]` of them. Returns a check number for each row.
         """
         numpy = numpy_module()
-        if count == 0:
-            return numpy.zeros(0, numpy.float32)  # type: ignore[no-any-return]
-        result = dot_products(self.matrix(count), query.astype(numpy.float16))
-        if not numpy.isfinite(result).all():
+        data = vectors.astype(numpy.float16).tobytes()
+        ends = numpy.cumsum([0, *counts])
+        _write_at(self.path, slot * self.width, data)
+        _write_at(self.starts_path, row * _START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
+        edges = [int(end) * self.width for end in ends]
+        return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
+
+    def clear(self, rows: Sequence[int], total: int, slots: int) -> None:
+        """Zero the vectors of rows that are no longer used; there are `total` rows and `slots` vectors."""
+        edges = self.edges(total, slots)
+        with open(self.path, "r+b") as file:
+            for row in rows:
+                file.seek(edges[row] * self.width)
+                file.write(bytes((edges[row + 1] - edges[row]) * self.width))
+
+    def edges(self, total: int, slots: int) -> memoryview:
+        """For each of `total` rows the place of its first vector, and `slots` at the end."""
+        with open(self.starts_path, "rb") as file:
+            raw = file.read(total * _START_BYTES)
+        return memoryview(raw + slots.to_bytes(_START_BYTES, "little")).cast("I")
+
+    def damaged(self, checks: Sequence[tuple[int, int]], total: int, slots: int) -> list[int]:
+        """Those of (row, check number) whose stored vectors are not what was written. Reads everything."""
+        edges = self.edges(total, slots)
+        with open(self.path, "rb") as file:
+            data = memoryview(file.read())
+        width = self.width
+        return [
+            row
+            for row, check in checks
+            if zlib.crc32(data[edges[row] * width : edges[row + 1] * width]) != check
+        ]
+
+    def cosines(self, query: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
+        """The best cosine of the unit vector `query` (d) with the vectors of each row: float32, rows.
+
+        Raises ValueError when the files are too short or hold values that are not numbers.
+        """
+        np = numpy_module()
+        if rows == 0 or slots == 0:
+            return np.zeros(rows, np.float32)  # type: ignore[no-any-return]
+        self._map(rows, slots)
+        assert self._vectors is not None
+        assert self._starts is not None
+        every = dot_products(self._vectors[:slots], query.astype(np.float16))
+        starts = self._starts[:rows]
+        best: numpy.ndarray = every if rows == slots else np.maximum.reduceat(every, starts)
+        if not np.isfinite(best).all():
             raise ValueError(f"{self.path} holds values that are not numbers")
-        return result
+        return best
+
+    def _map(self, rows: int, slots: int) -> None:
+        """Map the files. Sizes are checked each time: reading a mapping past a file's end kills the process."""
+        numpy = numpy_module()
+        self.check_size(rows, slots)
+        if self._vectors is None or len(self._vectors) < slots:
+            flat = numpy.memmap(self.path, dtype=numpy.float16, mode="r")
+            usable = len(flat) // self.dimensions
+            self._vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
+        if self._starts is None or len(self._starts) < rows:
+            starts = numpy.fromfile(self.starts_path, dtype="<u4")
+            if (
+                starts[0] != 0
+                or starts[-1] >= max(slots, len(self._vectors))
+                or (starts[1:] <= starts[:-1]).any()
+            ):
+                raise ValueError(f"{self.starts_path} is not in order")
+            self._starts = starts
 
 
-def check(raw: bytes) -> int:
-    """The check number of one stored vector."""
-    return zlib.crc32(raw)
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _write_at(path: str, position: int, data: bytes) -> None:
+    with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
+        file.seek(position)
+        file.write(data)

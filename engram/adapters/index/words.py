@@ -50,7 +50,6 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
     builder.add_text_field("text", stored=False, tokenizer_name=_ANALYSER, index_option="freq")
-    builder.add_text_field("title", stored=False, tokenizer_name=_ANALYSER, index_option="freq")
     return builder.build()
 
 
@@ -84,11 +83,10 @@ class Words:
         """Start changing the index. Raises ValueError when another process is at it."""
         self._writer = self._index.writer(_BULK_HEAP if bulk else _SMALL_HEAP, 1)
 
-    def add(self, row: int, title: str, text: str) -> None:
+    def add(self, row: int, text: str) -> None:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("title", title)
         document.add_text("text", text)
         assert self._writer is not None
         self._writer.add_document(document)
@@ -133,7 +131,7 @@ class Words:
         )
         return [term for term in found if term in rarest]
 
-    def search(self, terms: Sequence[str], limit: int, title_weight: float = 0.0) -> WordHits:
+    def search(self, terms: Sequence[str], limit: int) -> WordHits:
         """BM25 of the best `limit` rows for any of the terms.
 
         `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
@@ -145,22 +143,16 @@ class Words:
         perfect = (K1 + 1) * sum(_idf(total, count) for count in frequency.values())
         if not known or not limit:
             return WordHits({}, perfect, 0, len(terms))
-        hits = self._searcher.search(
-            self._query(known, title_weight), limit=min(limit, max(total, 1)), count=False
-        ).hits
+        hits = self._searcher.search(self._query(known), limit=min(limit, max(total, 1)), count=False).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         scores = {
             int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
         }
         return WordHits(scores, perfect, len(known), len(terms))
 
-    def _query(self, terms: Sequence[str], title_weight: float) -> tantivy.Query:
+    def _query(self, terms: Sequence[str]) -> tantivy.Query:
         should = tantivy.Occur.Should
         parts = [(should, tantivy.Query.term_query(self._schema, "text", term, "freq")) for term in terms]
-        if title_weight:
-            for term in terms:
-                title = tantivy.Query.term_query(self._schema, "title", term, "freq")
-                parts.append((should, tantivy.Query.boost_query(title, title_weight)))
         return tantivy.Query.boolean_query(parts)
 
 

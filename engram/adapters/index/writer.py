@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 class NewText(NamedTuple):
-    """A text to be searchable: the entry it belongs to (its row is given here), its title and its text."""
+    """A text to be searchable, and the entry it belongs to (its row is given here)."""
 
     entry: Entry
-    title: str
     text: str
 
 
@@ -36,13 +35,17 @@ class GenerationWriter:
         self._bulk = bulk
         self._words_open = False
         self._next_row = generation.next_row
+        self._next_slot = generation.next_slot
         self._dead = generation.dead
         self._ids: set[str] = set()
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
 
-    def add(self, texts: Sequence[NewText], vectors: numpy.ndarray | None) -> None:
-        """Add texts with their vectors (float32, n x dimensions; None without an embedding model)."""
+    def add(self, texts: Sequence[NewText], vectors: numpy.ndarray | None, counts: Sequence[int]) -> None:
+        """Add texts with their vectors (float32, sum(counts) x dimensions; None without an embedding model).
+
+        Text `i` has the next `counts[i]` of the vectors.
+        """
         if not texts:
             return
         first = self._next_row
@@ -50,12 +53,13 @@ class GenerationWriter:
         with damage_noticed():
             checks = [0] * len(texts)
             if self._generation.vectors is not None and vectors is not None:
-                checks = self._generation.vectors.write(first, vectors)
+                checks = self._generation.vectors.write(first, self._next_slot, vectors, counts)
+                self._next_slot += len(vectors)
             self._open_words()
             entries = []
             for number, new in enumerate(texts):
                 row = first + number
-                self._generation.words.add(row, new.title, new.text)
+                self._generation.words.add(row, new.text)
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
 
@@ -80,7 +84,7 @@ class GenerationWriter:
             self._open_words()
             self._generation.words.remove(rows)
             if self._generation.vectors is not None:
-                self._generation.vectors.clear(rows)
+                self._generation.vectors.clear(rows, self._generation.next_row, self._generation.next_slot)
             self._dead += len(rows)
 
     def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
@@ -97,7 +101,12 @@ class GenerationWriter:
         """Make everything count; `notes` are facts about the whole index (`head`, `swept_ns`)."""
         generation = self._generation
         with damage_noticed():
-            facts = {"next_row": str(self._next_row), "dead": str(self._dead), **notes}
+            facts = {
+                "next_row": str(self._next_row),
+                "next_slot": str(self._next_slot),
+                "dead": str(self._dead),
+                **notes,
+            }
             if self._bulk and not self._words_open:
                 self._open_words()
             if self._words_open:

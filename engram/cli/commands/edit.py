@@ -1,0 +1,110 @@
+"""`engram edit`: change a lore."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from engram.cli.call import Call, text_or_stdin
+from engram.cli.present import lore_json
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.safe_text import safe_text
+
+if TYPE_CHECKING:
+    from engram.usecases.listing import Shown
+
+DESCRIPTION = "Change a lore: in your editor ($VISUAL, $EDITOR), or single fields by option."
+EXAMPLES = (
+    "engram edit L1",
+    "engram edit L2 --add-tag queue --category decision",
+    "engram edit L3 --content - < new.md",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("name", metavar="REF", help="which lore")
+    add("--content", metavar="TEXT", help="its new text; - reads standard input")
+    add("-c", "--category", help="its new category")
+    add("--context", action="append", metavar="TEXT", help="where and when it was learned (repeatable)")
+    add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
+    add("--status", help="active, pending, archived or superseded")
+    add("--add-tag", action="append", default=[], metavar="TAG", help="add a tag (repeatable)")
+    add("--remove-tag", action="append", default=[], metavar="TAG", help="take a tag away (repeatable)")
+    add(
+        "-f", "--file", action="append", metavar="PATH", help="the files it is about, instead of those it has"
+    )
+    add("--pin", action="store_true", default=None, help="it never fades")
+    add("--unpin", action="store_false", dest="pin", help="it fades like others")
+
+
+def run(call: Call) -> int:
+    """Change it and say so."""
+    from engram.usecases.edit import Edit, edit
+
+    given = call.arguments
+    content = None if given.content is None else text_or_stdin(given.content, "text")
+    wanted = Edit(
+        content=content,
+        category=given.category,
+        context=tuple(given.context) if given.context is not None else None,
+        confidence=given.confidence,
+        status=given.status,
+        add_tags=tuple(given.add_tag),
+        remove_tags=tuple(given.remove_tag),
+        files=tuple(given.file) if given.file is not None else None,
+        pinned=given.pin,
+    )
+    by_hand = wanted.is_empty and call.is_interactive
+    shown = _in_editor(call) if by_hand else edit(call.store, given.name, wanted)
+    if shown is None:
+        call.output.line("Nothing was changed.")
+        return 0
+    call.wrote = True
+    call.output.document({"lore": lore_json(shown.lore, shown.path)})
+    call.output.line(f"Changed {shown.lore.id}  {safe_text(shown.lore.title)}")
+    return 0
+
+
+def _in_editor(call: Call) -> Shown | None:
+    """Edit a copy; what does not parse is kept beside it, so that nothing typed is lost."""
+    import tempfile
+
+    from engram.usecases.edit import rewrite
+    from engram.usecases.listing import get
+
+    found = get(call.store, call.arguments.name)
+    before = call.store.files.read(found.path)
+    handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
+    with os.fdopen(handle, "wb") as file:
+        file.write(before)
+    _open_editor(copy)
+    with open(copy, "rb") as file:
+        after = file.read()
+    if after == before:
+        os.unlink(copy)
+        return None
+    try:
+        shown = rewrite(call.store, found.path, found.lore.id, before, after)
+    except EngramError:
+        call.output.note(f"Your text is kept in {copy}")
+        raise
+    os.unlink(copy)
+    return shown
+
+
+def _open_editor(path: str) -> None:
+    import shlex
+    import subprocess
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    try:
+        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+    except OSError as error:
+        raise UsageError(
+            f"The editor '{editor}' cannot be started: {error.strerror}.", "Set $EDITOR."
+        ) from None
+    if code:
+        raise UsageError(f"The editor ended with {code}; nothing was changed.", f"Your text is in {path}")

@@ -1,0 +1,127 @@
+"""The list draws what is visible and nothing else, whatever its length."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+
+from engram_tui.lore_list import LoreList, fitted
+from engram_tui.rows import Row
+
+MANY = 100_000
+NOW = 1_700_000_000.0
+
+
+def row(number: int, title: str = "", status: str = "active") -> Row:
+    return Row(
+        f"id{number}", "", number % 1001, "FACT", title or f"lore {number}", NOW, NOW, number % 3, status
+    )
+
+
+class CountingList(LoreList):
+    """Notes which rows are drawn."""
+
+    drawn: list[int]
+
+    def _row_strip(self, row: Row, width: int, chosen: bool):  # type: ignore[no-untyped-def]
+        self.drawn.append(int(row.id[2:]))
+        return super()._row_strip(row, width, chosen)
+
+
+class ListApp(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.list = CountingList(NOW)
+        self.list.drawn = []
+        self.highlighted: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield self.list
+
+    def on_lore_list_highlighted(self, message: LoreList.Highlighted) -> None:
+        self.highlighted.append(message.row.id if message.row else "")
+
+
+async def test_of_100_000_rows_only_the_visible_ones_are_drawn() -> None:
+    app = ListApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.list.show([row(number) for number in range(MANY)])
+        await pilot.pause()
+        assert set(app.list.drawn) == set(range(24))
+        app.list.drawn.clear()
+        await pilot.press("j")
+        assert set(app.list.drawn) <= {0, 1}
+        await pilot.press("G")
+        await pilot.pause()
+        assert app.list.current == row(MANY - 1)
+        assert max(app.list.drawn) == MANY - 1
+        assert len(set(app.list.drawn)) <= 24 + 3
+        assert app.highlighted[-1] == f"id{MANY - 1}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "cursor"),
+    [
+        ("j j k", 1),
+        ("down down up", 1),
+        ("ctrl+d", 12),
+        ("ctrl+d ctrl+u", 0),
+        ("G", 99),
+        ("G j", 99),
+        ("G g", 0),
+        ("k", 0),
+        ("end pageup", 87),
+    ],
+)
+async def test_moving(keys: str, cursor: int) -> None:
+    app = ListApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.list.show([row(number) for number in range(100)])
+        await pilot.press(*keys.split())
+        assert app.list.cursor == cursor
+        assert 0 <= cursor - app.list.scroll_offset.y < 24
+
+
+async def test_other_rows_keep_the_cursor_on_its_lore_or_go_to_the_top() -> None:
+    app = ListApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.list.show([row(number) for number in range(100)])
+        await pilot.press("G")
+        app.list.show([row(number) for number in range(50, 200)], keep="id99")
+        assert (app.list.cursor, app.list.current) == (49, row(99))
+        app.list.show([row(number) for number in range(3)], keep="id99")
+        assert app.list.cursor == 0
+        app.list.show([])
+        await pilot.press("j", "G", "enter")
+        assert app.list.current is None
+        await pilot.pause()
+        assert app.highlighted[-1] == ""
+
+
+async def test_a_click_moves_the_cursor() -> None:
+    app = ListApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.list.show([row(number) for number in range(100)])
+        await pilot.pause()
+        await pilot.click(app.list, offset=(20, 7))
+        assert app.list.cursor == 7
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120])
+async def test_every_line_is_as_wide_as_the_list(width: int) -> None:
+    app = ListApp()
+    titles = ["日本語のファイル名は正規化する" * 9, "a\tb\nc", "e\u0301" * 50, "\x1b[31mred"]
+    async with app.run_test(size=(width, 24)) as pilot:
+        app.list.show([row(number, title, "archived") for number, title in enumerate(titles)])
+        await pilot.pause()
+        lines = [app.list.render_line(y) for y in range(8)]
+        assert {line.cell_length for line in lines} == {width}
+        assert {cell_len(line.text) for line in lines} == {width}
+
+
+def test_text_that_does_not_fit_ends_in_an_ellipsis() -> None:
+    assert fitted("abc", 5) == "abc  "
+    assert fitted("abcdef", 4) == "abc…"
+    assert fitted("日本語", 4) == "日 …"
+    assert fitted("abc", 0) == ""

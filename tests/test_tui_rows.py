@@ -1,0 +1,114 @@
+"""How a lore is written in a line, and which markdown is light enough to render."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.lore import Lore
+from engram_tui.markdown_cost import is_light, nesting
+from engram_tui.preview import body_of
+from engram_tui.reading import short_path
+from engram_tui.rows import SORT_NAMES, Row, age, bar, fraction, short_category, sorted_rows
+from engram_tui.wording import counts, heading_line
+
+ROWS = [
+    Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),
+    Row("B", "", 300, "PLAN", "C", 1.0, 3.0, 5, "active"),
+    Row("C", "", 500, "FACT", "a", 2.0, 2.0, 9, "active"),
+]
+
+
+@given(st.integers(0, 1000), st.integers(1, 40))
+def test_confidence_is_always_a_full_bar_and_three_characters(thousandths: int, cells: int) -> None:
+    assert len(bar(thousandths, cells)) == cells
+    assert len(fraction(thousandths)) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(0, ".00"), (704, ".70"), (705, ".71"), (994, ".99"), (995, "1.0")]
+)
+def test_fractions_round_as_the_file_does(value: int, written: str) -> None:
+    assert fraction(value) == written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-5, "now"), (59, "now"), (60, "1 min"), (7200, "2 h"), (86_400 * 6, "6 d"), (86_400 * 20, "2 w"),
+     (86_400 * 364, "12 mo"), (86_400 * 800, "2 y")],
+)  # fmt: skip
+def test_ages_are_told_in_their_largest_unit(seconds: float, words: str) -> None:
+    assert age(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [("best", "ABC"), ("created", "ACB"), ("updated", "BCA"), ("confidence", "ACB"), ("helpful", "CBA"),
+     ("title", "CAB"), ("category", "CAB")],
+)  # fmt: skip
+def test_found_rows_sort_as_lists_do(order: str, ids: str) -> None:
+    assert order in SORT_NAMES
+    assert "".join(row.id for row in sorted_rows(ROWS, order)) == ids
+
+
+def test_a_category_of_the_store_s_own_is_readable_too() -> None:
+    assert short_category("EDGE_CASE_DISCOVERY") == "EDGE CASE"
+    assert short_category("HOUSE_RULE") == "HOUSE RULE"
+
+
+@pytest.mark.parametrize(
+    "heavy",
+    [
+        "x" * 4001,
+        "|a|b|\n|-|-|\n" + "|1|2|\n" * 60,
+        "- a\n" * 100,
+        ">" * 20 + " a",
+        "- " * 20 + "a",
+        "\t" * 9 + "- a",
+    ],
+    ids=["long", "table", "list", "quotes", "list in list", "indented"],
+)
+def test_heavy_markdown_is_known(heavy: str) -> None:
+    assert not is_light(heavy)
+
+
+def test_common_markdown_is_light() -> None:
+    assert is_light(
+        "# A\n\nText with `code`.\n\n- one\n  - two\n\n```python\nif a:\n    b\n```\n\n|a|b|\n|-|-|\n|1|2|\n"
+    )
+    assert nesting("plain\n\n> quote") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        ("# Title #\n\nText", "Text"),
+        ("# Title\nText", "Text"),
+        ("One line.", ""),
+        ("First line.\n\nMore", "More"),
+        ("First line\ngoes on", "First line\ngoes on"),
+        ("x" * 200, "x" * 200),
+    ],
+)
+def test_the_text_does_not_repeat_its_title(content: str, body: str) -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    assert body_of(Lore("ID", content, "FACT", moment, moment)).strip() == body
+
+
+@pytest.mark.parametrize("cells", [40, 80, 140])
+def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
+    line = heading_line("~/" + "deep/" * 60, None, 10_412, "", cells)
+    assert len(line) <= cells
+    assert line.endswith(" · 10,412 lore")
+
+
+def test_counts_of_the_whole_list() -> None:
+    assert counts(None, 10_412, "created") == "10,412 lore · newest first"
+
+
+def test_home_is_written_as_a_tilde(home: object) -> None:
+    assert short_path(f"{home}/notes") == "~/notes"
+    assert short_path(f"{home}less/notes") == f"{home}less/notes"
