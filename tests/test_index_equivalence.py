@@ -316,6 +316,7 @@ def machine_settings() -> hypothesis.settings:
         stateful_step_count=18,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate],  # shrinking takes minutes
     )
 
 

@@ -106,7 +106,7 @@ POSITIVES: list[tuple[str, str, str, str]] = [
         '")',
     ),
     ("anthropic", "ANTHROPIC_API_KEY=", "sk" + "-ant-api03-" + made(93, WORD) + "AA", "\n"),
-    ("npm", "//registry.npmjs.org/:_authToken=", "np" + "m_" + made(36), "\n"),
+    ("npm", "//registry.npm" + "js.org/:_authToken=", "np" + "m_" + made(36), "\n"),
     ("pypi", "twine upload -u __token__ -p ", "py" + "pi-AgEIcHlwaS5vcmc" + made(120, WORD), "\n"),
     ("hugging face", "login(token='", "h" + "f_" + made(34, string.ascii_letters + "7"), "')"),
     ("sendgrid", "mail: ", "S" + "G." + made(22, WORD) + "." + made(43, WORD), "\n"),

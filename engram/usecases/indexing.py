@@ -180,8 +180,7 @@ def outside_path(store: Store) -> str:
 
 
 def _is_own(store: Store, path: str, content: bytes | None) -> bool:
-    now = atomic.current_digest(store.files.absolute(path))
-    return now == (None if content is None else atomic.digest(content))
+    return atomic.holds(store.files.absolute(path), None if content is None else atomic.digest(content))
 
 
 def _listed(value: object) -> list[object]:

@@ -106,7 +106,9 @@ def _find(
         with contextlib.suppress(IndexUnavailableError):
             refresh(store, paths=changed)
             strategy, candidates = _search(store, question, filters, limit, notes)
-    return strategy, [hit for hit in candidates if strength.is_relevant(_evidence(hit))]
+    kept = [hit for hit in candidates if strength.is_relevant(_evidence(hit))]
+    best = max(map(_evidence, kept), default=0.0)
+    return strategy, [] if strength.strength(best) == strength.NONE else kept
 
 
 def _evidence(candidate: Candidate) -> float:

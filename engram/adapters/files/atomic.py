@@ -44,6 +44,14 @@ def current_digest(path: str) -> str | None:
         return None
 
 
+def holds(path: str, expected: str | None) -> bool:
+    """Whether `path` has the digest `expected` (None: whether nothing is there); no for a link or an unreadable file."""
+    try:
+        return current_digest(path) == expected
+    except StoreError:
+        return False
+
+
 def prepare(path: str, content: bytes, token: str) -> str:
     """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
 

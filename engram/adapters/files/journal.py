@@ -170,7 +170,7 @@ def _finish(root: str, change: dict[str, str | None]) -> bool:
     temporary = os.path.join(os.path.dirname(path), str(change["temporary"]))
     if not os.path.exists(temporary):
         return False
-    untouched = atomic.current_digest(path) == change["before"]
+    untouched = atomic.holds(path, change["before"])
     if untouched and change["content"] is not None:
         atomic.put(temporary, path)
         return True

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 K1 = 1.2
 MAX_TERMS = 48
+_SHORTEST_MISSPELT = 5
+_MISSPELT_WEIGHT = 0.7
+_TYPICAL_TERM = 1.3  # what a term said once scores, in idf; a fuzzy query scores 1 for any match
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
 _SMALL_HEAP = 15_000_000
@@ -132,28 +135,38 @@ class Words:
         return [term for term in found if term in rarest]
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
-        """BM25 of the best `limit` rows for any of the terms.
+        """BM25 of the best `limit` rows for any of the terms; a longer word that nothing says also finds its neighbours.
 
         `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
         approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy).
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
-        known = [term for term in terms if frequency[term]]
         perfect = (K1 + 1) * sum(_idf(total, count) for count in frequency.values())
-        if not known or not limit:
+        parts = [self._exactly(term) for term in terms if frequency[term]]
+        parts += [part for term in terms if not frequency[term] for part in self._misspelt(term, total)]
+        if not parts or not limit:
             return WordHits({}, perfect, 0, len(terms))
-        hits = self._searcher.search(self._query(known), limit=min(limit, max(total, 1)), count=False).hits
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+        hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         scores = {
             int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
         }
-        return WordHits(scores, perfect, len(known), len(terms))
+        return WordHits(scores, perfect, len(parts), len(terms))
 
-    def _query(self, terms: Sequence[str]) -> tantivy.Query:
-        should = tantivy.Occur.Should
-        parts = [(should, tantivy.Query.term_query(self._schema, "text", term, "freq")) for term in terms]
-        return tantivy.Query.boolean_query(parts)
+    def _exactly(self, term: str) -> tantivy.Query:
+        return tantivy.Query.term_query(self._schema, "text", term, "freq")
+
+    def _misspelt(self, term: str, total: int) -> list[tantivy.Query]:
+        """A query for words one edit away from a term that nothing says, weighing 0.7 of an exact match."""
+        if len(term) < _SHORTEST_MISSPELT or not term.isalpha():
+            return []
+        close = tantivy.Query.fuzzy_term_query(self._schema, "text", term, distance=1)
+        found = self._searcher.search(close, limit=1, count=True).count  # type: ignore[attr-defined]
+        if not found:
+            return []
+        return [tantivy.Query.boost_query(close, _MISSPELT_WEIGHT * _TYPICAL_TERM * _idf(total, found))]
 
 
 def _idf(total: int, frequency: int) -> float:
