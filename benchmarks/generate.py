@@ -35,27 +35,33 @@ _CLONES = ("7Q2M4N8P", "K3J5H7G9", "X1Y2Z3W4")
 _TAGS = 400
 
 _TEMPLATES = (
-    "The {0} {1} {2} the {3} {s}.",
-    "{0} {1} before {2} {3}, so the {4} must come first.",
-    "We saw `{0}` {s}: the {1} {2} and the {3} stays {4}.",
-    "Use {0} instead of {1} for {2}; {3} {4} otherwise.",
-    "If {0} is {1}, {2} {3} without a word {s}.",
-    "Set `{0}` to {n} — with the default the {1} {2} after {n2} seconds.",
-    "`{0}` raises {1} when {2} {3} {4} {s}.",
+    "The {0} {v} the {1} {s}.",
+    "{0} {v} before the {1} of {2}, so {3} must come first.",
+    "We saw `{0}` {s}: the {1} {v} and the {2} of {3} stays.",
+    "Use {0} instead of {1} for {2}; {3} {v} otherwise.",
+    "If {0} is {1}, {2} {v} without a word {s}.",
+    "Set `{0}` to {n} — with the default the {1} {v} after {n2} seconds.",
+    "`{0}` raises {1} when the {2} {v} {3} {s}.",
     "Cause: {0} and {1} share one {2}. Fix: give each {3} its own {4}.",
-    "{0} costs {n} ms per {1}, {2} only {n2} ms, measured {s} with {3} {4}.",
-    "Do not {0} the {1} from {2}: {3} holds the {4} until it ends.",
-    "See {0}; the {1} of {2} documents {3}, but not what {4} does {s}.",
-    "Decided: {0} over {1}, because {2} {3} and nobody maintains {4}.",
+    "{0} costs {n} ms per {1}, {2} only {n2} ms, measured {s} with {3}.",
+    "Do not take the {0} from {1}: {2} {v} it until the {3} ends.",
+    "See {0}; the {1} of {2} says how {3} {v}, but not what {4} does {s}.",
+    "Decided: {0} over {1}, because {2} {v} and nobody maintains {3}.",
 )
-_TITLES = ("{0} {1} {2}", "{0}: {1} and {2} {3}", "How {0} {1} {2}", "{0} fails with {1} {s}", "Prefer {0} to {1} for {2}")
+_TITLES = (
+    "{0} {v} {1}",
+    "{0}: {1} and {2}",
+    "How {0} {v} {1} {s}",
+    "{0} fails with {1} {s}",
+    "Prefer {0} to {1} for {2}",
+)
 _QUESTIONS = (
     "how do we handle {0} {1}",
     "{0} {1} {2}",
-    "why does {0} {1} {s}",
-    "{0} {1} fails with {2}",
+    "why does {0} fail {s}",
+    "{0} {v} {1} with {2}",
     "what is the {0} of {1}",
-    "{0} {1} or {2} for {3}",
+    "{0} or {1} for {2}",
 )
 
 
@@ -73,7 +79,9 @@ class Writer:
         """The lore of this number."""
         random = Random(f"{self._seed} {number}")
         seconds = random.randrange(_SECONDS)
-        lore_id = ulid.encode(int(_START.timestamp() + seconds) * 1000 + number % 1000, random.getrandbits(80))
+        lore_id = ulid.encode(
+            int(_START.timestamp() + seconds) * 1000 + number % 1000, random.getrandbits(80)
+        )
         created = datetime.fromtimestamp(_START.timestamp() + seconds, UTC)
         category = random.choice(self._categories.names)
         votes = self._votes(random)
@@ -125,6 +133,7 @@ class Writer:
         return random.choice(templates).format(
             *self._words(random, 5),
             s=random.choice(vocabulary.SITUATIONS).strip(),
+            v=random.choice(vocabulary.VERBS),
             n=random.randrange(1, 5000),
             n2=random.randrange(1, 300),
         )
@@ -136,7 +145,11 @@ class Writer:
     def _votes(self, random: Random) -> dict[str, Vote]:
         if random.random() < 0.75:
             return {}
-        return {clone: Vote(80 * n, 0, n) for clone in _CLONES[: random.randint(1, 3)] for n in (random.randint(1, 2),)}
+        return {
+            clone: Vote(80 * n, 0, n)
+            for clone in _CLONES[: random.randint(1, 3)]
+            for n in (random.randint(1, 2),)
+        }
 
 
 def lore_files(count: int, seed: int, first: int = 0) -> Iterator[tuple[str, Lore]]:
@@ -166,7 +179,9 @@ def generate(root: str, count: int, seed: int) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Generate one store and say how long it took."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder")
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -11,19 +11,26 @@ from scratch_store import FOLDER, make_plain, write_lore
 
 from engram.domain import ulid
 from engram.domain.lore import MAX_CONTENT, Lore
+from engram.domain.secrets import find_secrets, redact
 
 _MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _SHARD = 500
 
 
 class RetrievalSet(NamedTuple):
-    """`documents`: id → text of at most 4,000 characters; `queries`: id → text; `judged`: query id → document id → grade."""
+    """`documents`: id → text of at most 4,000 characters; `queries`: id → text; `judged`: query id → document id → grade.
+
+    `unanswerable` are queries that nothing in the set answers; `cut` counts documents that were too long,
+    `masked` those with a secret, which is masked as `record --redact` would.
+    """
 
     name: str
     documents: dict[str, str]
     queries: dict[str, str]
     judged: dict[str, dict[str, int]]
+    unanswerable: list[str]
     cut: int
+    masked: int
 
 
 def load(path: str) -> RetrievalSet:
@@ -31,14 +38,17 @@ def load(path: str) -> RetrievalSet:
     with open(path, encoding="utf-8") as file:
         data: dict[str, Any] = json.load(file)
     whole = {name: _text(document) for name, document in data["docs"].items()}
-    texts = {name: _cut(text) for name, text in whole.items()}
-    queries = {name: text for name, text in data["queries"].items() if data["qrels"].get(name)}
+    cut = {name: _cut(text) for name, text in whole.items()}
+    texts = {name: redact(text, find_secrets(text)) for name, text in cut.items() if text}
+    answerable = {name for name, grades in data["qrels"].items() if grades}
     return RetrievalSet(
         str(data["name"]),
-        {name: text for name, text in texts.items() if text},
-        queries,
+        texts,
+        {name: text for name, text in data["queries"].items() if name in answerable},
         data["qrels"],
+        [text for name, text in data["queries"].items() if name not in answerable],
         sum(len(text) > MAX_CONTENT for text in whole.values()),
+        sum(text != cut[name] for name, text in texts.items()),
     )
 
 

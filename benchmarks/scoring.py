@@ -6,8 +6,10 @@ Definitions as in TREC's trec_eval; nDCG after Järvelin and Kekäläinen (2002)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+Measure = Callable[[Sequence[str], Mapping[str, int], int], float]
 
 
 class Quality(NamedTuple):
@@ -45,10 +47,12 @@ def quality(rankings: Mapping[str, Sequence[str]], judged: Mapping[str, Mapping[
     """The means over the queries of `rankings` (query id → document ids, best first)."""
     count = len(rankings)
 
-    def mean(measure, k: int) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    def mean(measure: Measure, k: int) -> float:
         return sum(measure(ranked, judged[query], k) for query, ranked in rankings.items()) / max(count, 1)
 
-    return Quality(mean(recall, 1), mean(recall, 5), mean(recall, 10), mean(reciprocal_rank, 10), mean(ndcg, 10), count)
+    return Quality(
+        mean(recall, 1), mean(recall, 5), mean(recall, 10), mean(reciprocal_rank, 10), mean(ndcg, 10), count
+    )
 
 
 def percentile(values: Sequence[float], share: float) -> float:

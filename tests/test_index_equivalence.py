@@ -27,13 +27,13 @@ WORDS = """
     fixture branch merge token budget nothing
 """.split()
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here
-BROKEN = (
-    b"---\nid: [\n---\nbroken\n",
-    b"\xff\xfe not text\n",
-    b"---\ncategory: NO_SUCH\n---\nretry\n",
-    b"",
-    b"x" * 300_000,
-)
+BROKEN = {
+    "not YAML": b"---\nid: [\n---\nbroken\n",
+    "not UTF-8": b"\xff\xfe not text\n",
+    "a category that does not exist": b"---\ncategory: NO_SUCH\n---\nretry\n",
+    "empty": b"",
+    "huge": b"x" * 300_000,
+}
 FOLDERS = ("lore", "lore/notes", "lore/2026/01/02", "lore/notes/deep")
 NAMES = ("a.md", "b.md", "parser.md")
 
@@ -163,12 +163,12 @@ class FilesAndIndex(RuleBasedStateMachine):
             if path.parent not in (target, *target.parents):
                 path.parent.rename(target)
 
-    @rule(number=numbers, raw=st.sampled_from(BROKEN), repair=st.booleans(), look=st.booleans())
-    def break_a_file(self, number: int, raw: bytes, repair: bool, look: bool) -> None:
+    @rule(number=numbers, how=st.sampled_from(list(BROKEN)), repair=st.booleans(), look=st.booleans())
+    def break_a_file(self, number: int, how: str, repair: bool, look: bool) -> None:
         path = self.chosen(number)
         if path and path.is_file():
             before = path.read_bytes()
-            self.put(path, raw, in_place=not self.cheap)
+            self.put(path, BROKEN[how], in_place=not self.cheap)
             if look:
                 self.query()
             if repair:
@@ -185,7 +185,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         path = self.chosen(number)
         if path and path.is_file():
             if broken_first:
-                self.put(path, BROKEN[0], in_place=False)
+                self.put(path, BROKEN["not YAML"], in_place=False)
                 self.query()
             self.at_once()
             path.unlink()

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from textual import events
-from textual.pilot import Pilot
 from textual.widgets import Footer, Input, Markdown, OptionList, Static
 
 import engram
@@ -20,6 +20,9 @@ from engram_tui.help import HelpScreen
 from engram_tui.messages import Fetched, Matched
 from engram_tui.reading import Matches
 from engram_tui.rows import sorted_rows
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
 
 WIDE, NARROW = (140, 40), (80, 24)
 PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
@@ -41,6 +44,11 @@ def store(tmp_path: Path) -> Iterator[engram.Engram]:
         for content, category in LORE:
             opened.record(content, category=category, tags=["demo"])
         yield opened
+
+
+def files(store: engram.Engram) -> list[Path]:
+    """The files of all lore."""
+    return list(Path(store.path, "lore").rglob("*.md"))
 
 
 class User:
@@ -72,6 +80,9 @@ class User:
 
     def text(self, name: str) -> str:
         return str(self.browse.query_one(f"#{name}", Static).render())
+
+    def toasts(self) -> list[str]:
+        return [f"{toast.title}: {toast.message}" for toast in self.app._notifications]
 
     def titles(self) -> list[str]:
         return [row.title for row in self.browse.lore_list.rows]
@@ -181,7 +192,7 @@ async def test_judging_is_written_shown_and_said(
 ) -> None:
     async with using(store) as user:
         await user.press("j", key)
-        await user.sees(lambda: said in user.screen().replace("\n", " "))
+        await user.sees(lambda: any(said in toast for toast in user.toasts()))
         row = user.browse.lore_list.rows[1]
         assert (row.title, row.confidence) == (LORE[2][0], round(confidence * 1000))
         assert user.browse.lore_list.cursor == 1
@@ -193,7 +204,7 @@ async def test_saying_it_twice_changes_nothing_and_says_so(store: engram.Engram)
         await user.press("h")
         await user.sees_text("Helpful")
         await user.press("h")
-        await user.sees_text("Said before in this session", "confidence stays .78")
+        await user.sees_text("Said before in this session", "stays .78")
 
 
 async def test_sorting_goes_through_the_orders_and_searches_have_one_more(store: engram.Engram) -> None:
@@ -242,7 +253,7 @@ async def test_an_empty_store_shows_how_lore_gets_in(tmp_path: Path) -> None:
 
 async def test_lore_that_vanished_is_one_line_and_no_traceback(store: engram.Engram) -> None:
     async with using(store) as user:
-        for file in Path(store.path).rglob("*.md"):
+        for file in files(store):
             file.unlink()
         await user.press("h")
         await user.sees(lambda: "There is no lore" in user.text("trouble"))
@@ -269,7 +280,7 @@ async def test_a_store_that_cannot_be_read_is_one_line(
 async def test_nothing_in_lore_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
     with engram.open(tmp_path / "s", session="t") as store:
         store.record("plain [bold]title[/] first\n\nbody", category="FACT")
-        file = next(Path(store.path).rglob("*.md"))
+        [file] = files(store)
         hostile = (
             "evil \x9b2J[bold]title[/] \u202e[@click=app.quit]x[/]\n\n**bold** \x1b]0;owned\x07 \u202e end"
         )

@@ -67,7 +67,7 @@ class Indexer:
             self.problem(path, error.message, error.hint, stamp)
             return
         digest = atomic.digest(raw)
-        if before is not None and before.digest == digest:
+        if before is not None and before.digest == digest and _needs_no_reading(before, stamp):
             self._touched.append((*stamp, self._now, path))
             return
         self.added += before is None
@@ -84,7 +84,9 @@ class Indexer:
             self._dead.append(before.row)
         self.problems += 1
         found = Problem(path, line, message, hint)
-        self._entries.append(Entry(path, stamp or (0, 0, 0), "", self._now, problem=found))
+        self._entries.append(
+            Entry(path, stamp or (0, 0, 0), "" if stamp else message, self._now, problem=found)
+        )
 
     def gone(self, paths: Sequence[str]) -> None:
         """Forget files that are not there any more."""
@@ -177,6 +179,11 @@ def note_outside(store: Store, paths: Sequence[str]) -> None:
 def outside_path(store: Store) -> str:
     """The file that lists what was changed without Engram."""
     return os.path.join(store.places.state, "outside")
+
+
+def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
+    """Whether equal bytes mean an equal lore: one without an id yet takes its dates from the file's time."""
+    return before.adopted or before.stamp[0] == stamp.mtime_ns
 
 
 def _is_own(store: Store, path: str, content: bytes | None) -> bool:

@@ -225,7 +225,7 @@ def _compare(
     gone = sorted(paths - set(found.files) - set(found.problems))
     times = _safe_times(found.folders, now)
     moved = {folder: time for folder, time in times.items() if generation.folders.get(folder) != time}
-    problems = {p: why for p, why in found.problems.items() if p not in known or known[p].row is not None}
+    problems = {p: why for p, why in found.problems.items() if p not in known or known[p].digest != why}
     return Delta(
         changed, gone, moved, sorted(folders & set(generation.folders) - set(found.folders)), problems
     )

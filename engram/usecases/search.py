@@ -14,6 +14,7 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
 from engram.domain.stop_words import without_stop_words
 from engram.usecases.indexing import searchable
+from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,14 +24,12 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.adapters.index.words import WordHits
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
 
-POOL = 200
+POOL = 48
 WORD_POOL = 1000
-_MANY = 1 << 30
 
 
 class Filters(NamedTuple):
@@ -58,16 +57,16 @@ def indexed(
     """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError."""
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
-        words = generation.words
-        terms = words.terms(text)
+        terms = generation.words.terms(text)
+        found = generation.words.search(terms, WORD_POOL if allowed is None else generation.next_row)
         cosines = _cosines(store, generation, text) if meaning else None
+        ranked = Relevance(found, cosines, allowed)
         pool = max(POOL, 4 * limit)
         while True:
-            found = words.search(terms, max(WORD_POOL, pool) if allowed is None else _MANY)
-            rows = _pool(found, cosines, pool, allowed)
-            hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, store)]
-            if len(hits) >= limit * 2 or pool >= generation.next_row or allowed is not None:
-                return _rank(store, hits, found, cosines, filters)
+            rows = ranked.best(pool)
+            candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
+            if len(rows) < pool or ranked.settles(candidates, limit):
+                return candidates
             pool *= 8
 
 
@@ -151,41 +150,16 @@ def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
     return generation.vectors.cosines(vector, generation.next_row, generation.next_slot)
 
 
-def _pool(found: WordHits, cosines: Floats | None, pool: int, allowed: set[int] | None) -> list[int]:
-    """Rows worth ranking: the best by words and the best by meaning."""
-    by_words: Iterable[int] = found.scores
-    if allowed is not None:
-        by_words = [row for row in by_words if row in allowed]
-    rows = dict.fromkeys(list(by_words)[:pool])
-    if cosines is not None:
-        rows |= dict.fromkeys(_nearest(cosines, pool, allowed))
-    return list(rows)
-
-
-def _nearest(cosines: Floats, pool: int, allowed: set[int] | None) -> list[int]:
-    from engram.adapters.index.numeric import numpy_module
-
-    numpy = numpy_module()
-    if allowed is not None:
-        rows = numpy.fromiter((row for row in allowed if row < len(cosines)), dtype=numpy.int64)
-        best = numpy.argsort(-cosines[rows], kind="stable")[:pool]
-        return [int(row) for row in rows[best]]
-    if pool >= len(cosines):
-        return list(range(len(cosines)))
-    return [int(row) for row in numpy.argpartition(cosines, len(cosines) - pool)[-pool:]]
-
-
-def _rank(
-    store: Store, hits: Sequence[Hit], found: WordHits, cosines: Floats | None, filters: Filters
-) -> list[Candidate]:
+def _rank(store: Store, hits: Sequence[Hit], ranked: Relevance, filters: Filters) -> list[Candidate]:
     now = store.clock.now().timestamp()
     candidates = []
     for hit in hits:
-        coverage = min(1.0, found.scores.get(hit.row, 0.0) / found.perfect) if found.perfect else 0.0
-        cosine = float(cosines[hit.row]) if cosines is not None else None
-        overlap = (
-            ranking.path_overlap(hit.files.split("\n"), filters.files) if filters.files and hit.files else 0.0
-        )
+        if not _passes(hit, filters, now):
+            continue
+        coverage, cosine = ranked.parts(hit.row)
+        overlap = 0.0
+        if filters.files and hit.files:
+            overlap = ranking.path_overlap(hit.files.split("\n"), filters.files)
         score = ranking.score(coverage, cosine, standing(hit), now, overlap=overlap)
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
@@ -196,11 +170,11 @@ def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
 
 
-def _passes(hit: Hit, filters: Filters, store: Store) -> bool:
+def _passes(hit: Hit, filters: Filters, now: float) -> bool:
     return (
         hit.status == ACTIVE
         and (hit.confidence + 5) // 10 * 10 >= filters.min_confidence
-        and (hit.expires_at is None or hit.expires_at > store.clock.now().timestamp())
+        and (hit.expires_at is None or hit.expires_at > now)
         and (not filters.categories or hit.category in filters.categories)
         and (not filters.types or hit.type in filters.types)
     )

@@ -85,7 +85,7 @@ class Preview(VerticalScroll, can_focus=True):
         """Exclusive, so that moving on quickly leaves no queue of renderings behind."""
         markdown, plain = self.query_one("#body", Markdown), self.query_one("#plain", Static)
         light = is_light(body)
-        markdown.display, plain.display = light, not light
+        markdown.display, plain.display = light and bool(body), not light
         plain.update("" if light else body)
         await markdown.update(body if light else "")
 

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
+_SIGNED = (1 << 63) - 1
 
 
 class FileStamp(NamedTuple):
-    """How a file looked when it was last seen: nanoseconds, bytes, inode."""
+    """How a file looked when it was last seen: nanoseconds, bytes, and which inode in which state.
+
+    `inode` also depends on the time of the inode's last change (ctime), which nobody can set back as one
+    can the mtime; it fits SQLite's signed 64 bits.
+    """
 
     mtime_ns: int
     size: int
@@ -46,7 +51,7 @@ def stamp(absolute: str) -> FileStamp | None:
         found = os.lstat(absolute)
     except OSError:
         return None
-    return FileStamp(found.st_mtime_ns, found.st_size, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return _stamp(found) if stat.S_ISREG(found.st_mode) else None
 
 
 def folder_mtime(absolute: str) -> int:
@@ -121,9 +126,13 @@ def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
     except OSError:
         return
     if stat.S_ISREG(found.st_mode):
-        into.files[path] = FileStamp(found.st_mtime_ns, found.st_size, found.st_ino)
+        into.files[path] = _stamp(found)
     else:
         into.problems[path] = "this is not a regular file"
+
+
+def _stamp(found: os.stat_result) -> FileStamp:
+    return FileStamp(found.st_mtime_ns, found.st_size, (found.st_ino ^ found.st_ctime_ns) & _SIGNED)
 
 
 def under(paths: Iterator[str] | dict[str, FileStamp], folder: str) -> list[str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.tree import Entry
 
 ATTEMPTS = 5
+# Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
+INCOMING = "refs/worktree/engram-incoming"
 IMPORT_SECONDS = 120.0
 # A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
 DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
@@ -142,34 +144,51 @@ def _land(
     state_folder: str,
     patience: float,
 ) -> str | None:
-    """Write the commits upon `head` and swap the index; None when HEAD is no longer there."""
-    ref = f"{layout.BRANCHES}{head.branch}"
-    ref_lock = os.path.join(repo.common_dir, f"{ref}.lock")
-    locks.wait_free((ref_lock, os.path.join(repo.git_dir, "HEAD.lock")), patience)
+    """Write the commits upon `head`, then the index, then move the branch; None when HEAD is elsewhere by now."""
+    branch = f"{layout.BRANCHES}{head.branch}"
+    locks.wait_free(_locks(repo, branch), patience)
     with locks.held(staging.index_lock(repo), patience):
         if layout.read_head(repo) != head:
             return None
+        oid = _import(repo, drafts, head.oid, committer)
         staging.remember(repo, state_folder, entries)
-        try:
-            staging.prepare(repo, entries)
-            oid = _import(repo, stream.encode(drafts, ref, head.oid, committer), committer)
-            if oid:
-                staging.publish(repo)
-        finally:
-            staging.discard(repo)
+        staging.replace_entries(repo, entries)
+        moved = _move(repo, branch, head.oid, oid, committer)
+        if not moved:
+            staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
-    return oid
+    return oid if moved else None
 
 
-def _import(repo: Repository, data: bytes, committer: str) -> str | None:
-    """Run fast-import; the last commit's id, or None when the branch moved or was locked meanwhile."""
-    name, _, email = committer.partition(" <")
-    # For the reflog: without it git asks the network for this machine's name.
-    person = {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email.rstrip(">")}
-    words = (*DURABLE, "fast-import", "--quiet", "--date-format=raw")
-    result = run(repo, *words, stdin=data, deadline=IMPORT_SECONDS, check=False, env=person)
+def _locks(repo: Repository, branch: str) -> tuple[str, ...]:
+    own = (os.path.join(repo.git_dir, name) for name in ("HEAD.lock", f"{INCOMING}.lock"))
+    return (*own, os.path.join(repo.common_dir, f"{branch}.lock"))
+
+
+def _import(repo: Repository, drafts: Sequence[Draft], parent: str | None, committer: str) -> str:
+    """Write the commits where no branch sees them yet; the last one's id."""
+    data = stream.encode(drafts, INCOMING, parent, committer)
+    words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
+    result = run(repo, *words, stdin=data, deadline=IMPORT_SECONDS, env=_reflog_identity(committer))
+    return result.stdout.decode("ascii").strip()
+
+
+def _move(repo: Repository, branch: str, old: str | None, new: str, committer: str) -> bool:
+    """Move the branch from `old` to `new`; False when it is not at `old` any more, or locked."""
+    expected = old or "0" * len(new)
+    orders = f"update {branch}\0{new}\0{expected}\0delete {INCOMING}\0{new}\0".encode(
+        "utf-8", "surrogateescape"
+    )
+    words = (*DURABLE, "update-ref", "-m", "engram", "-z", "--stdin")
+    result = run(repo, *words, stdin=orders, check=False, env=_reflog_identity(committer))
     if result.code == 0:
-        return result.stdout.decode("ascii").strip()
+        return True
     if failures.kind(result.stderr) in (failures.MOVED, failures.BUSY):
-        return None
-    raise failures.failure(repo.worktree, ("fast-import",), result.code, result.stderr)
+        return False
+    raise failures.failure(repo.worktree, words, result.code, result.stderr)
+
+
+def _reflog_identity(committer: str) -> dict[str, str]:
+    # Without it git may ask the network for this machine's name.
+    name, _, email = committer.partition(" <")
+    return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email.rstrip(">")}

@@ -1,10 +1,11 @@
 """Keep git's index in step with commits that were made without it.
 
 A commit made by `git fast-import` leaves the index behind: to git it then looks as if the new files had
-been deleted, and a person's `git commit -a` would delete them. So the new index is prepared beside the old
-one while git's own index lock is held, and swapped in once the commit has landed; a person's `git commit`
-in between is refused by git instead of undoing the lore. A marker file in the state folder names the paths
-while that is under way: after a kill, `sync_index` brings just those paths in step.
+been deleted, and a person's `git commit -a` would delete them. So the new index is put in place first and
+the branch moves afterwards, both while git's own index lock is held. The order matters: `git commit` reads
+HEAD, then the index, and takes the lock only then, so that whoever sees the new HEAD must see the new index;
+whoever saw the old HEAD is refused by git when the branch has moved. A marker file in the state folder names
+the paths while that is under way: after a kill, `sync_index` brings just those paths in step.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ def sync_index(repo: Repository, state_folder: str, *, patience: float = PATIENC
     if not paths or layout.busy(repo) not in (None, "detached"):
         return 0
     with locks.held(index_lock(repo), patience):
-        held = tree.entries(repo, layout.read_head(repo).oid, paths)
-        prepare(repo, {path: held.get(path) for path in paths})
-        publish(repo)
+        match_head(repo, paths)
     forget(repo, state_folder)
     return len(paths)
+
+
+def match_head(repo: Repository, paths: Iterable[str]) -> None:
+    """Set the paths in the index to what HEAD holds. Call it holding the index lock."""
+    wanted = tuple(paths)
+    held = tree.entries(repo, layout.read_head(repo).oid, wanted)
+    replace_entries(repo, {path: held.get(path) for path in wanted})
 
 
 def index_lock(repo: Repository) -> str:
@@ -47,10 +53,18 @@ def index_lock(repo: Repository) -> str:
     return os.path.join(repo.git_dir, "index.lock")
 
 
-def prepare(repo: Repository, wanted: Mapping[str, Entry | None]) -> None:
-    """Write a copy of the index with the wanted entries (None: no entry). Call it holding the index lock."""
-    copy = _prepared(repo)
-    discard(repo)
+def replace_entries(repo: Repository, wanted: Mapping[str, Entry | None]) -> None:
+    """Swap in an index that holds the wanted entries (None: no entry). Call it holding the index lock."""
+    copy = os.path.join(repo.git_dir, "index.engram")
+    try:
+        _prepare(repo, copy, wanted)
+        _publish(repo, copy)
+    finally:
+        _discard(copy)
+
+
+def _prepare(repo: Repository, copy: str, wanted: Mapping[str, Entry | None]) -> None:
+    _discard(copy)  # what a killed process left
     _duplicate(os.path.join(repo.git_dir, "index"), copy)
     nothing = "0" * (64 if layout.hash_name(repo) == "sha256" else 40)
     lines = (
@@ -61,20 +75,18 @@ def prepare(repo: Repository, wanted: Mapping[str, Entry | None]) -> None:
     run(repo, "update-index", "-z", "--index-info", stdin=batch, env={"GIT_INDEX_FILE": copy})
 
 
-def publish(repo: Repository) -> None:
-    """Make the prepared index the index."""
-    index = os.path.join(repo.git_dir, "index")
-    if not os.path.exists(_prepared(repo)):
+def _publish(repo: Repository, copy: str) -> None:
+    if not os.path.exists(copy):
         return  # git makes no index file for a repository that never held one and has nothing to put in
+    index = os.path.join(repo.git_dir, "index")
     try:
-        os.replace(_prepared(repo), index)
+        os.replace(copy, index)
     except OSError as error:
         raise GitError(f"{index} cannot be replaced: {error.strerror}.", "Check who owns it.") from error
 
 
-def discard(repo: Repository) -> None:
-    """Remove a prepared index, one that a killed process left included."""
-    for name in (_prepared(repo), _prepared(repo) + ".lock"):
+def _discard(copy: str) -> None:
+    for name in (copy, copy + ".lock"):
         if os.path.lexists(name):
             os.unlink(name)
 
@@ -119,10 +131,6 @@ def forget(repo: Repository, state_folder: str) -> None:
 def _marker(repo: Repository, state_folder: str) -> str:
     # The state folder is shared by all work trees of a repository, the index is not.
     return os.path.join(state_folder, f"index-behind-{repo.worktree_name}")
-
-
-def _prepared(repo: Repository) -> str:
-    return os.path.join(repo.git_dir, "index.engram")
 
 
 def _duplicate(source: str, target: str) -> None:

@@ -56,6 +56,8 @@ class Problem(NamedTuple):
 class Entry(NamedTuple):
     """What one file holds now: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
 
+    What is no file has the reason in place of a digest.
+
     `row` numbers its text in the word index and the vectors; `text_digest` tells whether that text changed.
     """
 
@@ -72,7 +74,7 @@ class Entry(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the catalog remembers of a file: stamp, digest, when it was seen, and its row."""
+    """What the catalog remembers of a file: stamp, digest, when it was seen, its row, whether it has an id."""
 
     stamp: tuple[int, int, int]
     digest: str
@@ -80,6 +82,7 @@ class Known(NamedTuple):
     row: int | None
     text_digest: str
     vector_check: int
+    adopted: bool
 
 
 class Hit(NamedTuple):
@@ -151,12 +154,15 @@ class Catalog:
     def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
         """What is remembered of these files (None: of all)."""
         query = (
-            "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check FROM files"
+            "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check, adopted"
+            " FROM files"
         )
-        rows: Iterator[tuple[str, int, int, int, str, int, int | None, str, int]] = (
+        rows: Iterator[tuple[str, int, int, int, str, int, int | None, str, int, int | None]] = (
             self.connection.execute(query) if paths is None else self._where_in(query, "path", paths)
         )
-        return {r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0) for r in rows}
+        return {
+            r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0, r[9] != 0) for r in rows
+        }
 
     def children(self, folder: str) -> list[str]:
         """Paths of the files directly in `folder`."""

@@ -82,14 +82,16 @@ class StateDatabase:
         connection.execute("BEGIN IMMEDIATE")
         try:
             self._begin_if_idle(session, now)
-            known = {ref.id: ref.number for ref in self.refs(session)}
-            following = max(known.values(), default=0) + 1
+            marks = ",".join("?" * len(shown))
+            query = f"SELECT id, number FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608
+            known = dict(connection.execute(query, (session, *[lore_id for lore_id, _ in shown])))
+            last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
+            following = (last[0] or 0) + 1
             for lore_id, title in shown:
                 if lore_id not in known:
                     known[lore_id] = following
-                    connection.execute(
-                        "INSERT INTO refs VALUES (?, ?, ?, ?, ?)", (session, following, lore_id, title, now)
-                    )
+                    values = (session, following, lore_id, title, now)
+                    connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
                     following += 1
             connection.execute("COMMIT")
         except BaseException:

@@ -1,0 +1,202 @@
+"""Renews what the pages under docs/ say of the code: python tools/generate_docs.py [--check]
+
+A page holds prose and, between `<!-- generated: NAME -->` and `<!-- end: NAME -->`, parts that are made from
+the parser, the settings, the errors and the constants of the code. `--check` writes nothing and says (exit 1)
+which pages are out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from engram.cli import registry  # noqa: E402
+from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
+from engram.domain import errors, strength  # noqa: E402
+from engram.domain.categories import ALIASES, Categories  # noqa: E402
+from engram.domain.settings import KEYS  # noqa: E402
+
+DOCS = ROOT / "docs"
+PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
+
+# What recall.md explains: where a number of the ranking stands, and what it decides.
+NUMBERS = (
+    ("engram.domain.ranking.WORDS", "how much words weigh, against 1 for meaning"),
+    ("engram.domain.ranking.SHARPNESS", "the power of coverage: a few matching words count for little"),
+    ("engram.domain.ranking.STANDING", "the share of a score that depends on the lore's standing"),
+    ("engram.domain.ranking.PATH_GAIN", "how much a file in common with the caller's lifts a lore, at most"),
+    ("engram.domain.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
+    ("engram.domain.ranking.KIND_PRIORITY", "what the type adds to standing"),
+    ("engram.domain.passages.LONG", "characters above which a text gets several vectors"),
+    ("engram.domain.passages.PASSAGE", "characters of one passage, about"),
+    ("engram.domain.passages.MOST", "passages of one text, at most"),
+    ("engram.usecases.similar.NEAR", "cosine from which `record` reports a lore as similar"),
+)
+
+
+def commands() -> str:
+    """Every command with its options and examples."""
+    return "\n".join(_command(command) for command in registry.COMMANDS)
+
+
+def _command(command: registry.Command) -> str:
+    module, parser = module_of(command), command_parser(command)
+    shared = {option for action in _shared_actions() for option in action.option_strings}
+    own = [action for action in _actions(parser) if not shared & set(action.option_strings)]
+    usage = " ".join([f"engram {command.name}", *[_placed(a) for a in own if not a.option_strings]])
+    lines = [f"### `{command.name}`", "", f"`{usage}{' [options]' if any(a.option_strings for a in own) else ''}`"]
+    lines += ["", " ".join(module.DESCRIPTION.split())]
+    if command.aliases:
+        lines += ["", f"Also: {', '.join(f'`engram {alias}`' for alias in command.aliases)}."]
+    if own:
+        lines += ["", *_table(("Argument or option", "Meaning"), [(_spelling(a), a.help or "") for a in own])]
+    return "\n".join([*lines, "", "```sh", *module.EXAMPLES, "```", ""])
+
+
+def shared_options() -> str:
+    """The options that every command has."""
+    rows = [(_spelling(action), action.help or "") for action in _shared_actions()]
+    return "\n".join(_table(("Option", "Meaning"), rows)) + "\n"
+
+
+def exit_codes() -> str:
+    """What each exit code means and which error codes of the JSON come with it."""
+    meanings = {
+        errors.DONE: "done; for `query` also: nothing relevant is known",
+        errors.FAILED: "failed",
+        errors.USAGE: "the call or a value in it is wrong",
+        errors.NOT_FOUND: "there is no such lore, file or store",
+        errors.NEEDS_HUMAN: "needs a person: ambiguous, or changed by somebody else meanwhile",
+        errors.REMOTE_FAILED: "a remote failed (kept for the commands that will talk to one)",
+        errors.INTERRUPTED: "interrupted",
+    }
+    kinds = [errors.EngramError, *errors.EngramError.__subclasses__()]
+    rows = []
+    for code, meaning in meanings.items():
+        names = [f"`{kind.code}`" for kind in kinds if kind.exit_code == code] if code else []
+        rows.append((str(code), meaning, ", ".join(names)))
+    return "\n".join(_table(("Exit code", "Meaning", "`code` of the error"), rows)) + "\n"
+
+
+def settings() -> str:
+    """Every setting."""
+    rows = []
+    for key in KEYS:
+        limits = f" From {key.low:g} to {key.high:g}." if key.low is not None and key.high is not None else ""
+        choices = f" One of {', '.join(f'`{choice}`' for choice in key.choices)}." if key.choices else ""
+        where = "your own only" if key.user_only else "both"
+        default = f"`{json.dumps(key.default, ensure_ascii=False)}`"
+        rows.append((f"`{key.name}`", default, where, key.doc + limits + choices))
+    return "\n".join(_table(("Key", "Default", "File", "Meaning"), rows)) + "\n"
+
+
+def categories() -> str:
+    """Every built-in category with its type and aliases."""
+    known = Categories()
+    rows = []
+    for name in known.names:
+        aliases = [f"`{alias.lower()}`" for alias, target in ALIASES.items() if target == name]
+        rows.append((f"`{name}`", known.type_of(name), ", ".join(aliases)))
+    return "\n".join(_table(("Category", "Type", "Aliases"), rows)) + "\n"
+
+
+def ranking() -> str:
+    """The numbers of the ranking."""
+    rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
+    for answer, rule in ((strength.STRONG, "the answer is strong"), (strength.WEAK, "it is weak; below, none")):
+        rows.append(("`engram.domain.strength`", f"{_evidence_for(answer):.2f}", f"evidence from which {rule}"))
+    shown = next(step / 100 for step in range(201) if strength.is_relevant(step / 100))
+    rows.append(("`engram.domain.strength`", f"{shown:.2f}", "evidence from which a hit is shown at all"))
+    return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
+
+
+def _evidence_for(answer: str) -> float:
+    return next(step / 100 for step in range(201) if strength.strength(step / 100) == answer)
+
+
+def _number(name: str) -> str:
+    module, constant = name.rsplit(".", 1)
+    value = getattr(import_module(module), constant)
+    if isinstance(value, dict):
+        return ", ".join(f"{kind} {number:g}" for kind, number in value.items())
+    return f"{value:g}"
+
+
+def _shared_actions() -> list[argparse.Action]:
+    groups = command_parser(registry.COMMANDS[0])._action_groups  # noqa: SLF001 - argparse offers no other way
+    group = next(group for group in groups if group.title == "options of every command")
+    return list(group._group_actions)  # noqa: SLF001
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for action in parser._actions if action.dest != "help"]  # noqa: SLF001
+
+
+def _placed(action: argparse.Action) -> str:
+    """A positional argument in a usage line."""
+    name = str(action.metavar) if action.metavar else _choices(action)
+    return {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}.get(str(action.nargs), name)
+
+
+def _spelling(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{action.metavar or _choices(action)}`"
+    value = "" if action.nargs == 0 else f" {action.metavar or _choices(action) or action.dest.upper()}"
+    *short, last = action.option_strings
+    return ", ".join([*[f"`{option}`" for option in short], f"`{last}{value}`"])
+
+
+def _choices(action: argparse.Action) -> str:
+    return f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "shared-options": shared_options,
+    "exit-codes": exit_codes,
+    "settings": settings,
+    "categories": categories,
+    "ranking": ranking,
+}
+
+
+def renewed(page: str) -> str:
+    """The text of a page with its generated parts as they should be. Raises KeyError for an unknown part."""
+    return PART.sub(lambda match: match[1] + PARTS[match[2]]() + match[3], page)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or check them; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a page is out of date")
+    check = parser.parse_args(arguments).check
+    full_parser()  # every command can be described, or this stops here
+    stale = []
+    for path in sorted(DOCS.glob("*.md")):
+        before = path.read_text("utf-8")
+        after = renewed(before)
+        if after != before:
+            stale.append(path.relative_to(ROOT).as_posix())
+            if not check:
+                path.write_text(after, "utf-8")
+    for name in stale:
+        print(f"{name} {'is out of date: python tools/generate_docs.py' if check else 'renewed'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
