@@ -100,24 +100,18 @@ class Engram:
         files: Words = (),
         strategy: str = recall.HYBRID,
         keep: bool = True,
+        as_of: str = "",
     ) -> Answer:
         """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
         `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
         and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
-        session refs and stays out of the retrieval log. Raises ValidationError, UsageError.
+        session refs and stays out of the retrieval log. `as_of` asks the store as it was at a commit or
+        date. Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
-            text,
-            k,
-            min_confidence,
-            _words(categories),
-            _words(types),
-            _words(tags),
-            _words(files),
-            strategy,
-            keep,
-        )
+            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of
+        )  # fmt: skip
         return recall.query(self.store, question)
 
     def feedback(

@@ -24,7 +24,7 @@ from gitkit import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git import commits, layout, tree
+from engram.adapters.git import layout, tree
 from engram.adapters.git.commits import Commit, commit_all, landed
 from engram.adapters.git.layout import Repository, read_head
 from engram.domain.errors import GitError
@@ -280,93 +280,6 @@ def test_an_operation_that_came_in_by_a_merge_is_known(plain: Repository) -> Non
     git(plain, "checkout", "-q", "main")
     git(plain, "merge", "-q", "--no-ff", "--no-edit", "side")
     assert landed(plain, "SIDE")
-
-
-def test_a_persons_commit_in_between_is_built_upon(
-    plain: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The person commits between the moment HEAD was read and the moment the import ends."""
-    real, calls = commits._import, []
-
-    def interrupted(*args: object) -> str | None:
-        calls.append(1)
-        if len(calls) <= 2:
-            git(
-                plain,
-                "update-ref",
-                "refs/heads/main",
-                git(plain, "commit-tree", "-p", "HEAD", "-m", f"p{len(calls)}", "HEAD^{tree}"),
-            )
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(commits, "_import", interrupted)
-    oid = commit(plain, change("x", (LORE, b"1")))
-    assert git(plain, "log", "--format=%s").splitlines() == ["x", "p2", "p1", "by hand"]
-    assert read_head(plain).oid == oid
-    assert status(plain) == ""
-    assert_sound(plain)
-
-
-def test_a_persons_commit_after_head_was_read_is_built_upon(
-    plain: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, calls = commits._plan, []
-
-    def interrupted(*args: object) -> object:
-        if not calls:
-            person_commits(plain, {"code.py": "mine\n"}, "person")
-        calls.append(1)
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(commits, "_plan", interrupted)
-    commit(plain, change("x", (LORE, b"1")))
-    assert git(plain, "log", "--format=%s").splitlines() == ["x", "person", "by hand"]
-    assert git(plain, "show", "HEAD:code.py") == "mine"
-    assert status(plain) == ""
-
-
-def test_a_branch_that_never_stands_still_is_an_error_that_loses_nothing(
-    plain: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = commits._import
-
-    def interrupted(*args: object) -> str | None:
-        git(
-            plain,
-            "update-ref",
-            "refs/heads/main",
-            git(plain, "commit-tree", "-p", "HEAD", "-m", "p", "HEAD^{tree}"),
-        )
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(commits, "_import", interrupted)
-    with pytest.raises(GitError, match="branch moved"):
-        commit(plain, change("x", (LORE, b"1")))
-    assert git(plain, "log", "--format=%s").splitlines() == ["p"] * commits.ATTEMPTS + ["by hand"]
-    assert status(plain) == f"?? {LORE}"
-    assert not Path(plain.git_dir, "index.lock").exists()
-
-
-def test_the_branch_is_not_moved_back_when_a_person_rewrote_it(
-    plain: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    person_commits(plain, {"code.py": "2\n"}, "to be amended")
-    real, calls = commits._import, []
-
-    def interrupted(*args: object) -> str | None:
-        if not calls:
-            git(
-                plain,
-                "update-ref",
-                "refs/heads/main",
-                git(plain, "commit-tree", "-p", "HEAD~1", "-m", "amended", "HEAD^{tree}"),
-            )
-        calls.append(1)
-        return real(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(commits, "_import", interrupted)
-    commit(plain, change("x", (LORE, b"1")))
-    assert git(plain, "log", "--format=%s").splitlines() == ["x", "amended", "by hand"]
 
 
 def test_300_commits_in_one_go(plain: Repository) -> None:

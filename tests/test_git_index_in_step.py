@@ -6,16 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import gitkit
 import pytest
 from gitkit import apply, assert_sound, change, git, make_repository, person_commits, state_folder, status
 
-from engram.adapters.git import commits, locks, staging
+from engram.adapters.git import commits, staging
 from engram.adapters.git.commits import commit_all, landed
 from engram.adapters.git.layout import Repository, read_head
 from engram.adapters.git.staging import sync_index
@@ -80,9 +77,10 @@ def test_an_older_staged_version_of_the_same_lore_cannot_undo_the_commit(repo: R
 KILLS = {
     "before the import": "commits._import = die",
     "after the import": "real = commits._import; commits._import = lambda *a: (real(*a), die())",
-    "before the index is swapped": "staging.publish = die",
-    "before the marker is removed": "staging.forget = die",
     "while the index is written": "real = staging.run; staging.run = lambda *a, **k: (real(*a, **k), die())",
+    "before the branch moves": "commits._move = die",
+    "after the branch has moved": "real = commits._move; commits._move = lambda *a: (real(*a), die())",
+    "before the marker is removed": "staging.forget = die",
 }
 KILLED = """
 import os, signal, sys
@@ -117,6 +115,7 @@ def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill
     assert status(repo) == ""
     assert os.listdir(state_folder(repo)) == []
     assert [name for name in os.listdir(repo.git_dir) if "lock" in name or "engram" in name] == ["engram"]
+    assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert_sound(repo)
 
 
@@ -138,7 +137,7 @@ def test_the_two_steps_apart_leave_just_the_lore_behind_until_the_second(
     git(repo, "add", "code.py")
     apply(repo, WORK)
     with monkeypatch.context() as patch:
-        patch.setattr(staging, "publish", lambda repo: None)
+        patch.setattr(staging, "replace_entries", lambda repo, wanted: None)
         patch.setattr(staging, "forget", lambda repo, state: None)
         commit_all(repo, [WORK], "OP1", state_folder(repo))
     assert "D  lore/new.md" in status(repo), "to git the lore looks deleted"
@@ -175,125 +174,6 @@ def test_work_trees_have_markers_of_their_own(repo: Repository, tmp_path: Path) 
     staging.remember(linked, state_folder(repo), [LORE])
     assert staging.pending(repo, state_folder(repo)) == ()
     assert staging.pending(linked, state_folder(repo)) == (LORE,)
-
-
-def test_a_person_with_an_open_commit_dash_a_makes_engram_wait_and_loses_nothing(
-    repo: Repository, tmp_path: Path
-) -> None:
-    """`git commit -a` holds the index lock while its editor is open, however long that takes."""
-    ready, go = tmp_path / "ready", tmp_path / "go"
-    os.mkfifo(ready)
-    os.mkfifo(go)
-    editor = tmp_path / "editor"
-    editor.write_text(f'#!/bin/sh\necho x > "{ready}"\ncat "{go}" > /dev/null\necho mine > "$1"\n')
-    editor.chmod(0o755)
-    gitkit.write(repo, "code.py", "mine\n")
-    person = subprocess.Popen(
-        ["git", "commit", "-qa"], cwd=repo.worktree, env={**os.environ, "GIT_EDITOR": str(editor)}
-    )
-    ready.read_text()
-    lock = staging.index_lock(repo)
-    os.utime(lock, (time.time() - 600, time.time() - 600))  # the editor has been open for ten minutes
-    apply(repo, WORK)
-    with pytest.raises(GitError, match="Another git process"):
-        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
-    assert Path(lock).exists()
-    go.write_text("x")
-    assert person.wait(10) == 0
-    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
-    assert git(repo, "log", "--format=%s").splitlines() == ["work", "mine", "by hand"]
-    assert status(repo) == ""
-
-
-def test_a_persons_commits_at_the_same_time_lose_no_lore_and_none_of_their_own(repo: Repository) -> None:
-    """A person's git may be refused for the moment; what either side was told is committed stays committed."""
-    done: list[str] = []
-
-    def person() -> None:
-        for number in range(15):
-            gitkit.write(repo, f"mine-{number}.txt", "x")
-            words = ("git", "-C", repo.worktree)
-            while git(repo, "ls-tree", "HEAD", f"mine-{number}.txt") == "":
-                subprocess.run([*words, "add", f"mine-{number}.txt"], capture_output=True, check=False)
-                subprocess.run([*words, "commit", "-qam", f"m{number}"], capture_output=True, check=False)
-            done.append(f"mine-{number}.txt")
-
-    thread = threading.Thread(target=person)
-    thread.start()
-    for number in range(15):
-        lore = change(f"lore {number}", (f"lore/n-{number}.md", b"x"))
-        apply(repo, lore)
-        commit_all(repo, [lore], f"OP{number}", state_folder(repo), patience=30)
-        done.append(f"lore/n-{number}.md")
-    thread.join()
-    assert set(done) <= set(git(repo, "ls-tree", "-r", "--name-only", "HEAD").splitlines())
-    assert len(done) == 30
-    assert status(repo) == ""
-    assert git(repo, "log", "--diff-filter=D", "--format=%H") == "", (
-        "no commit deleted a file, not even for a while"
-    )
-    assert_sound(repo)
-
-
-def age(file: str, seconds: float) -> str:
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
-    Path(file).touch()
-    os.utime(file, (time.time() - seconds, time.time() - seconds))
-    return file
-
-
-LOCKS = ("index.lock", "HEAD.lock", "refs/heads/main.lock")
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_a_lock_left_by_a_killed_process_is_removed(repo: Repository, name: str) -> None:
-    lock = age(os.path.join(repo.git_dir, name), 31)
-    apply(repo, WORK)
-    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
-    assert not Path(lock).exists()
-    assert status(repo) == ""
-
-
-@pytest.mark.parametrize("name", LOCKS)
-def test_a_young_lock_is_respected(repo: Repository, name: str) -> None:
-    lock = age(os.path.join(repo.git_dir, name), 20)
-    head = read_head(repo)
-    apply(repo, WORK)
-    with pytest.raises(GitError, match="Another git process") as caught:
-        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
-    assert lock in caught.value.hint
-    assert Path(lock).exists()
-    assert read_head(repo) == head
-    Path(lock).unlink()
-    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
-    assert status(repo) == ""
-
-
-def test_a_lock_that_goes_away_in_time_is_waited_for(
-    repo: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = Path(age(staging.index_lock(repo), 0))
-    waits: list[float] = []
-
-    def pause(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) == 3:
-            lock.unlink()
-
-    clock = SimpleNamespace(sleep=pause, time=time.time, monotonic=time.monotonic)
-    monkeypatch.setattr(locks, "time", clock)  # the module's own, for subprocess waits by sleeping as well
-    apply(repo, WORK)
-    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=60)
-    assert len(waits) == 3
-    assert status(repo) == ""
-
-
-def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repository) -> None:
-    names = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/remotes/origin/deep/er.lock")
-    stale = [age(os.path.join(repo.git_dir, name), 60) for name in names]
-    young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
-    assert sorted(locks.clear_stale(repo)) == sorted(stale)
-    assert Path(young).exists()
 
 
 def test_what_the_index_holds_is_not_loaded_to_write(repo: Repository) -> None:

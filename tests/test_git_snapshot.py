@@ -67,7 +67,7 @@ def test_an_index_behind_head_gives_no_false_finding(
     work = change("x", ("lore/new.md", b"new\n"), ("lore/a.md", None))
     apply(repo, work)
     with monkeypatch.context() as patch:
-        patch.setattr(staging, "publish", lambda repo: None)
+        patch.setattr(staging, "replace_entries", lambda repo, wanted: None)
         commit_all(repo, [work], "OP1", state_folder(repo))
     assert status(repo) != ""
     assert outside_changes(repo, "lore") == ()

@@ -156,9 +156,11 @@ async def test_search_filters_as_one_types_and_leaves_no_trace(store: engram.Eng
 
 async def test_keys_of_a_burst_take_effect_in_order(store: engram.Engram) -> None:
     async with using(store) as user:
-        for key, letter in [("slash", "/"), ("j", "j"), ("q", "q"), ("enter", None), ("j", "j")]:
+        for key, letter in [("slash", "/"), ("j", "j"), ("q", "q"), ("enter", None), ("s", "s")]:
             user.app.post_message(events.Key(key, letter))
-        await user.sees(lambda: user.browse.search_line.value == "jq" and user.browse.lore_list.has_focus)
+        await user.sees(lambda: user.browse.search_line.value == "jq" and user.browse.order == "updated")
+        assert user.browse.lore_list.has_focus
+        await user.pilot.pause()
 
 
 async def test_a_late_answer_is_dropped(store: engram.Engram) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,6 +23,13 @@ Without a command at a terminal, the app opens. `engram COMMAND --help` says mor
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 needs a person, 5 remote failed, 130 interrupted."""
 _VALUE_OPTIONS = ("--store",)
 _FLAGS = ("--json", "--no-input", "--yes")
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal; argparse's own way to find that out imports shutil, 4 ms of every start."""
+
+    def __init__(self, prog: str, width: int | None = None) -> None:
+        super().__init__(prog, width=width or _terminal_width())
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,7 +53,7 @@ def full_parser() -> argparse.ArgumentParser:
         prog="engram",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
@@ -81,12 +89,22 @@ def module_of(command: Command) -> Any:
     return import_module(f"engram.cli.commands.{command.module}")
 
 
+def _terminal_width() -> int:
+    try:
+        return int(os.environ.get("COLUMNS", "")) - 2
+    except ValueError:
+        try:
+            return os.get_terminal_size(1).columns - 2
+        except OSError:
+            return 78
+
+
 def _describe(command: Command) -> dict[str, Any]:
     module = module_of(command)
     return {
         "description": module.DESCRIPTION,
         "epilog": "examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES),
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "formatter_class": Help,
     }
 
 

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 from engram.adapters.files import atomic, journal
 from engram.adapters.files.lock import FileLock
 from engram.domain.errors import EngramError, GitError
-from engram.domain.secrets import find_secrets
-from engram.usecases.indexing import outside_path
-from engram.usecases.record import allowed_secrets
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
@@ -31,7 +28,7 @@ def has_work(store: Store) -> bool:
     """Whether anything waits to be committed."""
     if store.places.placement != DEDICATED:
         return False
-    return not store.files.journal.is_empty() or os.path.exists(outside_path(store))
+    return not store.files.journal.is_empty() or os.path.exists(store.outside_path)
 
 
 def commit_pending(store: Store, *, wait: float = 0.0) -> int:
@@ -103,7 +100,7 @@ def message(operation: Operation) -> str:
 
 def _commit_outside(store: Store) -> int:
     """Commit what people changed by hand, as far as the index found it to be good."""
-    listed = outside_path(store)
+    listed = store.outside_path
     try:
         os.replace(listed, listed + ".taken")
     except FileNotFoundError:
@@ -131,12 +128,14 @@ def _commit_outside(store: Store) -> int:
 
 def _safe_content(store: Store, path: str) -> bytes | None:
     """The bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
+    from engram.domain.secrets import find_secrets
+
     try:
         raw = store.files.read(path)
         text = raw.decode()
     except (EngramError, UnicodeDecodeError):
         return None
-    return None if find_secrets(text, allowed_secrets(store)) else raw
+    return None if find_secrets(text, store.allowed_secrets) else raw
 
 
 def commit_quietly(store: Store) -> str:

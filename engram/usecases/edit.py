@@ -12,7 +12,6 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change
 from engram.usecases.listing import Shown
-from engram.usecases.record import allowed_secrets
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
@@ -116,6 +115,6 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
 
 
 def _refuse_secrets(store: Store, text: str) -> None:
-    findings = find_secrets(text, allowed_secrets(store))
+    findings = find_secrets(text, store.allowed_secrets)
     if findings:
         raise refuse(findings, "the edited lore")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.passages import passages
-from engram.domain.secrets import find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +52,7 @@ class Indexer:
         self._touched: list[tuple[int, int, int, int, str]] = []
         self._dead: list[int] = []
         self._outside: list[str] = []
-        self._allowed = tuple(map(str, _listed(store.settings.get("secrets.allow"))))
+        self._allowed = store.allowed_secrets
 
     def look_at(self, path: str, stamp: FileStamp) -> None:
         """Read one file and hand on what it holds now."""
@@ -121,6 +119,8 @@ class Indexer:
         except LoreFileError as error:
             self._bad(path, stamp, digest, error.reason, error.hint, error.line)
             return
+        from engram.domain.secrets import find_secrets  # only where a file changed
+
         findings = find_secrets(raw.decode(), self._allowed)
         if findings:
             first = findings[0]
@@ -170,15 +170,10 @@ def note_outside(store: Store, paths: Sequence[str]) -> None:
     if not lines:
         return
     try:
-        with open(outside_path(store), "a", encoding="utf-8") as file:
+        with open(store.outside_path, "a", encoding="utf-8") as file:
             file.write(lines)
     except OSError:
         return
-
-
-def outside_path(store: Store) -> str:
-    """The file that lists what was changed without Engram."""
-    return os.path.join(store.places.state, "outside")
 
 
 def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
@@ -188,7 +183,3 @@ def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
 
 def _is_own(store: Store, path: str, content: bytes | None) -> bool:
     return atomic.holds(store.files.absolute(path), None if content is None else atomic.digest(content))
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

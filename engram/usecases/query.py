@@ -33,7 +33,10 @@ MAX_RESULTS = 100
 
 
 class Question(NamedTuple):
-    """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference."""
+    """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference.
+
+    `keep` gives refs and a line in the retrieval log; `as_of` asks the store of a commit or date.
+    """
 
     text: str
     limit: int | None = None
@@ -44,6 +47,7 @@ class Question(NamedTuple):
     files: tuple[str, ...] = ()
     strategy: str = HYBRID
     keep: bool = True
+    as_of: str = ""
 
 
 class Recalled(NamedTuple):
@@ -80,9 +84,8 @@ def query(store: Store, question: Question) -> Answer:
     began = store.clock.nanoseconds()
     filters, limit = _checked(store, question)
     with store.lock:
-        notes = list(_refresh(store))
-        strategy, kept = _find(store, question, filters, limit, notes)
-        shown = search.read(store, kept, limit)
+        notes: list[str] = []
+        strategy, shown = _recall(store, question, filters, limit, notes)
         refs = _surface(store, shown, question.keep)
         lore = tuple(
             Recalled(refs.get(lore.id, ""), lore, hit.path, hit.score, store.places.scope)
@@ -94,6 +97,24 @@ def query(store: Store, question: Question) -> Answer:
         answer = Answer(question.text, strength.strength(best), strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)
         return answer
+
+
+def _recall(
+    store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
+) -> tuple[str, list[tuple[Candidate, Lore]]]:
+    """The strategy that worked and what it found, from the store as it is or as it was."""
+    source = store
+    if question.as_of:
+        from engram.usecases.as_of import store_as_of
+
+        source = store_as_of(store, question.as_of)
+    try:
+        notes += _refresh(source)
+        strategy, kept = _find(source, question, filters, limit, notes)
+        return strategy, search.read(source, kept, limit)
+    finally:
+        if source is not store:
+            source.close()
 
 
 def _find(

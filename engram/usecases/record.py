@@ -114,7 +114,7 @@ def _status(given: str) -> str:
 def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     """The draft with secrets masked if it asks for that; raises SecretFoundError otherwise."""
     count = 0
-    allowed = allowed_secrets(store)
+    allowed = store.allowed_secrets
     clean: dict[str, Any] = {}
     for field in ("content", "context", "tags", "files", "entities"):
         value = getattr(draft, field)
@@ -127,9 +127,3 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
             cleaned.append(redact(text, findings))
         clean[field] = cleaned[0] if isinstance(value, str) else tuple(cleaned)
     return draft._replace(**clean), count
-
-
-def allowed_secrets(store: Store) -> tuple[str, ...]:
-    """What the store's settings list as not secret."""
-    listed = store.settings.get("secrets.allow")
-    return tuple(map(str, listed)) if isinstance(listed, list) else ()

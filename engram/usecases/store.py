@@ -103,6 +103,17 @@ class Store:
         return self._index
 
     @property
+    def outside_path(self) -> str:
+        """The file that lists what was changed without Engram, for the committer."""
+        return os.path.join(self.places.state, "outside")
+
+    @property
+    def allowed_secrets(self) -> tuple[str, ...]:
+        """What looks like a secret and is none, by the settings."""
+        listed = self.settings.get("secrets.allow")
+        return tuple(map(str, listed)) if isinstance(listed, list) else ()
+
+    @property
     def source_id(self) -> str:
         """This clone's id: minted once, kept in the state folder, never in the work tree."""
         if not self._source_id:

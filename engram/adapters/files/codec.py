@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import edit, fields, frontmatter, render, statement
+from engram.adapters.files import fields, frontmatter, statement
 from engram.adapters.files.tree import Problem
 from engram.domain import times, ulid, validation
 from engram.domain.errors import LoreFileError, ValidationError
@@ -46,6 +46,8 @@ def read(raw: bytes, path: str, categories: Categories, modified: datetime) -> L
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
     """The canonical file of a lore. Raises ValidationError where no file can say it."""
+    from engram.adapters.files import render  # reading, the path of every query, does without
+
     lore = _valid(lore, categories)
     wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
     lines: list[str] = []
@@ -62,6 +64,8 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     lore = _valid(lore, categories)
     if lore == file.lore:
         return file.raw
+    from engram.adapters.files import edit
+
     document, entries = frontmatter.load(frontmatter.decode(file.raw))
     values = edit.Values(
         fields.parse(entries, categories),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
+_LINK = "this is a symbolic link, which Engram does not follow; put the file itself here"
 _SIGNED = (1 << 63) - 1
 
 
@@ -60,7 +61,8 @@ def folder_mtime(absolute: str) -> int:
         found = os.lstat(absolute)
     except OSError:
         return -1
-    return found.st_mtime_ns if stat.S_ISDIR(found.st_mode) else -1
+    # A folder dated before 1970 is one all the same.
+    return max(0, found.st_mtime_ns) if stat.S_ISDIR(found.st_mode) else -1
 
 
 def scan(root: str, top: str) -> Scan:
@@ -78,6 +80,7 @@ def scan_folder(root: str, folder: str, is_top: bool, into: Scan) -> list[str]:
     absolute = os.path.join(root, *folder.split("/"))
     mtime = folder_mtime(absolute)
     if mtime < 0:
+        _no_folder(absolute, folder, into)
         return []
     into.folders[folder] = mtime
     inner: list[str] = []
@@ -94,6 +97,18 @@ def scan_folder(root: str, folder: str, is_top: bool, into: Scan) -> list[str]:
     return inner
 
 
+def _no_folder(absolute: str, folder: str, into: Scan) -> None:
+    """Note why something that should be a folder cannot be read; one that is gone is no problem."""
+    try:
+        found = os.lstat(absolute)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:  # for example a path longer than the system takes
+        into.problems[folder] = f"this folder cannot be read: {error.strerror}"
+        return
+    into.problems[folder] = _LINK if stat.S_ISLNK(found.st_mode) else "this is not a folder"
+
+
 def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
     """Note one entry; says whether it is a folder to go into."""
     name = entry.name
@@ -101,29 +116,35 @@ def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
         if name.endswith(SUFFIX):
             into.leftovers.append(path)
         return False
-    if entry.is_symlink():
-        if name.endswith(_EXTENSION) or entry.is_dir():
-            into.problems[path] = (
-                "this is a symbolic link, which Engram does not follow; put the file itself here"
-            )
+    folder, link = entry.is_dir(follow_symlinks=False), entry.is_symlink()
+    if not (folder or name.endswith(_EXTENSION) or (link and _leads_to_folder(entry))):
         return False
-    if entry.is_dir(follow_symlinks=False):
-        return True
-    if name.endswith(_EXTENSION):
+    if not _is_unicode(name):  # a folder's too: no path with it can be kept in the catalog or shown
+        shown = path.encode(errors="replace").decode()
+        into.problems[shown] = "the name is not valid UTF-8; rename it"
+        return False
+    if link:
+        into.problems[path] = _LINK
+        return False
+    if not folder:
         _file(entry, path, into)
-    return False
+    return folder
+
+
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:  # a circle of links, or one into a folder that is closed to us
+        return True
 
 
 def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
     try:
-        path.encode()
         found = entry.stat(follow_symlinks=False)
-    except UnicodeEncodeError:
-        into.problems[path.encode(errors="replace").decode()] = (
-            "the file's name is not valid UTF-8; rename it"
-        )
+    except FileNotFoundError:
         return
-    except OSError:
+    except OSError as error:
+        into.problems[path] = f"this file cannot be looked at: {error.strerror}"
         return
     if stat.S_ISREG(found.st_mode):
         into.files[path] = _stamp(found)
@@ -133,6 +154,14 @@ def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
 
 def _stamp(found: os.stat_result) -> FileStamp:
     return FileStamp(found.st_mtime_ns, found.st_size, (found.st_ino ^ found.st_ctime_ns) & _SIGNED)
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def under(paths: Iterator[str] | dict[str, FileStamp], folder: str) -> list[str]:

@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--budget", type=int, metavar="N", help="about how many tokens of lore to print (default 500)")
     add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
+    add("--as-of", default="", metavar="REV", help="ask the store as it was at a commit, tag or date")
     add("--explain", action="store_true", help="show the parts of each score")
 
 
@@ -64,6 +65,7 @@ def run(call: Call) -> int:
         tuple(given.tag),
         tuple(given.file),
         given.strategy,
+        as_of=given.as_of,
     )
     answer = query(call.store, question)
     budget = given.budget

@@ -1,0 +1,149 @@
+"""Measured: from a change of files, made as editors and git make them, to the answer that shows it.
+
+Each change puts a word that no lore has into a file and then asks for that word, so a change that is
+not noticed fails the benchmark instead of looking fast.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import generate
+from measuring import Cost, cost_of, median
+
+from engram.adapters.files import codec
+from engram.domain.categories import Categories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import engram
+
+REPEATS = 7
+MANY = 100
+SEED = 2
+_LONGEST = 3_500
+_SETTLE_SECONDS = 2.2
+
+
+def settle(store: engram.Engram) -> None:
+    """Wait until no file is so young that its time proves nothing, and bring the index up to date."""
+    store.refresh()
+    time.sleep(_SETTLE_SECONDS)
+    store.refresh()
+
+
+def changes(root: str) -> dict[str, Any]:
+    """The cost of noticing and showing each kind of change; every file is put back at the end."""
+    import engram
+
+    with engram.open(root, background=False, session="benchmark") as store:
+        settle(store)
+        listed = [shown for shown in store.list(limit=MANY * 5).lore if len(shown.lore.content) < _LONGEST]
+        files = [(os.path.join(root, *shown.path.split("/")), shown.lore.id) for shown in listed]
+        before = {path: _read(path) for path, _ in files}
+        changer = _Changer(store, files)
+        try:
+            return {name: changer.measure(getattr(changer, name)) for name in _KINDS}
+        finally:
+            for path, raw in before.items():
+                _replace(path, raw)
+            for path in changer.made:
+                os.unlink(path)
+            settle(store)
+
+
+_KINDS = ("replaced", "rewritten", "new", "deleted", "many")
+
+
+class _Changer:
+    """Makes changes; each method makes one and returns the look that has to show it."""
+
+    def __init__(self, store: engram.Engram, files: list[tuple[str, str]]) -> None:
+        self.made: list[str] = []
+        self._store = store
+        self._files = iter(files)
+        self._new = generate.lore_files(REPEATS, SEED)
+        self._words = _words()
+
+    def measure(self, change: Callable[[], Callable[[], bool]]) -> Cost:
+        """The median cost of the look after each of several changes."""
+        costs = []
+        for _ in range(REPEATS if change != self.many else 3):
+            look = change()
+            seen: list[bool] = []
+            costs.append(cost_of(lambda look=look, seen=seen: seen.append(look())))  # type: ignore[misc]
+            if not seen[0]:
+                raise AssertionError(f"{change.__name__}: the change is not in the answer")
+        return median(costs)
+
+    def replaced(self) -> Callable[[], bool]:
+        """One file edited by an editor that moves a new one over it."""
+        path, lore_id, word = self._next()
+        _replace(path, _read(path) + f"\n{word}\n".encode())
+        return lambda: self._shows(word, lore_id)
+
+    def rewritten(self) -> Callable[[], bool]:
+        """One file written in place: its folder's time stays, so only a look at all files sees it."""
+        path, lore_id, word = self._next()
+        with open(path, "ab") as file:
+            file.write(f"\n{word}\n".encode())
+        return lambda: bool(self._store.refresh()) and self._shows(word, lore_id)
+
+    def new(self) -> Callable[[], bool]:
+        """One more file."""
+        path, lore = next(self._new)
+        word = next(self._words)
+        absolute = os.path.join(self._store.path, *path.split("/"))
+        os.makedirs(os.path.dirname(absolute), exist_ok=True)
+        _replace(
+            absolute,
+            codec.write_new(lore._replace(content=f"{lore.content[:_LONGEST]} {word}"), Categories()),
+        )
+        self.made.append(absolute)
+        return lambda: self._shows(word, lore.id)
+
+    def deleted(self) -> Callable[[], bool]:
+        """One file less."""
+        path, lore_id, word = self._next()
+        _replace(path, _read(path) + f"\n{word}\n".encode())
+        if not self._shows(word, lore_id):
+            raise AssertionError("the lore to delete is not found")
+        os.unlink(path)
+        return lambda: not self._shows(word, lore_id)
+
+    def many(self) -> Callable[[], bool]:
+        """A hundred files, as after a pull."""
+        changed = [self._next() for _ in range(MANY)]
+        for path, _, word in changed:
+            _replace(path, _read(path) + f"\n{word}\n".encode())
+        _, lore_id, word = changed[-1]
+        return lambda: self._shows(word, lore_id)
+
+    def _next(self) -> tuple[str, str, str]:
+        return *next(self._files), next(self._words)
+
+    def _shows(self, word: str, lore_id: str) -> bool:
+        answer = self._store.query(word, k=5, min_confidence=0, keep=False)
+        return any(hit.lore.id == lore_id for hit in answer.lore)
+
+
+def _words() -> Iterator[str]:
+    """Words that no lore has, different in every run."""
+    start = time.time_ns() // 1000
+    return (f"mark{start + number}x" for number in range(1 << 30))
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _replace(path: str, raw: bytes) -> None:
+    """Write a file as editors do: beside it, then moved over it."""
+    beside = os.path.join(os.path.dirname(path), ".benchmark-beside")
+    with open(beside, "wb") as file:
+        file.write(raw)
+    os.replace(beside, path)

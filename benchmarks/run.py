@@ -1,0 +1,254 @@
+"""All benchmarks in one command: `python benchmarks/run.py [--sizes 1k,10k,100k] [--output docs/benchmarks.md]`.
+
+Makes generated stores in a temporary folder (or one that `--keep` names, to use them again), measures each
+in processes of their own, and prints a report with each target met or missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import generate
+from figures import Figure, Group, against, describe_machine, report, timed
+from measuring import Child, Cost, median, run
+from scratch_store import ROOT, isolate, write_lore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SEED = 1
+_COLD_RUNS = 11
+_RECORD_RUNS = 15
+_CLI = "import sys; from engram.cli.main import main; sys.exit(main())"
+_PAUSE_SECONDS = 0.6
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and report; always 0, since a missed target is a finding and not an error."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sizes", default="1k,10k,100k", help="store sizes, comma-separated (default: %(default)s)"
+    )
+    parser.add_argument("--output", help="also write the report to this file")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the stores here and use them again")
+    given = parser.parse_args(arguments)
+    output = os.path.abspath(given.output) if given.output else ""
+    with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
+        folder = os.path.abspath(given.keep or temporary)
+        isolate(os.path.join(temporary, "home"))
+        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        _compile()
+        groups = [_start_up(temporary), *(_size(folder, _count(size)) for size in given.sizes.split(","))]
+        text = report(
+            groups,
+            describe_machine(),
+            f"{datetime.now(UTC):%Y-%m-%d}",
+            f"python benchmarks/run.py --sizes {given.sizes}",
+        )
+    print(text)
+    if output:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(text)
+    return 0
+
+
+def _compile() -> None:
+    """Byte code first: with PYTHONDONTWRITEBYTECODE set, each start would compile anew."""
+    folders = [os.path.join(ROOT, name) for name in ("engram", "tui")]
+    subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
+
+
+def _start_up(folder: str) -> Group:
+    bare = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(_COLD_RUNS)])
+    figures = [timed("Python that does nothing", bare)]
+    if _cli_missing(folder):
+        figures.append(Figure("`engram --version`", more="skipped: engram.cli.main cannot be imported"))
+    else:
+        spent = _cold(folder, "--version")
+        figures.append(against(timed("`engram --version`", spent), spent.cpu_ms, 30, "CPU-ms"))
+    return Group("Start", figures)
+
+
+def _size(folder: str, count: int) -> Group:
+    plain = _plain_store(folder, count)
+    _say(f"{count:,} lore: rebuild")
+    figures = [*_rebuild(plain, count)]
+    _say(f"{count:,} lore: freshness and changes")
+    figures += [*_freshness(plain), *_changes(plain)]
+    _say(f"{count:,} lore: queries")
+    figures += [*_warm(plain, count), *_cold_queries(plain, count)]
+    dedicated = _dedicated_store(folder, count)
+    _say(f"{count:,} lore: recording")
+    figures += [*_record(dedicated), *_cold_record(dedicated)]
+    return Group(f"{count:,} lore", figures)
+
+
+def _rebuild(root: str, count: int) -> list[Figure]:
+    runs = [_task("rebuild", root) for _ in range(3 if count <= 10_000 else 1)]
+    spent = median([Cost(*found["cost"]) for found in runs])
+    peak = max(found["peak_mb"] for found in runs)
+    per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs a lore"
+    seconds = against(timed("Rebuild the index", spent, per_lore), spent.cpu_ms, 0.25 * count, "CPU-ms")
+    memory = against(Figure("Rebuild: peak memory", more=f"{peak:.0f} MB"), peak, 700, "MB")
+    return [seconds, memory, Figure("Index on disk", more=f"{runs[0]['disk_mb']:.1f} MB")]
+
+
+def _freshness(root: str) -> list[Figure]:
+    found = _task("freshness", root)
+    tier, sweep = Cost(*found["tier"]), Cost(*found["sweep"])
+    return [
+        against(timed("Nothing changed: as a query checks it", tier), tier.wall_ms, 1, "ms"),
+        timed("Nothing changed: every file looked at", sweep),
+    ]
+
+
+def _changes(root: str) -> list[Figure]:
+    found = {name: Cost(*cost) for name, cost in _task("changes", root).items()}
+    names = {
+        "replaced": "Searchable: 1 file edited (replaced)",
+        "rewritten": "Searchable: 1 file edited in place (all files looked at)",
+        "new": "Searchable: 1 new file",
+        "deleted": "Gone from answers: 1 deleted file",
+    }
+    figures = [against(timed(name, found[key]), found[key].wall_ms, 80, "ms") for key, name in names.items()]
+    return [*figures, timed("Searchable: 100 files edited", found["many"])]
+
+
+def _warm(root: str, count: int) -> list[Figure]:
+    found = _task("warm", root)
+    hybrid, words = Cost(*found["hybrid"]), Cost(*found["words"])
+    p99 = found["hybrid_p99"]
+    middle = timed("Warm query, hybrid (p50)", hybrid)
+    if count in (10_000, 100_000):
+        middle = against(middle, hybrid.wall_ms, 2 if count == 10_000 else 8, "ms")
+    return [
+        middle,
+        against(
+            Figure("Warm query, hybrid (p99)", None, p99), p99, round(5 * hybrid.wall_ms, 2), "ms (5 × p50)"
+        ),
+        timed("Warm query, words only (p50)", words),
+        Figure("Warm query, words only (p99)", None, found["words_p99"]),
+        timed("First query of a process that is up", Cost(*found["first"])),
+        Figure("Memory after 800 queries", more=f"{found['resident_mb']:.0f} MB, mapped files included"),
+    ]
+
+
+def _cold_queries(root: str, count: int) -> list[Figure]:
+    if _cli_missing(root):
+        return [Figure("`engram query`", more="skipped: engram.cli.main cannot be imported")]
+    questions = generate.questions(_COLD_RUNS, SEED + 1)
+    hybrid = median([_checked(root, "query", text).cost for text in questions])
+    words = median([_checked(root, "query", text, "--strategy", "words").cost for text in questions])
+    whole = timed("`engram query`, hybrid, whole process", hybrid)
+    if count >= 10_000:
+        whole = against(whole, hybrid.cpu_ms, 250, "CPU-ms")
+    return [
+        whole,
+        against(timed("`engram query --strategy words`, whole process", words), words.cpu_ms, 60, "CPU-ms"),
+    ]
+
+
+def _record(root: str) -> list[Figure]:
+    found = _task("record", root)
+    spent = Cost(*found["ack"])
+    return [
+        against(
+            timed("Record acknowledged, in process (p50)", spent, "commits run beside it"),
+            spent.wall_ms,
+            10,
+            "ms",
+        ),
+        Figure("Record acknowledged, in process (p99)", None, found["p99"], f"slowest {found['max']:.0f} ms"),
+        timed(f"Commits left at close after {found['count']} records", Cost(*found["rest"])),
+    ]
+
+
+def _cold_record(root: str) -> list[Figure]:
+    if _cli_missing(root):
+        return [Figure("`engram record`", more="skipped: engram.cli.main cannot be imported")]
+    writer = generate.Writer(SEED + 3)
+    costs = []
+    for _ in range(_RECORD_RUNS):
+        lore = writer.lore(time.time_ns() % 10**9)
+        costs.append(_checked(root, "record", lore.content, "--category", lore.category).cost)
+        time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
+    spent = median(costs)
+    return [against(timed("`engram record`, whole process (p50)", spent), spent.wall_ms, 120, "ms")]
+
+
+def _cold(folder: str, *arguments: str) -> Cost:
+    return median([_checked(folder, *arguments).cost for _ in range(_COLD_RUNS)])
+
+
+def _checked(folder: str, *arguments: str) -> Child:
+    """Run the command line; a benchmark of a failing command would be worth nothing."""
+    child = run([sys.executable, "-c", _CLI, *arguments], folder)
+    if child.code:
+        raise RuntimeError(f"engram {' '.join(arguments)[:80]} failed ({child.code}): {child.errors[-500:]}")
+    return child
+
+
+def _cli_missing(folder: str) -> bool:
+    return run([sys.executable, "-c", "import engram.cli.main"], folder).code != 0
+
+
+def _task(name: str, root: str) -> dict[str, Any]:
+    child = run(
+        [sys.executable, os.path.join(ROOT, "benchmarks", "tasks.py"), name, root], os.path.dirname(root)
+    )
+    if child.code:
+        raise RuntimeError(f"the task {name} failed ({child.code}): {child.errors[-2000:]}")
+    result: dict[str, Any] = json.loads(child.output.splitlines()[-1])
+    return result
+
+
+def _plain_store(folder: str, count: int) -> str:
+    root = os.path.join(folder, f"plain-{count}")
+    if not os.path.exists(os.path.join(folder, f"plain-{count}.made")):
+        _say(f"{count:,} lore: generating")
+        generate.generate(root, count, SEED)
+        _mark(folder, f"plain-{count}")
+    return root
+
+
+def _dedicated_store(folder: str, count: int) -> str:
+    from engram.usecases.init import init
+
+    root = os.path.join(folder, f"dedicated-{count}")
+    if not os.path.exists(os.path.join(folder, f"dedicated-{count}.made")):
+        _say(f"{count:,} lore: generating the store with a repository of its own")
+        init(root)
+        write_lore(root, generate.lore_files(count, SEED))
+        for command in (["add", "--all"], ["commit", "--quiet", "--message", "Generated lore"]):
+            subprocess.run(["git", "-C", root, *command], check=True)
+        _mark(folder, f"dedicated-{count}")
+    return root
+
+
+def _mark(folder: str, name: str) -> None:
+    """Note that a store is complete: one whose making was interrupted must not be measured."""
+    with open(os.path.join(folder, f"{name}.made"), "w", encoding="ascii") as file:
+        file.write(f"seed {SEED}\n")
+
+
+def _count(text: str) -> int:
+    """`10k` → 10,000."""
+    return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

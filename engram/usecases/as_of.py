@@ -1,0 +1,72 @@
+"""A store as it was at a commit or a date: its files are taken out of git once, indexed, and kept for the next question."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import StoreError
+from engram.usecases.store import PLAIN, Places, Store
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+
+_FOLDER = "as-of"
+_KEPT = 4
+
+
+def store_as_of(store: Store, revision: str) -> Store:
+    """A store that holds what `store` held at `revision`. Close it after use.
+
+    Raises NotFoundError where there is no such commit, StoreError outside git.
+    """
+    repository = store.places.repository
+    if repository is None:
+        raise StoreError(
+            "This store is a folder outside git, so it has no past.", "`git init` there starts one."
+        )
+    from engram.adapters.git.revisions import resolve
+    from engram.usecases.commit import commit_quietly
+
+    commit_quietly(store)
+    commit = resolve(repository, revision)
+    base = os.path.join(store.places.state, _FOLDER)
+    root = os.path.join(base, commit)
+    if not os.path.isdir(root):
+        _take_out(store, repository, commit, root)
+        _sweep(base, root)
+    state = os.path.join(root, ".state")
+    os.makedirs(state, exist_ok=True)
+    places = Places(root, store.places.folder, state, PLAIN, store.places.scope, None)
+    return Store(places, store.settings, store.clock, store.caller)
+
+
+def _take_out(store: Store, repository: Repository, commit: str, root: str) -> None:
+    """Write the commit's lore below `root`, which appears whole or not at all."""
+    from engram.adapters.git.revisions import files_at
+
+    prefix = os.path.relpath(os.path.realpath(store.places.root), os.path.realpath(repository.worktree))
+    prefix = "" if prefix == "." else prefix.replace(os.sep, "/") + "/"
+    temporary = f"{root}.{store.clock.new_id()}"
+    os.makedirs(os.path.join(temporary, *store.places.folder.split("/")), exist_ok=True)
+    for path, content in files_at(repository, commit, prefix + store.places.folder):
+        target = os.path.join(temporary, *path.removeprefix(prefix).split("/"))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(content)
+    try:
+        os.rename(temporary, root)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)  # another process was faster
+        if not os.path.isdir(root):
+            raise
+
+
+def _sweep(base: str, keep: str) -> None:
+    """Forget all but the latest few."""
+    folders = [os.path.join(base, name) for name in os.listdir(base)]
+    folders.sort(key=os.path.getmtime, reverse=True)
+    for folder in folders[_KEPT:]:
+        if folder != keep:
+            shutil.rmtree(folder, ignore_errors=True)

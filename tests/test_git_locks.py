@@ -1,0 +1,93 @@
+"""Git's lock files: those of the dead are removed, those of the living are respected."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import gitkit
+import pytest
+from gitkit import apply, change, make_repository, person_commits, state_folder, status
+
+from engram.adapters.git import commits, locks, staging
+from engram.adapters.git.commits import commit_all
+from engram.adapters.git.layout import Repository, read_head
+from engram.domain.errors import GitError
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gitkit.isolate(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repository:
+    made = make_repository(tmp_path / "repo")
+    person_commits(made, {"code.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"})
+    return made
+
+
+WORK = change("work", ("lore/new.md", b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
+
+
+def age(file: str, seconds: float) -> str:
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).touch()
+    os.utime(file, (time.time() - seconds, time.time() - seconds))
+    return file
+
+
+LOCKS = ("index.lock", "HEAD.lock", "refs/heads/main.lock", f"{commits.INCOMING}.lock")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_left_by_a_killed_process_is_removed(repo: Repository, name: str) -> None:
+    lock = age(os.path.join(repo.git_dir, name), 31)
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert not Path(lock).exists()
+    assert status(repo) == ""
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_young_lock_is_respected(repo: Repository, name: str) -> None:
+    lock = age(os.path.join(repo.git_dir, name), 20)
+    head = read_head(repo)
+    apply(repo, WORK)
+    with pytest.raises(GitError, match="Another git process") as caught:
+        commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert lock in caught.value.hint
+    assert Path(lock).exists()
+    assert read_head(repo) == head
+    Path(lock).unlink()
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=0)
+    assert status(repo) == ""
+
+
+def test_a_lock_that_goes_away_in_time_is_waited_for(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = Path(age(staging.index_lock(repo), 0))
+    waits: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            lock.unlink()
+
+    clock = SimpleNamespace(sleep=pause, time=time.time, monotonic=time.monotonic)
+    monkeypatch.setattr(locks, "time", clock)  # the module's own, for subprocess waits by sleeping as well
+    apply(repo, WORK)
+    commit_all(repo, [WORK], "OP1", state_folder(repo), patience=60)
+    assert len(waits) == 3
+    assert status(repo) == ""
+
+
+def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repository) -> None:
+    names = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/remotes/origin/deep/er.lock")
+    stale = [age(os.path.join(repo.git_dir, name), 60) for name in names]
+    young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
+    assert sorted(locks.clear_stale(repo)) == sorted(stale)
+    assert Path(young).exists()
