@@ -179,7 +179,7 @@ def _cold_record(root: str) -> list[Figure]:
     writer = generate.Writer(SEED + 3)
     costs = []
     for _ in range(_RECORD_RUNS):
-        lore = writer.lore(time.time_ns() % 10**9)
+        lore = writer.lore(int.from_bytes(os.urandom(6)))
         costs.append(_checked(root, "record", lore.content, "--category", lore.category).cost)
         time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
     spent = median(costs)

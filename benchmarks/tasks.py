@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import generate
 from changing import changes, settle
-from measuring import Cost, cost_of, median, peak_mb, resident_mb
+from measuring import cost_of, median, peak_mb, resident_mb
 from scoring import percentile
 from scratch_store import SESSION
 
@@ -68,9 +68,7 @@ def warm(root: str) -> dict[str, Any]:
 def record(root: str) -> dict[str, Any]:
     """Recording into a dedicated store, commits going on in the background; then the commits that were left."""
     writer = generate.Writer(SEED + 2)
-    lores = [
-        writer.lore(number) for number in range(time.time_ns() % 10**9, time.time_ns() % 10**9 + RECORDS)
-    ]
+    lores = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(RECORDS)]
     with engram.open(root, session=SESSION) as store:
         store.refresh()
         costs = [

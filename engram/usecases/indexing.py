@@ -121,7 +121,9 @@ class Indexer:
             return
         from engram.domain.secrets import find_secrets  # only where a file changed
 
-        findings = find_secrets(raw.decode(), self._allowed)
+        # Ids look like tokens; without them most files need no closer look.
+        text = raw.decode().replace(file.lore.id, "").replace(file.lore.source_id or file.lore.id, "")
+        findings = find_secrets(text, self._allowed)
         if findings:
             first = findings[0]
             message = f"it holds what looks like a secret ({first.rule}), so it is not recalled or committed"
@@ -147,12 +149,11 @@ class Indexer:
         self._entries[-1] = self._entries[-1]._replace(digest=digest)
 
     def _flush(self) -> None:
-        pieces = [passages(new.text) for new in self._texts]
+        texts = [new.text for new in self._texts]
+        parts = [passages(len(text)) for text in texts]
         embedder = self._store.embedder
-        vectors = (
-            embedder.embed([piece for part in pieces for piece in part]) if embedder and pieces else None
-        )
-        self._writer.add(self._texts, vectors, [len(part) for part in pieces])
+        vectors = embedder.embed_parts(texts, parts) if embedder and texts else None
+        self._writer.add(self._texts, vectors, [1 if number == 1 else number + 1 for number in parts])
         self._texts = []
 
     def _note_outside(self, path: str, digest: str) -> None:

@@ -44,6 +44,9 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
 
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of equally many tokens."""
+
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The same for one text, (dimensions,)."""
 

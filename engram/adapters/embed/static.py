@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.numeric import numpy
-from engram.adapters.embed.table import TokenTable, open_table
+from engram.adapters.embed.table import TokenTable, open_table, unit
 from engram.adapters.embed.tensorfile import HINT, TensorFile
 
 if TYPE_CHECKING:
@@ -48,6 +48,31 @@ class StaticEmbedder:
         rows: NDArray[np.float32] = numpy().empty((len(texts), self.dimensions), dtype="float32")
         for number, text in enumerate(texts):
             rows[number] = model.table.unit_mean(model.tokenizer.ids(text))
+        return rows
+
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError.
+
+        Text `i` gives one row, and where `parts[i]` is more than 1, one more for each of so many slices of
+        equally many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts.
+        """
+        model = self._model()
+        count = sum(1 if number == 1 else number + 1 for number in parts)
+        rows: NDArray[np.float32] = numpy().empty((count, self.dimensions), dtype="float32")
+        at = 0
+        for text, number in zip(texts, parts, strict=True):
+            ids = model.tokenizer.ids(text)
+            if number == 1:
+                rows[at] = model.table.unit_mean(ids)
+                at += 1
+                continue
+            sums = [
+                model.table.sum(ids[len(ids) * part // number : len(ids) * (part + 1) // number])
+                for part in range(number)
+            ]
+            for total in (numpy().add.reduce(sums), *sums):
+                rows[at] = unit(total)
+                at += 1
         return rows
 
     def embed_one(self, text: str) -> NDArray[np.float32]:

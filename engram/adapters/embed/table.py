@@ -54,19 +54,28 @@ class TokenTable:
 
         The sum points where the mean points, so nothing is divided by the count. Sums of int8 rows are exact.
         """
+        return unit(self.sum(ids))
+
+    def sum(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """The weighted sum of the ids' vectors, (dimensions,)."""
         total = self._sum(ids[:_BLOCK])
         for start in range(_BLOCK, len(ids), _BLOCK):
             total += self._sum(ids[start : start + _BLOCK])
-        length = float(total @ total) ** 0.5
-        if 0 < length < float("inf"):
-            return total / self._numpy.float32(length)  # type: ignore[no-any-return]
-        return self._numpy.zeros_like(total)  # type: ignore[no-any-return]
+        return total
 
     def _sum(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """The weighted sum of at most _BLOCK token vectors, as a product with the row of their weights."""
         weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
         total: NDArray[np.float32] = weights @ self.rows(ids)
         return total
+
+
+def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The direction of a sum of vectors, (dimensions,): a unit vector, or zeros."""
+    length = float(total @ total) ** 0.5
+    if 0 < length < float("inf"):
+        return total / numpy().float32(length)  # type: ignore[no-any-return]
+    return numpy().zeros_like(total)  # type: ignore[no-any-return]
 
 
 def open_table(file: TensorFile) -> TokenTable:

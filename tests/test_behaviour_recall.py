@@ -1,0 +1,313 @@
+"""Recall: what is found, what is not, in which order, and what an answer says of itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from apikit import COLOUR, QUEUE, START, TIDES, SECRET, SetClock, lore_files, opened
+from mixed_lore import MIXED
+
+from engram.app import Engram
+from engram.domain.errors import UsageError, ValidationError
+from engram.usecases.record import Draft, record
+
+CONSUMERS = "implementing message consumers"
+
+
+def found(store: Engram, text: str, **options: object) -> list[str]:
+    return [hit.lore.content for hit in store.query(text, **options).lore]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Engram:
+    """A store of sixty unrelated lore and the one on queue consumers, opened once more after writing."""
+    with opened(tmp_path) as store:
+        for number, (category, text) in enumerate(MIXED):
+            store.record(text, category=category, tags=[f"group-{number % 3}"])
+        store.record(QUEUE, category="PATTERN_OUTCOME", tags=["queue"])
+    return opened(tmp_path, session="s2")
+
+
+def test_the_mixed_store_is_large_and_mixed() -> None:
+    assert len(MIXED) >= 55
+    assert len({category for category, _ in MIXED}) >= 10
+
+
+def test_a_paraphrase_finds_the_lore_among_many(mixed: Engram) -> None:
+    answer = mixed.query(CONSUMERS)
+    assert answer.lore[0].lore.content == QUEUE
+    assert answer.strength in {"strong", "weak"}
+    assert answer.strategy == "hybrid"
+
+
+def test_meaning_finds_what_shares_no_word_with_the_question(mixed: Engram) -> None:
+    question = "dealing with duplicated messages from a broker"
+    assert found(mixed, "asynchronous messaging subscriber redelivery")[0] == QUEUE
+    assert found(mixed, question)[0] == QUEUE
+
+
+def test_words_alone_find_it_when_the_model_is_left_out(mixed: Engram) -> None:
+    answer = mixed.query("queue consumer", strategy="words")
+    assert (answer.strategy, answer.lore[0].lore.content) == ("words", QUEUE)
+    assert answer.lore[0].score.cosine is None
+
+
+def test_a_scan_needs_no_index(mixed: Engram) -> None:
+    answer = mixed.query("queue consumer", strategy="scan")
+    assert (answer.strategy, answer.lore[0].lore.content) == ("scan", QUEUE)
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "words", "scan"])
+def test_an_empty_store_gives_an_empty_answer(tmp_path: Path, strategy: str) -> None:
+    with opened(tmp_path) as store:
+        answer = store.query("anything at all", strategy=strategy)
+    assert (answer.lore, answer.strength, answer.session_refs) == ((), "none", {})
+
+
+@pytest.mark.parametrize("question", ["zxqv wvut qqqq", "???", "the of and"])
+def test_nothing_relevant_gives_an_empty_answer_instead_of_padding(mixed: Engram, question: str) -> None:
+    answer = mixed.query(question)
+    assert (answer.lore, answer.strength) == ((), "none")
+
+
+def test_strength_tells_a_good_answer_from_a_poor_one(mixed: Engram) -> None:
+    assert mixed.query("queue consumer patterns idempotent handler brokers").strength == "strong"
+    poor = mixed.query("beauty of brokers in the moonlight above Lisbon harbour walls")
+    assert poor.strength != "strong"
+
+
+def test_k_limits_and_at_most_k_are_given(mixed: Engram) -> None:
+    assert len(mixed.query("test").lore) <= 5
+    assert len(mixed.query("tests and builds", k=1).lore) == 1
+    assert 5 < len(mixed.query("tests, builds, caches and databases", k=20).lore) <= 20
+    for k in (0, -1, 101):
+        with pytest.raises(UsageError, match="k must be"):
+            mixed.query("test", k=k)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"text": " \n"}, UsageError),
+        ({"text": "a\0b"}, ValidationError),
+        ({"text": "\ud800"}, ValidationError),
+        ({"text": "x" * 200_001}, ValidationError),
+        ({"text": "x", "strategy": "magic"}, UsageError),
+        ({"text": "x", "min_confidence": 1.1}, ValidationError),
+        ({"text": "x", "min_confidence": float("nan")}, ValidationError),
+        ({"text": "x", "categories": "nonsense"}, ValidationError),
+        ({"text": "x", "types": "eternal"}, ValidationError),
+        ({"text": "x", "tags": "\ud800"}, ValidationError),
+        ({"text": "x", "files": "\ud800"}, ValidationError),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(
+    tmp_path: Path, arguments: dict[str, object], error: type[Exception]
+) -> None:
+    with opened(tmp_path) as store:
+        store.record(QUEUE, category="FACT")
+        with pytest.raises(error):
+            store.query(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "question", ["(" * 3000, "what is: * foo", "foo::bar", '"', "AND OR NOT", "title:x^2~", "x" * 100_000, "🜁"]
+)
+def test_no_syntax_in_a_question_is_obeyed_or_trips(mixed: Engram, question: str) -> None:
+    assert mixed.query(question).strength in {"strong", "weak", "none"}
+
+
+def test_min_confidence_is_exact_at_its_bound(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for hundredths in (48, 49, 50, 51, 70):
+            text = f"Broker {hundredths} delivers twice"
+            store.record(text, category="FACT", confidence=hundredths / 100)
+
+        def confidences(**options: object) -> list[int]:
+            hits = store.query("broker delivers twice", k=20, **options).lore  # type: ignore[arg-type]
+            return sorted(round(hit.lore.confidence * 100) for hit in hits)
+
+        for strategy in ("hybrid", "words", "scan"):
+            assert confidences(strategy=strategy) == [50, 51, 70]
+            assert confidences(strategy=strategy, min_confidence=0.51) == [51, 70]
+            assert confidences(strategy=strategy, min_confidence=0.0) == [48, 49, 50, 51, 70]
+            assert confidences(strategy=strategy, min_confidence=0.71) == []
+
+
+def test_category_type_and_tag_filters_are_exact_and_all_count(mixed: Engram) -> None:
+    everything = mixed.list(limit=None)
+    for strategy in ("hybrid", "words", "scan"):
+        options = {"k": 100, "min_confidence": 0.0, "strategy": strategy}
+        text = "tests builds caches databases brokers queue consumer"
+        for hit in mixed.query(text, categories=["fact", "workflow"], **options).lore:  # type: ignore[arg-type]
+            assert hit.lore.category in {"FACT", "WORKFLOW"}
+        for hit in mixed.query(text, types="procedural", **options).lore:  # type: ignore[arg-type]
+            assert hit.lore.type == "procedural"
+        hits = mixed.query(text, tags=["group-1"], **options).lore  # type: ignore[arg-type]
+        assert hits
+        assert all("group-1" in hit.lore.tags for hit in hits)
+        assert found(mixed, text, tags=["queue"], **options) == [QUEUE]
+        assert found(mixed, text, tags=["queue", "group-1"], **options) == []
+        assert found(mixed, text, tags=["que"], **options) == []
+    assert everything.total == len(MIXED) + 1
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "words"])
+def test_the_one_lore_that_a_filter_leaves_of_many_is_found(tmp_path: Path, strategy: str) -> None:
+    """The others fit better, and are more than any pool of candidates holds."""
+    folder = tmp_path / "lore"
+    folder.mkdir()
+    fields = "---\ncategory: FACT\nconfidence: 0.20\n---\n\n"
+    for number in range(1200):
+        text = f"{fields}Retry the broker when the broker is down, case {number}\n"
+        (folder / f"{number}.md").write_text(text, "utf-8")
+    with opened(tmp_path) as store:
+        wanted = "A broker that is restarted each night loses its unacknowledged messages, so expect some noise."
+        store.record(wanted, category="FACT", confidence=0.9, tags=["rare"])
+        question = "retry the broker"
+        assert found(store, question, strategy=strategy) == [wanted], "only the confidence filters"
+        assert found(store, question, strategy=strategy, categories=["FACT"]) == [wanted]
+        assert found(store, question, strategy=strategy, tags=["rare"]) == [wanted]
+
+
+def test_only_active_lore_is_recalled(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for status in ("pending", "archived", "superseded", "active"):
+            store.record(f"{status} lore about brokers", category="FACT", status=status)
+        for strategy in ("hybrid", "words", "scan"):
+            assert found(store, "lore about brokers", strategy=strategy) == ["active lore about brokers"]
+
+
+def test_expired_lore_is_not_recalled_from_the_second_it_expires(tmp_path: Path) -> None:
+    clock = SetClock()
+    with opened(tmp_path, clock=clock) as store:
+        ends = START + timedelta(days=1)
+        record(store.store, Draft("The broker is down today", "FACT", expires_at=ends))
+        for strategy in ("hybrid", "words", "scan"):
+            clock.moment = ends - timedelta(seconds=1)
+            assert len(found(store, "broker down", strategy=strategy)) == 1
+            clock.moment = ends
+            assert found(store, "broker down", strategy=strategy) == []
+
+
+def test_a_pinned_lore_does_not_fade(tmp_path: Path) -> None:
+    clock = SetClock()
+    with opened(tmp_path, clock=clock) as store:
+        store.record("The broker runs on node one", category="OBSERVATION")
+        pinned = store.record("The broker runs on node two", category="OBSERVATION", pinned=True)
+        clock.advance(days=60)
+        first, second = store.query("the broker runs on node").lore
+        assert first.lore.id == pinned.lore.id
+        assert first.score.standing > second.score.standing
+
+
+def test_confidence_decides_between_equals(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record("Brokers deliver twice.", category="FACT", confidence=0.6)
+        store.record("Brokers deliver twice!", category="FACT", confidence=0.9)
+        assert found(store, "brokers deliver twice") == ["Brokers deliver twice!", "Brokers deliver twice."]
+
+
+def test_lore_about_the_files_at_work_comes_first(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record("Timeouts are retried twice here.", category="FACT", files=["src/web/http.py"])
+        store.record("Timeouts are retried twice there.", category="FACT", files=["src/queue/consumer.py"])
+        for wanted, first in (("src/web/http.py", "here"), ("src/queue/consumer.py", "there")):
+            answer = store.query("timeouts retried twice", files=[wanted])
+            assert first in answer.lore[0].lore.content
+            assert answer.lore[0].score.path == 1.25
+            assert 1.0 < answer.lore[1].score.path < 1.25
+            assert len(answer.lore) == 2, "files are a preference, not a filter"
+
+
+def test_every_hit_says_why_it_is_here_and_where_it_is(mixed: Engram) -> None:
+    answer = mixed.query(CONSUMERS)
+    for hit in answer.lore:
+        why = hit.score.why()
+        assert set(why) >= {"words", "meaning", "relevance", "standing", "path", "scope"}
+        assert all(isinstance(value, float) for value in why.values())
+        assert hit.score.total > 0
+        assert Path(mixed.path, hit.path).is_file()
+    totals = [hit.score.total for hit in answer.lore]
+    assert totals == sorted(totals, reverse=True)
+    assert answer.took_ms >= 0
+
+
+def test_the_same_question_gives_the_same_answer(mixed: Engram) -> None:
+    first, second = mixed.query("tests", k=20), mixed.query("tests", k=20)
+    assert [(h.ref, h.lore.id, h.score) for h in first.lore] == [(h.ref, h.lore.id, h.score) for h in second.lore]
+
+
+def test_what_is_recorded_edited_or_deleted_by_hand_shows_at_once(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record(QUEUE, category="FACT")
+        assert found(store, "tides") == []
+        by_hand = tmp_path / "lore" / "notes" / "tides.md"
+        by_hand.parent.mkdir()
+        by_hand.write_text(TIDES, "utf-8")
+        assert found(store, "tide tables") == [TIDES]
+        file = lore_files(tmp_path)[0]
+        file.write_text(file.read_text("utf-8").replace(QUEUE, COLOUR), "utf-8")
+        assert found(store, "palette contrast") == [COLOUR]
+        assert found(store, "queue consumer idempotent") == []
+        by_hand.unlink()
+        assert found(store, "tide tables") == []
+
+
+def test_the_retrieval_log_keeps_what_was_asked_and_answered(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        lore_id = store.record(QUEUE, category="FACT").lore.id
+        answer = store.query(CONSUMERS)
+        store.query("zxqv wvut")
+        store.query("not kept", keep=False)
+        nothing, hit = store.store.state.retrievals()
+    assert (hit.query, hit.strategy, hit.strength, hit.session) == (CONSUMERS, "hybrid", answer.strength, "s1")
+    assert hit.ids == (lore_id,)
+    assert hit.scores == (round(answer.lore[0].score.total, 4),)
+    assert hit.took_ms == answer.took_ms
+    assert (nothing.query, nothing.ids, nothing.strength) == ("zxqv wvut", (), "none")
+
+
+def test_the_user_can_turn_the_retrieval_log_off_and_a_store_cannot(tmp_path: Path, home: Path) -> None:
+    with opened(tmp_path, settings="[recall]\nlog = false\n") as store:
+        store.query("anything")
+        assert store.store.state.count_retrievals() == 1
+    user = home / ".config" / "engram"
+    user.mkdir(parents=True)
+    (user / "config.toml").write_text("[recall]\nlog = false\n", "utf-8")
+    with opened(tmp_path) as store:
+        store.query("anything else")
+        assert store.store.state.count_retrievals() == 1
+
+
+def test_settings_decide_limit_and_least_confidence(tmp_path: Path) -> None:
+    with opened(tmp_path, settings="[recall]\nlimit = 2\nmin_confidence = 0.65\n") as store:
+        for hundredths in (60, 65, 70, 80):
+            store.record(f"Broker {hundredths}", category="FACT", confidence=hundredths / 100)
+        assert len(store.query("broker").lore) == 2
+        assert len(store.query("broker", k=9).lore) == 3
+
+
+def test_without_a_model_words_answer_and_say_so(tmp_path: Path) -> None:
+    with opened(tmp_path, settings='[embedding]\nprovider = "none"\n') as store:
+        store.record(QUEUE, category="FACT")
+        answer = store.query("queue consumer")
+        assert (answer.strategy, len(answer.lore)) == ("words", 1)
+        assert store.query(CONSUMERS).lore[0].score.why()["meaning"] is None
+
+
+def test_a_file_with_a_secret_is_not_recalled_by_any_strategy(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record("The broker has a token.", category="FACT")
+        (tmp_path / "lore" / "hand.md").write_text(f"The broker token is {SECRET}\n", "utf-8")
+        for strategy in ("hybrid", "words", "scan"):
+            assert found(store, "broker token", strategy=strategy) == ["The broker has a token."]
+
+
+def test_two_files_with_one_id_are_one_lore_in_an_answer(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        path = tmp_path / store.record(QUEUE, category="FACT").path
+        (tmp_path / "lore" / "copy.md").write_bytes(path.read_bytes())
+        assert found(store, "queue consumer") == [QUEUE]
