@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import generate
 from measuring import Cost, cost_of, median
@@ -35,16 +35,16 @@ def settle(store: engram.Engram) -> None:
     store.refresh()
 
 
-def changes(root: str) -> dict[str, Any]:
+def changes(root: str, repeats: int = REPEATS, many: int = MANY) -> dict[str, Cost]:
     """The cost of noticing and showing each kind of change; every file is put back at the end."""
     import engram
 
     with engram.open(root, background=False, session="benchmark") as store:
         settle(store)
-        listed = [shown for shown in store.list(limit=MANY * 5).lore if len(shown.lore.content) < _LONGEST]
+        listed = [shown for shown in store.list(limit=many * 5).lore if len(shown.lore.content) < _LONGEST]
         files = [(os.path.join(root, *shown.path.split("/")), shown.lore.id) for shown in listed]
         before = {path: _read(path) for path, _ in files}
-        changer = _Changer(store, files)
+        changer = _Changer(store, files, repeats, many)
         try:
             return {name: changer.measure(getattr(changer, name)) for name in _KINDS}
         finally:
@@ -61,17 +61,19 @@ _KINDS = ("replaced", "rewritten", "new", "deleted", "many")
 class _Changer:
     """Makes changes; each method makes one and returns the look that has to show it."""
 
-    def __init__(self, store: engram.Engram, files: list[tuple[str, str]]) -> None:
+    def __init__(self, store: engram.Engram, files: list[tuple[str, str]], repeats: int, many: int) -> None:
         self.made: list[str] = []
         self._store = store
         self._files = iter(files)
-        self._new = generate.lore_files(REPEATS, SEED)
+        self._new = generate.lore_files(repeats, SEED)
+        self._repeats = repeats
+        self._many = many
         self._words = _words()
 
     def measure(self, change: Callable[[], Callable[[], bool]]) -> Cost:
         """The median cost of the look after each of several changes."""
         costs = []
-        for _ in range(REPEATS if change != self.many else 3):
+        for _ in range(min(self._repeats, 3) if change == self.many else self._repeats):
             look = change()
             seen: list[bool] = []
             costs.append(cost_of(lambda look=look, seen=seen: seen.append(look())))  # type: ignore[misc]
@@ -116,7 +118,7 @@ class _Changer:
 
     def many(self) -> Callable[[], bool]:
         """A hundred files, as after a pull."""
-        changed = [self._next() for _ in range(MANY)]
+        changed = [self._next() for _ in range(self._many)]
         for path, _, word in changed:
             _replace(path, _read(path) + f"\n{word}\n".encode())
         _, lore_id, word = changed[-1]

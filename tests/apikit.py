@@ -49,7 +49,7 @@ class SetClock(Clock):
 
     def new_id(self) -> str:
         self._last += 1
-        return ulid.encode(self.nanoseconds() // 1_000_000, self._last)
+        return ulid.encode(self.nanoseconds() // 1_000_000, self._last << 68 | 0xABCDE)
 
     def advance(self, **duration: float) -> None:
         """Let time pass: `days=3`, `minutes=5`."""

@@ -14,16 +14,18 @@ from typing import Any
 import pytest
 from codec_kit import CATEGORIES, MODIFIED
 
-from engram.adapters.files import codec, fields
+from engram.adapters.files import codec, config_file, fields
+from engram.adapters.index import words
 from engram.cli import registry
 from engram.cli.parsing import command_parser
+from engram.domain import strength
 from engram.domain.categories import ALIASES
 from engram.domain.errors import LoreFileError
 from engram.domain.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 
@@ -51,13 +53,19 @@ def generator() -> ModuleType:
 
 def test_every_generated_part_is_up_to_date() -> None:
     renew = generator().renewed
-    stale = [page.name for page in DOCS.glob("*.md") if renew(page.read_text("utf-8")) != page.read_text("utf-8")]
+    stale = [
+        page.name for page in DOCS.glob("*.md") if renew(page.read_text("utf-8")) != page.read_text("utf-8")
+    ]
     assert stale == [], "python tools/generate_docs.py"
 
 
 def test_every_part_has_its_page_and_a_stale_one_is_noticed() -> None:
     made = generator()
-    pages = {name: page for page in DOCS.glob("*.md") for name in re.findall(r"<!-- generated: ([\w-]+)", page.read_text())}
+    pages = {
+        name: page
+        for page in DOCS.glob("*.md")
+        for name in re.findall(r"<!-- generated: ([\w-]+)", page.read_text())
+    }
     assert set(pages) == set(made.PARTS)
     for name, page in pages.items():
         text = page.read_text("utf-8")
@@ -86,11 +94,13 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
 
 @pytest.mark.parametrize("command", registry.COMMANDS, ids=[command.name for command in registry.COMMANDS])
 def test_command_is_documented_with_every_option_and_alias(command: registry.Command) -> None:
-    sections = dict(re.findall(r"^### `([\w-]+)`\n(.*?)(?=^##|\Z)", text_of("cli.md"), re.MULTILINE | re.DOTALL))
+    sections = dict(
+        re.findall(r"^### `([\w-]+)`\n(.*?)(?=^##|\Z)", text_of("cli.md"), re.MULTILINE | re.DOTALL)
+    )
     shared = text_of("cli.md").partition("## Options of every command")[2].partition("\n## ")[0]
     named = set(re.findall(r"`(--?[\w-]+)", sections[command.name] + shared))
     assert options_of(command_parser(command)) <= named
-    assert all(f"engram {alias}" in sections[command.name] for alias in command.aliases)
+    assert all(f"`{alias}`" in sections[command.name] for alias in command.aliases)
 
 
 def test_every_setting_and_category_is_documented() -> None:
@@ -118,6 +128,14 @@ def test_every_environment_variable_that_the_code_reads_is_documented() -> None:
     assert [name for name in sorted(read - NOT_CHOICES) if f"`{name}`" not in text_of("cli.md")] == []
 
 
+def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
+    page = " ".join(text_of("recall.md").split())
+    assert f"`cosine + {strength.evidence(1, 0):g} · coverage`" in page
+    assert f"`{strength.evidence(1, None):g} · coverage`" in page
+    assert strength.evidence(0, 0.5) == 0.5
+    assert f"(up to {words.MAX_TERMS}, the rarest ones)" in page
+
+
 # --- everything named exists
 
 
@@ -128,7 +146,9 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
         assert found.exists(), target
         if anchor:
             headings = re.findall(r"^#+ (.+)$", found.read_text("utf-8"), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+            assert anchor in {
+                re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings
+            }
 
 
 def resolves(name: str) -> bool:
@@ -156,9 +176,15 @@ def test_a_name_that_is_nowhere_is_noticed() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_every_name_of_the_code_exists(page: Path) -> None:
     text = page.read_text("utf-8")
-    dotted = set(re.findall(r"(?<![\w./-])engram(?:_tui)?(?:\.[A-Za-z_]\w*)+(?![\w/-]|\.\w)", text)) - {"engram.toml"}
+    dotted = set(re.findall(r"(?<![\w./-])engram(?:_tui)?(?:\.[A-Za-z_]\w*)+(?![\w/-]|\.\w)", text)) - {
+        "engram.toml"
+    }
     assert [name for name in sorted(dotted) if not resolves(name)] == []
-    files = set(re.findall(r"(?<![\w./-])(?:engram|tui|tests|tools|benchmarks|docs)/[\w/.-]+\.\w+", text))
+    files = set(
+        re.findall(
+            r"(?<![\w./-])(?:engram|tui|tests|tools|benchmarks|docs)/[\w/.-]+\.(?:py|md|json|sh)\b", text
+        )
+    )
     assert [name for name in sorted(files) if not (ROOT / name).is_file()] == []
 
 
@@ -184,6 +210,13 @@ def test_python_examples_run_and_print_what_they_say(page: Path, tmp_path: Path)
         assert done.stdout.splitlines() == said
 
 
+def test_configuration_example_is_valid(tmp_path: Path) -> None:
+    (tmp_path / ".engram.toml").write_text("".join(blocks(DOCS / "configuration.md", "toml")), "utf-8")
+    loaded = config_file.load(str(tmp_path))
+    assert loaded.number("recall.limit") == 8
+    assert loaded.get("store.categories") == {"RUNBOOK": "procedural"}
+
+
 FORMAT = DOCS / "lore-format.md"
 
 
@@ -191,7 +224,9 @@ def read(example: str) -> codec.LoreFile:
     return codec.read(example.encode(), "lore/example.md", CATEGORIES, MODIFIED)
 
 
-@pytest.mark.parametrize("example", blocks(FORMAT, "markdown canonical"))
+@pytest.mark.parametrize(
+    "example", [*blocks(FORMAT, "markdown canonical"), *blocks(ROOT / "README.md", "markdown")]
+)
 def test_canonical_example_is_what_engram_writes(example: str) -> None:
     file = read(example)
     assert file.adopted

@@ -24,6 +24,7 @@ TWIN = "Consumers of the queue must be idempotent: redelivery happens after a mi
 SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("init", ("init", ".")),
     ("", ("record", TWIN, "--category", "fact", "--tag", "queue")),
+    ("", ("reindex",)),
     ("record", ("record", TWIN + " Always.", "--category", "fact")),
     ("query", ("query", "redelivery after a missed ack", "-k", "1")),
     ("feedback", ("feedback", "--helpful", "L1")),
@@ -48,7 +49,9 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 @pytest.fixture
-def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
     """What each command of the script prints, by its name on the page."""
     folder = tmp_path / "store"
     folder.mkdir()
@@ -94,7 +97,7 @@ def of_objects(shown: dict[str, Any], real: dict[str, Any], where: str) -> list[
         shown = {**SHOWN["lore"], **{key: value for key, value in shown.items() if key != ANY}}
         real = {**real, "conflicts": [], "relations": []}
     elif ANY in shown:
-        inside = [] if shown[ANY] == ANY else [value for value in real.values()][:1]
+        inside = [] if shown[ANY] == ANY else list(real.values())[:1]
         return [found for value in inside for found in differences(shown[ANY], value, f"{where}.*")]
     keys = [f"{where}.{key} is documented only" for key in shown.keys() - real.keys()]
     keys += [f"{where}.{key} is real only" for key in real.keys() - shown.keys()]
@@ -110,7 +113,10 @@ def nested(key: str, shown: Any, real: Any, where: str) -> list[str]:
 
 def test_a_difference_is_noticed() -> None:
     assert differences({"a": 1, "b": [{"c": "…"}]}, {"a": 2, "b": [{"c": "x"}, 1]}) == []
-    assert differences({"a": 1}, {"a": "1", "b": 1}) == [".b is real only", ".a: 1 is documented, '1' is real"]
+    assert differences({"a": 1}, {"a": "1", "b": 1}) == [
+        ".b is real only",
+        ".a: 1 is documented, '1' is real",
+    ]
     assert differences({"a": [1]}, {"a": []}) == [".a is empty, so it shows nothing"]
 
 

@@ -90,16 +90,15 @@ def flip(file: Path, chance: random.Random) -> None:
 
 
 LOUD: tuple[Callable[[Path, random.Random], None], ...] = (delete, empty, cut, scramble, replace, zero)
-FLIPS = 5
+FLIPS = 4
 
 
 def say(**values: Any) -> None:
     print(json.dumps(values), flush=True)
 
 
-def good_or_scanned(engram: Engram, expected: list[object], clock: SteadyClock) -> str:
+def good_or_scanned(engram: Engram, expected: list[object]) -> str:
     """Ask; "" where every answer is right or a noted scan, else what is wrong."""
-    del clock
     for number, (text, options) in enumerate(QUERIES):
         answer = engram.query(text, keep=False, **options)
         if answer.strategy == "scan":
@@ -123,11 +122,8 @@ def child(root: str, name: str, while_open: str) -> None:
         engram.close()
     shutil.copytree(index_of(Path(root)), saved)
     engram.close()
-    for way in [*LOUD, *[flip] * FLIPS]:
-        for seed in range(1 if way is not flip else FLIPS):
-            attempt(Path(root), saved, name, way, f"{name}:{seed}", while_open, expected, clock)
-            if way is not flip:
-                break
+    for number, way in enumerate([*LOUD, *[flip] * FLIPS]):
+        attempt(Path(root), saved, name, way, number, while_open, expected, clock)
     say(done=True)
 
 
@@ -136,11 +132,12 @@ def attempt(
     saved: Path,
     name: str,
     way: Callable[[Path, random.Random], None],
-    seed: str,
+    seed: int,
     while_open: str,
     expected: list[object],
     clock: SteadyClock,
 ) -> None:
+    """Damage the file, ask three times, let `doctor` mend, ask again."""
     shutil.rmtree(index_of(root))
     shutil.copytree(saved, index_of(root))
     say(step=f"{way.__name__} {name} ({while_open})")
@@ -150,14 +147,15 @@ def attempt(
     for file in sorted(path for path in index_of(root).rglob(name) if path.is_file()):
         way(file, random.Random(seed))
     beside = opened(root, clock, session="beside")
-    silent = way is flip
+    # No query reads enough to notice these; that is what `doctor` is for.
+    silent = way is flip or (way is zero and name == "vectors.f16")
     for who in (engram, beside, engram):
-        wrong = good_or_scanned(who, expected, clock)
+        wrong = good_or_scanned(who, expected)
         if wrong and not silent:
             say(wrong=wrong, step=way.__name__)
     for finding in doctor(beside.store, fix=True):
-        silent = silent and finding.kind != "index"
-    wrong = good_or_scanned(beside, expected, clock)
+        assert finding.kind == "index", finding
+    wrong = good_or_scanned(beside, expected)
     if wrong:
         say(wrong=f"after doctor --fix: {wrong}", step=way.__name__)
     engram.close()

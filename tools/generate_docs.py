@@ -53,10 +53,14 @@ def _command(command: registry.Command) -> str:
     shared = {option for action in _shared_actions() for option in action.option_strings}
     own = [action for action in _actions(parser) if not shared & set(action.option_strings)]
     usage = " ".join([f"engram {command.name}", *[_placed(a) for a in own if not a.option_strings]])
-    lines = [f"### `{command.name}`", "", f"`{usage}{' [options]' if any(a.option_strings for a in own) else ''}`"]
+    lines = [
+        f"### `{command.name}`",
+        "",
+        f"`{usage}{' [options]' if any(a.option_strings for a in own) else ''}`",
+    ]
     lines += ["", " ".join(module.DESCRIPTION.split())]
     if command.aliases:
-        lines += ["", f"Also: {', '.join(f'`engram {alias}`' for alias in command.aliases)}."]
+        lines += ["", f"Also: {', '.join(f'`{alias}`' for alias in command.aliases)}."]
     if own:
         lines += ["", *_table(("Argument or option", "Meaning"), [(_spelling(a), a.help or "") for a in own])]
     return "\n".join([*lines, "", "```sh", *module.EXAMPLES, "```", ""])
@@ -112,10 +116,17 @@ def categories() -> str:
 def ranking() -> str:
     """The numbers of the ranking."""
     rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
-    for answer, rule in ((strength.STRONG, "the answer is strong"), (strength.WEAK, "it is weak; below, none")):
-        rows.append(("`engram.domain.strength`", f"{_evidence_for(answer):.2f}", f"evidence from which {rule}"))
+    for answer, rule in (
+        (strength.STRONG, "the answer is strong"),
+        (strength.WEAK, "it is weak; below, nothing is shown"),
+    ):
+        rows.append(
+            ("`engram.domain.strength`", f"{_evidence_for(answer):.2f}", f"evidence from which {rule}")
+        )
     shown = next(step / 100 for step in range(201) if strength.is_relevant(step / 100))
-    rows.append(("`engram.domain.strength`", f"{shown:.2f}", "evidence from which a hit is shown at all"))
+    rows.append(
+        ("`engram.domain.strength`", f"{shown:.2f}", "evidence from which a hit is shown beside a better one")
+    )
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 
 
@@ -181,8 +192,12 @@ def renewed(page: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the pages, or check them; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a page is out of date")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 where a page is out of date"
+    )
     check = parser.parse_args(arguments).check
     full_parser()  # every command can be described, or this stops here
     stale = []

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from engram.domain.errors import UsageError, ValidationError
+from engram.domain.errors import EngramError, UsageError, ValidationError
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,7 @@ class Call:
             from engram.usecases.open_store import open_store
             from engram.usecases.store import Caller
 
-            caller = Caller(session_name(os.environ), agent_name(os.environ))
+            caller = Caller(_encodable(session_name(os.environ)), _encodable(agent_name(os.environ)))
             path = self.arguments.store or os.environ.get("ENGRAM_STORE") or None
             path = os.path.expanduser(path) if path else None
             self._store = open_store(path, caller, scope=self.arguments.scope)
@@ -58,8 +58,18 @@ class Call:
         if self._store is not None:
             from engram.usecases.background import after_command
 
-            after_command(self._store, wrote=self.wrote)
-            self._store.close()
+            try:
+                after_command(self._store, wrote=self.wrote)
+            except EngramError as error:
+                # The command itself is done; what waits for git goes on waiting in the write journal.
+                self.output.note(f"Not in git yet: {error.message} {error.hint}")
+            finally:
+                self._store.close()
+
+
+def _encodable(name: str) -> str:
+    """A name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def text_or_stdin(given: str | None, what: str) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from engram.domain.safe_text import safe_text
+from engram.domain.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from engram.domain.errors import EngramError
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
+_LONGEST = 1200
 
 
 class Output:
@@ -46,16 +47,17 @@ class Output:
         if self.json:
             import json
 
-            print(json.dumps(value, ensure_ascii=False, default=str))
+            print(safe_json(json.dumps(value, ensure_ascii=False, default=str)))
 
     def error(self, error: EngramError) -> None:
         """An error: JSON on standard output, or a sentence and a hint on standard error."""
         if self.json:
             self.document({"error": error.as_dict()})
             return
-        print(self.styled("engram: ", RED, stream=sys.stderr) + safe_text(error.message), file=sys.stderr)
+        message = shorten(safe_text(error.message), _LONGEST)  # it may quote an argument of any length
+        print(self.styled("engram: ", RED, stream=sys.stderr) + message, file=sys.stderr)
         if error.hint:
-            print(f"  {safe_text(error.hint)}", file=sys.stderr)
+            print(f"  {shorten(safe_text(error.hint), _LONGEST)}", file=sys.stderr)
 
     def styled(self, text: str, *styles: str, stream: TextIO | None = None) -> str:
         """The text in a style where colours are wanted."""
@@ -64,8 +66,8 @@ class Output:
         return f"\x1b[{';'.join(styles)}m{text}\x1b[0m"
 
     def rule(self, text: str) -> None:
-        """A dim line."""
-        self.line(self.styled(text, DIM))
+        """A dim line of plain text."""
+        self.line(self.styled(safe_text(text), DIM))
 
 
 def _colour_wanted() -> bool:

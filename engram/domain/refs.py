@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 CLOSE_ENOUGH = 0.6
 CLEAR_LEAD = 0.1
 MIN_PREFIX = 4
+_INFLECTED = 5
+_ENDING = 3
 _REF = re.compile(r"[Ll](\d{1,6})")
 
 
@@ -49,10 +51,18 @@ def similarity(wanted: str, lore: Seen) -> float:
     """How much of the (folded) snippet a lore says, 0..1: shared words, or likeness to its title if that is more."""
     from difflib import SequenceMatcher
 
-    words = set(wanted.split())
-    shared = len(words & set(fold(lore.text).split())) / len(words)
+    words, said = set(wanted.split()), set(fold(lore.text).split())
+    shared = sum(word in said or _is_inflected(word, said) for word in words) / len(words)
     enough = shared if len(words) >= 3 else 0.0
     return max(enough, SequenceMatcher(None, wanted, fold(lore.title)).ratio())
+
+
+def _is_inflected(word: str, said: set[str]) -> bool:
+    """Whether some word differs from `word` in its ending alone: `consumers` and `consumer`."""
+    if len(word) < _INFLECTED:
+        return False
+    stem = word[: max(_INFLECTED - 1, len(word) - _ENDING)]
+    return any(other.startswith(stem) and abs(len(other) - len(word)) <= _ENDING for other in said)
 
 
 def fold(text: str) -> str:

@@ -46,6 +46,24 @@ def safe_text(text: str, *, lines: bool = False) -> str:
     return text.translate(_ONE_LINE)
 
 
+def safe_json(text: str) -> str:
+    """JSON text in which what would act on a terminal is written as an escape, so that the data stay the same.
+
+    Line feeds stay: JSON has them only between its values. Lone surrogates become encodable, too.
+    """
+    if text.isprintable():
+        return text
+    return "".join([letter if letter.isprintable() or letter == "\n" else _escaped(letter) for letter in text])
+
+
+def _escaped(letter: str) -> str:
+    """`\\uXXXX`, as two of them beyond U+FFFF (RFC 8259, section 7)."""
+    code = ord(letter)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
 def _table() -> dict[int, str]:
     shown: Iterable[int] = (*_C1, *_SURROGATES, *_BIDIRECTIONAL, *_HIDDEN)
     table = {control: chr(0x2400 + control) for control in _CONTROLS}  # the "control pictures" block

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 MILLISECOND = timedelta(milliseconds=1)
+_LAST = datetime.max.replace(microsecond=999_000, tzinfo=UTC)
 
 
 def render(moment: datetime) -> str:
     """`2026-11-21T09:30:00Z`, or with `.001` where the time has milliseconds."""
-    text = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    # Not strftime: its %Y writes the year 987 as `987`, which nothing reads back.
+    text = moment.astimezone(UTC).replace(microsecond=0, tzinfo=None).isoformat()
     milliseconds = moment.microsecond // 1000
     return f"{text}.{milliseconds:03d}Z" if milliseconds else f"{text}Z"
 
@@ -17,7 +19,10 @@ def render(moment: datetime) -> str:
 def parse(text: str) -> datetime:
     """Read an RFC 3339 time or date; without a zone it is UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text.strip())
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError(f"{text.strip()} is outside the years 1 to 9999 in UTC") from None
 
 
 def whole_seconds(moment: datetime) -> datetime:
@@ -27,4 +32,4 @@ def whole_seconds(moment: datetime) -> datetime:
 
 def after(now: datetime, previous: datetime) -> datetime:
     """The stamp of a change: now (whole seconds), but always later than the stamp before it."""
-    return max(whole_seconds(now), previous + MILLISECOND)
+    return max(whole_seconds(now), previous + MILLISECOND if previous < _LAST else _LAST)

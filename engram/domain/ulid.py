@@ -18,9 +18,13 @@ def encode(milliseconds: int, randomness: int) -> str:
     return "".join([ALPHABET[value >> shift & 31] for shift in range(125, -1, -5)])
 
 
+# The first ULID of the year 10000, which no datetime can hold; the 48 bits go on to the year 10889.
+_TOO_LATE = encode(253_402_300_800_000, 0)
+
+
 def is_valid(text: str) -> bool:
-    """Whether `text` is a ULID in its canonical upper-case form."""
-    return len(text) == LENGTH and text[0] in "01234567" and not text.strip(ALPHABET)
+    """Whether `text` is a ULID in its canonical upper-case form, of a time before the year 10000."""
+    return len(text) == LENGTH and text < _TOO_LATE and not text.strip(ALPHABET)
 
 
 def moment(ulid: str) -> datetime:

@@ -38,8 +38,8 @@ def check(lore: Lore, categories: Categories) -> None:
 
 
 def check_content(content: str) -> None:
-    """1 to 4000 characters of text."""
-    if not content.strip():
+    """1 to 4000 characters of text, of which at least one shows."""
+    if not any(letter.isprintable() and not letter.isspace() for letter in content):
         raise ValidationError(
             "content", "The content is empty.", "Say what was learned, in 1 to 4000 characters."
         )

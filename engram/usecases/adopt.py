@@ -38,7 +38,7 @@ def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> lis
             raise NotFoundError(
                 f"{unknown[0]} is not a file that waits for adoption.", "`engram doctor` lists those that do."
             )
-        return [_adopt(store, path, category) for path in (paths or waiting)]
+        return [_adopt(store, path, category) for path in (dict.fromkeys(paths) or waiting)]
 
 
 def _adopt(store: Store, path: str, category: str) -> Shown:

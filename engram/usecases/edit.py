@@ -12,6 +12,7 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change
 from engram.usecases.listing import Shown
+from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
         raise UsageError(
             "Nothing to change was given.", "Give a field, or none at a terminal to open your editor."
         )
-    for text in [wanted.content or "", *(wanted.context or ()), *wanted.add_tags]:
+    for text in [wanted.content or "", *(wanted.context or ()), *wanted.add_tags, *(wanted.files or ())]:
         _refuse_secrets(store, text)
     with store.lock:
         found = resolve(store, name)
@@ -78,11 +79,13 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     Raises LoreFileError for a text that is no lore, ConflictError, SecretFoundError, ValidationError.
     """
     file = codec.read(after, path, store.categories, store.clock.now())
-    if file.adopted and file.lore.id != lore_id:
+    had_id = codec.read(before, path, store.categories, store.clock.now()).adopted
+    if (file.adopted or had_id) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
     _refuse_secrets(store, after.decode())
     with store.lock:
-        lore = file.lore._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
+        stamp = times.after(store.clock.now(), file.lore.updated_at)
+        lore = file.lore._replace(id=lore_id, updated_at=stamp)
         content = codec.rewrite(file, lore, store.categories)
         edited = Change(path, content, atomic.digest(before))
         change.write(store, [change.operation_for(store, lore, f"edit: {lore.title}", [edited])])
@@ -91,7 +94,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
 
 def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     if wanted.content is not None:
-        lore = lore._replace(content=wanted.content.strip("\n").rstrip())
+        lore = lore._replace(content=tidy(wanted.content))
     if wanted.category is not None:
         category = store.categories.parse(wanted.category)
         own_type = lore.type != store.categories.type_of(lore.category)
@@ -106,7 +109,7 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     tags = tuple(dict.fromkeys([*lore.tags, *wanted.add_tags]))
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
     lore = lore._replace(
-        status=wanted.status or lore.status,
+        status=lore.status if wanted.status is None else wanted.status,
         files=lore.files if wanted.files is None else wanted.files,
         pinned=lore.pinned if wanted.pinned is None else wanted.pinned,
     )

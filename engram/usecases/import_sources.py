@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,10 +61,10 @@ class Source(NamedTuple):
 
 def markdown_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
     """The markdown files at `path`, in order; what cannot be read becomes a problem."""
-    for file, relative in _files(path):
+    for file, relative in _files(path, problems):
         try:
-            raw = _read(file)
-            yield _document(raw, relative, datetime.fromtimestamp(os.stat(file).st_mtime, UTC))
+            raw = _read(file, _MAX_BYTES)
+            yield _document(raw, relative, _modified(file))
         except (EngramError, OSError) as error:
             message = error.message if isinstance(error, EngramError) else str(error)
             hint = error.hint if isinstance(error, EngramError) else ""
@@ -72,32 +73,56 @@ def markdown_sources(path: str, problems: list[dict[str, object]]) -> Iterator[S
 
 def row_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
     """The rows of a JSON or JSON Lines file."""
-    rows, bad = interchange.read_rows(atomic.read(os.path.abspath(path)), os.path.basename(path))
+    raw = _read(path, interchange.MAX_BYTES)
+    rows, bad = interchange.read_rows(raw, _readable(os.path.basename(path)))
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
         yield _row(row.fields, row.where)
 
 
-def _files(path: str) -> Iterator[tuple[str, str]]:
-    """Markdown files below a folder (hidden ones and links left out), as (absolute, relative) paths."""
+def _files(path: str, problems: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
+    """Markdown files below a folder (hidden ones and links left out), as (absolute, relative) paths.
+
+    A folder that cannot be read becomes a problem.
+    """
     if not os.path.isdir(path):
-        yield path, os.path.basename(path)
+        yield path, _readable(os.path.basename(path))
         return
-    for folder, folders, names in os.walk(path):
+
+    def unreadable(error: OSError) -> None:
+        where = _readable(os.path.relpath(error.filename or path, path).replace(os.sep, "/"))
+        message = f"this folder cannot be read: {error.strerror}"
+        problems.append({"path": where, "message": message, "hint": "Check its owner and mode."})
+
+    for folder, folders, names in os.walk(path, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             absolute = os.path.join(folder, name)
             if name.lower().endswith(_MARKDOWN) and not name.startswith(".") and not os.path.islink(absolute):
-                yield absolute, os.path.relpath(absolute, path).replace(os.sep, "/")
+                yield absolute, _readable(os.path.relpath(absolute, path).replace(os.sep, "/"))
 
 
-def _read(file: str) -> bytes:
-    size = os.stat(file).st_size
-    if size > _MAX_BYTES:
-        raise LoreFileError(
-            file, 0, f"it has {size:,} bytes; at most {_MAX_BYTES:,} are imported", "Split it first."
-        )
+def _readable(name: str) -> str:
+    """A file's name as text: bytes that are not UTF-8 become question marks."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def _read(file: str, limit: int) -> bytes:
+    found = os.stat(file)
+    if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for somebody to write into it
+        raise LoreFileError(_readable(file), 0, "this is not a regular file", "Copy its text into one.")
+    if found.st_size > limit:
+        message = f"it has {found.st_size:,} bytes; at most {limit:,} are imported"
+        raise LoreFileError(_readable(file), 0, message, "Split it first.")
     return atomic.read(os.path.abspath(file))
+
+
+def _modified(file: str) -> datetime:
+    """When a file was changed, UTC; 1970 where it claims a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(os.stat(file).st_mtime, UTC)
+    except (ValueError, OverflowError):
+        return datetime.fromtimestamp(0, UTC)
 
 
 def _document(raw: bytes, relative: str, modified: datetime) -> Source:
@@ -204,7 +229,7 @@ def _number(value: object, otherwise: float | None) -> float | None:
 def _time(value: object) -> datetime | None:
     try:
         return times.parse(str(value)) if value else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.adapters.index.damage import damage_noticed
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.lore import STATUSES, Lore
+from engram.domain.validation import MAX_WORD, check_text
 from engram.usecases import change
 from engram.usecases.refresh import refresh
 from engram.usecases.resolve import Found, resolve
@@ -105,6 +106,7 @@ def _conditions(
         conditions.append("status = ?")
         values.append(status)
     for tag in tags:
+        check_text("tags", tag, MAX_WORD)
         conditions.append("path IN (SELECT path FROM tags WHERE tag = ?)")
         values.append(tag)
     return " AND ".join(conditions), values

@@ -147,6 +147,9 @@ def _checked(store: Store, question: Question) -> tuple[Filters, int]:
         raise UsageError(f"k must be from 1 to {MAX_RESULTS}, not {limit}.")
     lowest = question.min_confidence
     lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
+    for field, words in (("tags", question.tags), ("files", question.files)):
+        for word in words:
+            check_text(field, word, MAX_QUERY)
     filters = Filters(
         round(check_fraction("min_confidence", lowest) * 1000),
         tuple(store.categories.parse(name) for name in question.categories),

@@ -61,7 +61,7 @@ def record(store: Store, draft: Draft) -> Recorded:
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
     """The lore a draft becomes, checked, and how many secrets were masked in it. Writes nothing."""
-    content = draft.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
+    content = tidy(draft.content)
     check_content(content)
     draft, redacted = _without_secrets(store, draft._replace(content=content))
     category = _category(store, draft.category)
@@ -85,11 +85,16 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         importance=draft.importance,
         pinned=draft.pinned,
         expires_at=draft.expires_at,
-        agent=draft.agent or store.caller.agent or "human",
+        agent=draft.agent or store.caller.agent or store.settings.text("record.agent") or "human",
         source_id=store.source_id,
     )
     check(lore, store.categories)
     return lore, redacted
+
+
+def tidy(content: str) -> str:
+    """The content with line feeds only and without blank lines around it."""
+    return content.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
 
 
 def _category(store: Store, given: str) -> str:
@@ -116,7 +121,7 @@ def _without_secrets(store: Store, draft: Draft) -> tuple[Draft, int]:
     count = 0
     allowed = store.allowed_secrets
     clean: dict[str, Any] = {}
-    for field in ("content", "context", "tags", "files", "entities"):
+    for field in ("content", "context", "tags", "files", "entities", "agent"):
         value = getattr(draft, field)
         cleaned = []
         for text in [value] if isinstance(value, str) else value:

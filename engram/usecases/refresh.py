@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
 from engram.adapters.files.lock import FileLock
 from engram.adapters.files.scan import FileStamp, Scan
-from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.writer import GenerationWriter
+from engram.domain.errors import GitError
 from engram.usecases.indexing import Indexer
 
 if TYPE_CHECKING:
@@ -76,8 +78,12 @@ def refresh(
     Raises IndexUnavailableError where the index cannot be written.
     """
     with store.lock:
+        just_opened = store.index.generation is None
         generation = None if rebuild else store.index.look()
-        if generation is not None and not paths:
+        if generation is not None and just_opened and generation.rules != _rules(store):
+            # Only when it is opened: two processes with different settings must not undo each other's work.
+            rebuild = "the settings changed"
+        elif generation is not None and not paths:
             sweep = thorough or _sweep_due(store, generation)
             if not sweep and not _folders_changed(store, generation):
                 return Refreshed()
@@ -110,12 +116,16 @@ def _refresh_locked(
 def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep: bool) -> Refreshed:
     now = store.clock.nanoseconds()
     sweep = sweep and not paths
-    if paths:
-        delta, known = _named_files(store, generation, paths)
-    else:
-        delta, known = _sweep(store, generation, now) if sweep else _changed_folders(store, generation, now)
+    with damage_noticed():
+        in_step = generation.check_in_step()
+        if paths:
+            delta, known = _named_files(store, generation, paths)
+        else:
+            delta, known = (
+                _sweep(store, generation, now) if sweep else _changed_folders(store, generation, now)
+            )
     small = generation.next_row - generation.dead <= SWEEP_ALWAYS
-    if delta.is_empty and (not sweep or (small and generation.head == _head(store))):
+    if in_step and delta.is_empty and (not sweep or (small and generation.head == _head(store))):
         return Refreshed()
     writer = GenerationWriter(generation, bulk=False)
     try:
@@ -135,12 +145,12 @@ def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
         found = walk.scan(store.places.root, store.places.folder)
         delta = Delta(found.files, [], _safe_times(found.folders, now), [], found.problems)
         done = _apply(store, writer, delta, {}, now, progress)
-        writer.commit({"head": _head(store), "swept_ns": str(now)})
+        writer.commit({"head": _head(store), "swept_ns": str(now), "rules": _rules(store)})
+        store.index.switch(generation)
     except BaseException:
         writer.abandon()
-        generation.close()
+        store.index.discard(generation)
         raise
-    store.index.switch(generation)
     return done._replace(rebuilt=why)
 
 
@@ -247,13 +257,22 @@ def _too_many_dead(generation: Generation) -> bool:
     return generation.dead > 0 and (alive <= EXACT_LIMIT or generation.dead > alive * DEAD_SHARE)
 
 
+def _rules(store: Store) -> str:
+    """A digest of the settings that decide what a file says, "" for the defaults."""
+    rules = [store.settings.get("store.categories"), store.settings.get("secrets.allow")]
+    return atomic.digest(repr(rules).encode()) if any(rules) else ""
+
+
 def _head(store: Store) -> str:
     repository = store.places.repository
     if repository is None:
         return ""
     from engram.adapters.git.layout import read_head
 
-    return read_head(repository).oid or ""
+    try:
+        return read_head(repository).oid or ""
+    except GitError:
+        return ""  # files can be found whatever is wrong with their history
 
 
 class _IndexLock:

@@ -81,8 +81,9 @@ def _by_id(store: Store, name: str) -> str:
         found = generation.catalog.select(
             "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
         )
-    if len(found) > 1:
-        raise _ambiguous(name, [(hit.id, hit.title) for hit in found])
+    titles = {hit.id: hit.title for hit in found}
+    if len(titles) > 1:
+        raise _ambiguous(name, list(titles.items()))
     return found[0].id if found else ""
 
 

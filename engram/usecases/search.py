@@ -12,6 +12,7 @@ from engram.domain import ranking
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
+from engram.domain.secrets import find_secrets
 from engram.domain.stop_words import without_stop_words
 from engram.usecases.indexing import searchable
 from engram.usecases.relevance import Relevance
@@ -58,16 +59,28 @@ def indexed(
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
         terms = generation.words.terms(text)
-        found = generation.words.search(terms, WORD_POOL if allowed is None else generation.next_row)
         cosines = _cosines(store, generation, text) if meaning else None
-        ranked = Relevance(found, cosines, allowed)
-        pool = max(POOL, 4 * limit)
-        while True:
-            rows = ranked.best(pool)
-            candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
-            if len(rows) < pool or ranked.settles(candidates, limit):
-                return candidates
-            pool *= 8
+        every = generation.next_row
+        # Once more with every word hit where the filters leave too few of the best ones.
+        for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
+            found = generation.words.search(terms, most)
+            candidates = _best(store, generation, Relevance(found, cosines, allowed), filters, limit)
+            if len(candidates) >= limit or len(found.scores) < most:
+                break
+        return candidates
+
+
+def _best(
+    store: Store, generation: Generation, ranked: Relevance, filters: Filters, limit: int
+) -> list[Candidate]:
+    """The best candidates, from as many rows as it takes to be sure of the first `limit`."""
+    pool = max(POOL, 4 * limit)
+    while True:
+        rows = ranked.best(pool)
+        candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
+        if len(rows) < pool or ranked.settles(candidates, limit):
+            return candidates
+        pool *= 8
 
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
@@ -81,7 +94,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
             continue
         said = searchable(lore).lower()
         coverage = sum(word in said for word in wanted) / max(len(wanted), 1)
-        if coverage:
+        if coverage and not find_secrets(searchable(lore), store.allowed_secrets):
             score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp())
             found.append(Candidate(path, stamp, lore.id, score))
     return _sorted(found)[: max(limit * 4, 20)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.numeric import numpy
-from engram.adapters.embed.table import TokenTable, open_table, unit
+from engram.adapters.embed.table import TokenTable, open_table, units
 from engram.adapters.embed.tensorfile import HINT, TensorFile
 
 if TYPE_CHECKING:
@@ -58,22 +58,18 @@ class StaticEmbedder:
         """
         model = self._model()
         count = sum(1 if number == 1 else number + 1 for number in parts)
-        rows: NDArray[np.float32] = numpy().empty((count, self.dimensions), dtype="float32")
+        sums: NDArray[np.float32] = numpy().empty((count, self.dimensions), dtype="float32")
         at = 0
         for text, number in zip(texts, parts, strict=True):
             ids = model.tokenizer.ids(text)
-            if number == 1:
-                rows[at] = model.table.unit_mean(ids)
+            if number > 1:
+                sums[at + 1 : at + 1 + number] = model.table.part_sums(ids, number)
+                sums[at] = sums[at + 1 : at + 1 + number].sum(axis=0)
+                at += number + 1
+            else:
+                sums[at] = model.table.sum(ids)
                 at += 1
-                continue
-            sums = [
-                model.table.sum(ids[len(ids) * part // number : len(ids) * (part + 1) // number])
-                for part in range(number)
-            ]
-            for total in (numpy().add.reduce(sums), *sums):
-                rows[at] = unit(total)
-                at += 1
-        return rows
+        return units(sums)
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
@@ -86,11 +82,7 @@ class StaticEmbedder:
 
     def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """The vectors of tokens as unit or zero rows, (len(ids), dimensions). Raises EmbeddingError."""
-        rows = self._model().table.rows(ids)
-        lengths = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
-        lengths[lengths == 0] = 1
-        unit: NDArray[np.float32] = rows / lengths[:, None]
-        return unit
+        return units(self._model().table.rows(ids))
 
     def _model(self) -> _Model:
         """The model, loaded at the first call. Two threads may both load it: either result serves."""

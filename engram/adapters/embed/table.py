@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from engram.adapters.embed.errors import EmbeddingError
@@ -63,6 +64,16 @@ class TokenTable:
             total += self._sum(ids[start : start + _BLOCK])
         return total
 
+    def part_sums(self, ids: Sequence[int], parts: int) -> NDArray[np.float32]:
+        """The weighted sums of `parts` slices of equally many ids, (parts, dimensions)."""
+        edges = [len(ids) * part // parts for part in range(parts + 1)]
+        if len(ids) > 4 * _BLOCK:  # little memory, and sums that stay exact
+            return self._numpy.stack([self.sum(ids[start:end]) for start, end in pairwise(edges)])  # type: ignore[no-any-return]
+        factors = self._numpy.zeros((parts, len(ids)), dtype="float32")
+        for part, (start, end) in enumerate(pairwise(edges)):
+            factors[part, start:end] = 1 if self._weights is None else self._weights.take(ids[start:end])
+        return factors @ self.rows(ids)  # type: ignore[no-any-return]
+
     def _sum(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """The weighted sum of at most _BLOCK token vectors, as a product with the row of their weights."""
         weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
@@ -76,6 +87,13 @@ def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
     if 0 < length < float("inf"):
         return total / numpy().float32(length)  # type: ignore[no-any-return]
     return numpy().zeros_like(total)  # type: ignore[no-any-return]
+
+
+def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The direction of each row, (rows, dimensions): unit vectors, or zeros."""
+    lengths = numpy().sqrt(numpy().einsum("ij,ij->i", sums, sums))
+    lengths[lengths == 0] = 1
+    return sums / lengths[:, None]  # type: ignore[no-any-return]
 
 
 def open_table(file: TensorFile) -> TokenTable:

@@ -19,6 +19,10 @@ _LARGEST_CACHE = 1 << 16  # words; about 10 MB
 # Letters go to lower case; control characters vanish, so that the text on both sides of them joins.
 _NORMAL = {code: chr(code).lower() if 32 <= code < 127 else None for code in range(128)}
 _NORMAL |= {ord(space): " " for space in " \t\n\r"}
+# Punctuation of running text: BERT makes each a word of its own, so text may be cut there.
+_TYPOGRAPHY = re.compile(
+    "([\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2014\u2026\u2022\u00b7\u00ab\u00bb\u00a7\u00bf\u00a1])"
+)
 # Python's str.split() takes these for white space, BERT removes them.
 _JOINING = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 _WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9 ]")
@@ -52,6 +56,12 @@ class WordPieceTokenizer:
                 return self._library.ids(text)
         if text.isascii():
             return self._of_words(_words(text))
+        parts = _TYPOGRAPHY.split(text)
+        if all(map(str.isascii, parts[::2])):
+            words: list[str] = []
+            for part in parts:
+                words += _words(part) if part.isascii() else [part]
+            return self._of_words(words)
         if _JOINING.search(text):
             return self._library.ids(text)
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from engram.adapters.files import atomic, places
 from engram.domain import settings
@@ -10,6 +11,7 @@ from engram.domain.errors import ConfigError, StoreError
 from engram.domain.settings import Settings
 
 _MAX_BYTES = 64 * 1024
+_MAX_FOLDER = 200
 
 
 def load(root: str | None) -> Settings:
@@ -20,17 +22,36 @@ def load(root: str | None) -> Settings:
     """
     values: dict[str, object] = {}
     if root is not None:
-        shared = read(os.path.join(root, places.CONFIG_NAME))
+        path = os.path.join(root, places.CONFIG_NAME)
+        if os.path.islink(path):
+            raise ConfigError(
+                f"{path} is a symbolic link.", "Engram follows no links in a store; put the file itself there."
+            )
+        shared = read(path)
         values |= {name: value for name, value in shared.items() if not settings.key_named(name).user_only}
     values |= read(places.user_config_file())
-    return Settings(values)
+    found = Settings(values)
+    if root is not None:
+        _refuse_linked_folder(root, found.text("store.folder"))
+    return found
+
+
+def _refuse_linked_folder(root: str, folder: str) -> None:
+    """A link in the place of the lore folder would have Engram read and write outside the store."""
+    at = root
+    for part in folder.split("/"):
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            raise ConfigError(
+                f"The lore folder {at} is a symbolic link.",
+                "Engram follows no links in a store: put the folder itself there, or set store.folder to another.",
+            )
 
 
 def read(path: str) -> dict[str, object]:
     """The checked values of one file by key name; empty where there is no file. Raises ConfigError."""
     try:
-        with open(path, "rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
+        raw = _read_start(path)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -41,9 +62,43 @@ def read(path: str) -> dict[str, object]:
         raise ConfigError(
             f"{path} is larger than 64 KiB.", "A configuration file is a few lines; is this one?"
         )
-    return {
-        name: settings.check(name, value, path) for name, value in settings.flatten(_parse(raw, path)).items()
-    }
+    try:
+        found = settings.flatten(_parse(raw, path))
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply.", "`engram config` lists the keys.") from None
+    return {name: _checked(name, value, path) for name, value in found.items()}
+
+
+def _read_start(path: str) -> bytes:
+    """The first bytes of a regular file, without waiting for anybody to write into a pipe."""
+    # Not O_NOFOLLOW: people link their own configuration from where they keep it.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ConfigError(f"{path} is not a regular file.", "A configuration file is a few lines of TOML.")
+        return os.read(handle, _MAX_BYTES + 1)
+    finally:
+        os.close(handle)
+
+
+def _checked(name: str, value: object, path: str) -> object:
+    """The value, checked for its key and for what no file or path can hold. Raises ConfigError."""
+    value = settings.check(name, value, path)
+    if name == "store.folder":
+        folder = str(value)
+        private = {part.lower().rstrip(". ") for part in folder.split("/")} & {".git", ".engram", "git~1"}
+        if private or not folder.isprintable() or len(folder) > _MAX_FOLDER:
+            raise ConfigError(
+                f"{path}: store.folder cannot be {folder[:80]!r}.", "Name a folder for lore alone, such as: lore"
+            )
+    if name == "store.categories" and isinstance(value, dict):
+        for category in value:
+            if not category.strip() or not category.isprintable():
+                raise ConfigError(
+                    f"{path}: store.categories: {category[:80]!r} cannot be a category.",
+                    "Name it with letters, digits and `_`.",
+                )
+    return value
 
 
 def _parse(raw: bytes, path: str) -> dict[str, object]:
@@ -53,8 +108,8 @@ def _parse(raw: bytes, path: str) -> dict[str, object]:
     import tomllib
 
     try:
-        return tomllib.loads(raw.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # tomllib lets int() refuse numbers of 5,000 digits
         raise ConfigError(
             f"{path} is not valid TOML: {error}.", "Mend that line; `engram config` lists the keys."
         ) from None
@@ -107,8 +162,10 @@ def change(path: str, name: str, value: object) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     read(path)
+    if os.path.basename(path) != places.CONFIG_NAME:
+        path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
     try:
-        text = atomic.read(path).decode() if os.path.exists(path) else ""
+        text = atomic.read(path).decode("utf-8-sig") if os.path.exists(path) else ""
         document = tomlkit.parse(text)
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend it by hand first.") from None
@@ -121,8 +178,13 @@ def change(path: str, name: str, value: object) -> None:
     if value is None:
         section.pop(key, None)
     else:
-        section[key] = settings.check(name, value, path)
-    atomic.write(path, tomlkit.dumps(document).encode(), "config")
+        section[key] = _checked(name, value, path)
+    try:
+        raw = tomlkit.dumps(document).encode()
+    except UnicodeEncodeError:
+        message = f"The value for {name} contains half of a character (a lone surrogate)."
+        raise ConfigError(message, "Send valid UTF-8 text.") from None
+    atomic.write(path, raw, "config")
 
 
 def create(path: str, lines: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from engram.adapters.files.import_fields import RowError, fields_of
+from engram.domain.safe_text import safe_json
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ROWS = 200_000
@@ -78,7 +79,7 @@ def write_jsonl(lore: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
 
 
 def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
+    return safe_json(text).encode()  # an export may be printed on a terminal
 
 
 def _problem(where: str, message: str, hint: str = "") -> Problem:

@@ -6,6 +6,7 @@ It is written last in every change of the index, so what it says is there, is th
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
-FORMAT = 2
+FORMAT = 3
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -25,7 +26,8 @@ CREATE TABLE files (
     id TEXT, row INTEGER, text_digest TEXT, vector_check INTEGER, shadowed INTEGER NOT NULL DEFAULT 0,
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
-    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT
+    agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT,
+    line_check INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX files_id ON files (id, path) WHERE id IS NOT NULL;
@@ -41,7 +43,11 @@ _COLUMNS = (
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
     "length", "files",
 )  # fmt: skip
-_INSERT = f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
+_INSERT = (
+    f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}, line_check)"  # noqa: S608
+    f" VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
+)
 
 
 class Problem(NamedTuple):
@@ -173,7 +179,7 @@ class Catalog:
     def put(self, entries: Sequence[Entry]) -> None:
         """Insert or replace files."""
         self.connection.executemany("DELETE FROM tags WHERE path = ?", [(entry.path,) for entry in entries])
-        self.connection.executemany(_INSERT, [_values(entry) for entry in entries])
+        self.connection.executemany(_INSERT, [_checked_values(entry) for entry in entries])
         tags = [(tag, e.path) for e in entries if e.lore is not None for tag in e.lore.tags]
         self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
 
@@ -224,10 +230,30 @@ class Catalog:
         query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
+    def count_rows(self) -> int:
+        """How many texts there are, those of shadowed twins included."""
+        return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
+
     def count_by(self, column: str) -> dict[str, int]:
         """How many lore there are for each value of a column."""
         query = f"SELECT {column}, count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 GROUP BY 1 ORDER BY 2 DESC"  # noqa: S608
         return dict(self.connection.execute(query))
+
+    def damaged(self) -> list[str]:
+        """What is not as it was written, page structure and contents; reads everything."""
+        answer = self.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if answer != "ok":
+            return [str(answer)]
+        tags: dict[str, list[str]] = {}
+        for path, tag in self.connection.execute("SELECT path, tag FROM tags"):
+            tags.setdefault(path, []).append(tag)
+        lines = self.connection.execute(f"SELECT {', '.join(_COLUMNS)}, line_check FROM files")  # noqa: S608
+        wrong = [
+            f"the line of {line[0]}" for line in lines if _check(line[:-1], tags.pop(line[0], [])) != line[-1]
+        ]
+        wrong += [f"the tags of {path}" for path in tags]
+        query = "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
+        return wrong + [f"the line of {path}" for (path,) in self.connection.execute(query)]
 
     def vector_checks(self) -> list[tuple[int, int, str]]:
         """Row, check number of its vectors, and path of every lore."""
@@ -255,6 +281,16 @@ class Catalog:
             )
 
 
+def _checked_values(entry: Entry) -> tuple[object, ...]:
+    values = _values(entry)
+    return (*values, _check(values, entry.lore.tags if entry.lore else ()))
+
+
+def _check(values: Sequence[object], tags: Iterable[str]) -> int:
+    """The check number of a file's line and its tags."""
+    return zlib.crc32(repr((values[0], values[_SEEN:], sorted(set(tags)))).encode(errors="replace"))
+
+
 def _values(entry: Entry) -> tuple[object, ...]:
     stamp = (entry.path, *entry.stamp, entry.digest, entry.seen_ns)
     lore, problem = entry.lore, entry.problem
@@ -266,5 +302,5 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.title, lore.category, lore.type, lore.status, lore.thousandths, lore.validation_count,
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
-        lore.importance, int(lore.pinned), len(lore.content), "\n".join(lore.files),
+        None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
     )  # fmt: skip

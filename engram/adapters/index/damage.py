@@ -27,7 +27,7 @@ def damage_noticed() -> Iterator[None]:
     """Turn what a broken index raises into DamagedIndexError, and a full or read-only disk into IndexUnavailableError.
 
     tantivy reports broken files as ValueError or as a pyo3 PanicException, which is a BaseException
-    that `except Exception` misses.
+    that `except Exception` misses; SQLite gives a value of another type, or none, where a page was changed.
     """
     try:
         yield
@@ -40,7 +40,7 @@ def damage_noticed() -> Iterator[None]:
         if isinstance(error, FileNotFoundError):
             raise DamagedIndexError(f"missing: {error.filename}") from error
         raise _unavailable(str(error)) from error
-    except (ValueError, EOFError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, EOFError) as error:
         text = str(error)
         if any(word in text for word in ("LockBusy", "No space", "Permission denied", "Read-only")):
             raise _unavailable(text) from error

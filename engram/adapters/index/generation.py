@@ -21,6 +21,7 @@ class Generation:
         self.model = model
         self.dimensions = dimensions
         self._words: Words | None = None
+        self.words_stamp = ""
         with damage_noticed():
             if create:
                 self._create()
@@ -44,10 +45,13 @@ class Generation:
 
     @property
     def words(self) -> Words:
-        """The word index, opened on first use. Raises DamagedIndexError."""
-        if self._words is None:
-            with damage_noticed():
-                self._check_words()
+        """The word index, opened on first use. Raises DamagedIndexError.
+
+        Sizes are checked each time: reading a mapped file that was cut short kills the process.
+        """
+        with damage_noticed():
+            self._check_words()
+            if self._words is None:
                 self._words = Words(self._words_folder)
         return self._words
 
@@ -57,18 +61,22 @@ class Generation:
 
     def reload(self) -> None:
         """Read again what the catalog says of the whole generation."""
+        self.version = self.catalog.version()  # first: what changes while the rest is read shows next time
         meta = self.catalog.meta()
-        self.version = self.catalog.version()
         self.next_row = int(meta.get("next_row", "0"))
         self.next_slot = int(meta.get("next_slot", "0"))
         self.dead = int(meta.get("dead", "0"))
         self.head = meta.get("head", "")
         self.swept_ns = int(meta.get("swept_ns", "0"))
-        self.words_stamp = meta.get("words_stamp", "")
-        self._words_files = meta.get("words_files", "{}")
+        self.rules = meta.get("rules", "")
+        words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
+        self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
+        self._words_sizes = {
+            os.path.join(self._words_folder, name): size for name, (size, _) in self._words_files.items()
+        }
         self.folders = self.catalog.folders()
-        if self._words is not None:
-            self._words.reload()
+        if self._words is not None and words_stamp != self.words_stamp:
+            self.words.reload()
         if self.vectors is not None:
             self.vectors.check_size(self.next_row, self.next_slot)
 
@@ -76,21 +84,32 @@ class Generation:
         """Whether the word index is the one the catalog was written with (not so after a kill in between)."""
         return self._stamp_on_disk() == self.words_stamp
 
+    def check_in_step(self) -> bool:
+        """The same, and DamagedIndexError where the words lack texts that the catalog has.
+
+        Call it holding the index lock: a living writer is out of step for a moment, too.
+        """
+        if self.words_in_step():
+            return True
+        self.words.reload()
+        if self.words.count - self.words.count_from(self.next_row) != self.catalog.count_rows():
+            raise DamagedIndexError("a killed process left it half written")
+        return False
+
     def _stamp_on_disk(self) -> str:
         with open(os.path.join(self._words_folder, "meta.json"), encoding="utf-8") as file:
             return str(json.load(file)["opstamp"])
 
     def _check_words(self) -> None:
         """Sizes only: contents are checked by `verify`, which has to read them all."""
-        if not self.words_in_step():
-            return
-        for name, (size, _) in json.loads(self._words_files).items():
-            if os.stat(os.path.join(self._words_folder, name)).st_size != size:
-                raise DamagedIndexError(f"words/{name} has another size than when it was written")
+        wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
+        if wrong and self.words_in_step():
+            name = os.path.basename(wrong[0])
+            raise DamagedIndexError(f"words/{name} has another size than when it was written")
 
     def note_words(self, stamp: int) -> dict[str, str]:
         """The catalog's notes about a commit of the word index: its stamp, and size and checksum of each file."""
-        before = json.loads(self._words_files)
+        before = self._words_files
         files = {}
         for name in sorted(os.listdir(self._words_folder)):
             if name.startswith(".") and name.endswith(".lock"):
@@ -105,10 +124,8 @@ class Generation:
         """Read everything and say what is damaged (empty: nothing). Seconds at 100,000 lore."""
         found = []
         with damage_noticed():
-            answer = self.catalog.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if answer != "ok":
-                found.append(f"catalog.db: {answer}")
-            for name, (_, expected) in json.loads(self._words_files).items():
+            found += [f"catalog.db: {what}" for what in self.catalog.damaged()]
+            for name, (_, expected) in self._words_files.items():
                 if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
                     found.append(f"words/{name}: contents changed since they were written")
             if self.vectors is not None:
@@ -125,6 +142,13 @@ class Generation:
         """Close the files."""
         self.catalog.close()
         self._words = None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return -1
 
 
 def _file_check(path: str) -> int:

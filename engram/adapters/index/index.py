@@ -6,6 +6,7 @@ rebuild fills a new folder and then swaps `CURRENT`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
@@ -25,6 +26,7 @@ class Index:
         self.dimensions = dimensions
         self.why_rebuilt = ""
         self._generation: Generation | None = None
+        self._condemned = ""
 
     @property
     def generation(self) -> Generation | None:
@@ -39,7 +41,7 @@ class Index:
         name = self._current_name()
         if self._generation is not None and os.path.basename(self._generation.folder) != name:
             self.drop()
-        if not name:
+        if not name or name == self._condemned:
             self.why_rebuilt = self.why_rebuilt or "there was none"
             return None
         try:
@@ -50,19 +52,25 @@ class Index:
                     if self._generation.catalog.version() != self._generation.version:
                         self._generation.reload()
         except DamagedIndexError as error:
-            self.damaged(str(error))
+            self._condemn(name, str(error))
+        except IndexUnavailableError as error:
+            self.why_rebuilt = error.message
+            self.drop()
         return self._generation
 
     def damaged(self, why: str) -> None:
-        """Stop using the current generation because it is broken; the next refresh rebuilds it."""
+        """Stop using the generation in use because it is broken; the next refresh rebuilds it."""
+        if self._generation is not None:
+            self._condemn(os.path.basename(self._generation.folder), why)
+
+    def _condemn(self, name: str, why: str) -> None:
+        """Never open a generation again, and keep other processes from it unless there is a newer one by now."""
         self.why_rebuilt = why
+        self._condemned = name
         self.drop()
-        try:
-            os.unlink(os.path.join(self.folder, _CURRENT))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise IndexUnavailableError(f"The damaged index cannot be replaced: {error.strerror}.") from None
+        if self._current_name() == name:
+            with contextlib.suppress(OSError):  # where nothing can be written, at least this process knows
+                os.unlink(os.path.join(self.folder, _CURRENT))
 
     def drop(self) -> None:
         """Close the current generation."""
@@ -92,6 +100,13 @@ class Index:
             self.drop()
             self._generation = generation
         self._sweep({name, before})
+
+    def discard(self, generation: Generation) -> None:
+        """Remove a generation that could not be filled."""
+        import shutil
+
+        generation.close()
+        shutil.rmtree(generation.folder, ignore_errors=True)
 
     def _current_name(self) -> str:
         try:

@@ -104,12 +104,9 @@ class VectorFile:
             usable = len(flat) // self.dimensions
             self._vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
         if self._starts is None or len(self._starts) < rows:
-            starts = numpy.fromfile(self.starts_path, dtype="<u4")
-            if (
-                starts[0] != 0
-                or starts[-1] >= max(slots, len(self._vectors))
-                or (starts[1:] <= starts[:-1]).any()
-            ):
+            # No further than the catalog goes: a killed writer's rows beyond are written anew.
+            starts = numpy.fromfile(self.starts_path, dtype="<u4", count=rows)
+            if starts[0] != 0 or starts[-1] >= slots or (starts[1:] <= starts[:-1]).any():
                 raise ValueError(f"{self.starts_path} is not in order")
             self._starts = starts
 
@@ -125,3 +122,5 @@ def _write_at(path: str, position: int, data: bytes) -> None:
     with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
         file.seek(position)
         file.write(data)
+        file.flush()
+        os.fsync(file.fileno())  # zeros after a power cut would be a vector like any other

@@ -100,13 +100,18 @@ class Words:
         for row in rows:
             self._writer.delete_documents_by_term("row", row)
 
-    def remove_from(self, row: int) -> None:
+    def remove_from(self, row: int) -> int:
         """Remove every text from `row` on: what a killed writer added and the catalog never heard of."""
         assert self._writer is not None
-        kind = tantivy.FieldType.Unsigned
-        self._writer.delete_documents_by_query(
-            tantivy.Query.range_query(self._schema, "row", kind, row, None)
-        )
+        self._writer.delete_documents_by_query(self._from(row))
+        return self.count_from(row)
+
+    def count_from(self, row: int) -> int:
+        """How many texts there are from `row` on."""
+        return int(self._searcher.search(self._from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
+
+    def _from(self, row: int) -> tantivy.Query:
+        return tantivy.Query.range_query(self._schema, "row", tantivy.FieldType.Unsigned, row, None)
 
     def commit(self) -> int:
         """Make the changes searchable; returns tantivy's stamp of the commit."""

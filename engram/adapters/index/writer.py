@@ -6,9 +6,10 @@ removes the surplus before it numbers a row again.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Entry
     from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import Words
 
 
 class NewText(NamedTuple):
@@ -33,10 +35,11 @@ class GenerationWriter:
         """`bulk` expects many texts (a rebuild) and takes more memory for them."""
         self._generation = generation
         self._bulk = bulk
-        self._words_open = False
+        self._words: Words | None = None
         self._next_row = generation.next_row
         self._next_slot = generation.next_slot
         self._dead = generation.dead
+        self._dropped: list[int] = []
         self._ids: set[str] = set()
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
@@ -55,11 +58,11 @@ class GenerationWriter:
             if self._generation.vectors is not None and vectors is not None:
                 checks = self._generation.vectors.write(first, self._next_slot, vectors, counts)
                 self._next_slot += len(vectors)
-            self._open_words()
+            words = self._open_words()
             entries = []
             for number, new in enumerate(texts):
                 row = first + number
-                self._generation.words.add(row, new.text)
+                words.add(row, new.text)
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
 
@@ -81,10 +84,8 @@ class GenerationWriter:
         if not rows:
             return
         with damage_noticed():
-            self._open_words()
-            self._generation.words.remove(rows)
-            if self._generation.vectors is not None:
-                self._generation.vectors.clear(rows, self._generation.next_row, self._generation.next_slot)
+            self._open_words().remove(rows)
+            self._dropped += rows
             self._dead += len(rows)
 
     def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
@@ -101,38 +102,41 @@ class GenerationWriter:
         """Make everything count; `notes` are facts about the whole index (`head`, `swept_ns`)."""
         generation = self._generation
         with damage_noticed():
-            facts = {
+            facts = dict(notes)
+            if self._bulk or self._words is not None or not generation.words_in_step():
+                facts |= generation.note_words(self._open_words().commit())
+                self._words = None
+            facts |= {
                 "next_row": str(self._next_row),
                 "next_slot": str(self._next_slot),
                 "dead": str(self._dead),
-                **notes,
             }
-            if self._bulk and not self._words_open:
-                self._open_words()
-            if self._words_open:
-                facts |= generation.note_words(generation.words.commit())
-                self._words_open = False
             generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
             generation.catalog.set_meta(facts)
             generation.catalog.connection.execute("COMMIT")
+            if generation.vectors is not None and self._dropped:
+                # Not before: readers, and whoever mends this after a kill, count on these rows until here.
+                generation.vectors.clear(self._dropped, generation.next_row, generation.next_slot)
             generation.reload()
 
     def abandon(self) -> None:
-        """Drop everything that was not committed."""
-        if self._words_open:
-            self._generation.words.abandon()
-            self._words_open = False
-        if self._generation.catalog.connection.in_transaction:
-            self._generation.catalog.connection.execute("ROLLBACK")
+        """Drop everything that was not committed, as far as a damaged index lets one."""
+        with contextlib.suppress(DamagedIndexError, IndexUnavailableError), damage_noticed():
+            if self._generation.catalog.connection.in_transaction:
+                self._generation.catalog.connection.execute("ROLLBACK")
+            if self._words is not None:
+                words, self._words = self._words, None
+                words.abandon()
 
-    def _open_words(self) -> None:
-        if self._words_open:
-            return
-        in_step = self._bulk or self._generation.words_in_step()
-        self._generation.words.begin(bulk=self._bulk)
-        self._words_open = True
-        if not in_step:
-            self._generation.words.remove_from(self._generation.next_row)
+    def _open_words(self) -> Words:
+        if self._words is None:
+            in_step = self._bulk or self._generation.words_in_step()
+            words = self._generation.words
+            words.begin(bulk=self._bulk)
+            self._words = words
+            if not in_step:
+                self._dead += words.remove_from(self._generation.next_row)
+        return self._words
 
     def _note_ids(self, paths: Sequence[str]) -> None:
         if not self._bulk:

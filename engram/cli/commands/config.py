@@ -88,7 +88,7 @@ def _parsed(key: settings.Key, text: str) -> object:
         return text
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
     return settings.check(key.name, value, "the value given")
 

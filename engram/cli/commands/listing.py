@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from engram.cli.present import hit_line, lore_json
@@ -48,7 +49,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     options = {
-        "limit": None if given.all else given.limit,
+        "limit": None if given.all else min(given.limit, sys.maxsize),
         "categories": given.category,
         "status": given.status,
         "tags": given.tag,

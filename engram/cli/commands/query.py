@@ -25,8 +25,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("text", metavar="TEXT", nargs="+", help="the question, in words of your own")
-    add("-k", "--limit", dest="limit", type=int, metavar="N", help="how many lore (default 5)")
-    add("--min-confidence", type=float, metavar="F", help="leave out lore below this (default 0.50)")
+    add("-k", "--limit", dest="limit", type=int, metavar="N", help="how many lore (default: recall.limit, 5)")
+    add(
+        "--min-confidence",
+        type=float,
+        metavar="F",
+        help="leave out lore below this (default: recall.min_confidence, 0.50)",
+    )
     add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
     add("--type", action="append", default=[], help="only this type (repeatable)")
     add(
@@ -43,9 +48,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="a file you work on: lore about it comes first",
+        help="a file you work on: lore about it is lifted (repeatable)",
     )
-    add("--budget", type=int, metavar="N", help="about how many tokens of lore to print (default 500)")
+    add(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="about how many tokens of lore to print (default: recall.budget, 500; with --json all)",
+    )
     add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
     add("--as-of", default="", metavar="REV", help="ask the store as it was at a commit, tag or date")
     add("--explain", action="store_true", help="show the parts of each score")

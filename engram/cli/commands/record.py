@@ -23,8 +23,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("text", metavar="TEXT", nargs="?", help="what was learned, as markdown; - reads standard input")
     add("-c", "--category", default="", help="what kind of lore it is (`engram config` lists them)")
-    add("--context", action="append", default=[], metavar="TEXT", help="where and when it was learned")
-    add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00 (default 0.70)")
+    add(
+        "--context",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="where and when it was learned (repeatable)",
+    )
+    add(
+        "--confidence",
+        type=float,
+        metavar="F",
+        help="how sure, 0.00 to 1.00 (default: record.confidence, 0.70)",
+    )
     add("-t", "--tag", action="append", default=[], metavar="TAG", help="a topic (repeatable)")
     add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
     add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
@@ -50,7 +61,7 @@ def run(call: Call) -> int:
         entities=tuple(given.entity),
         type=given.type,
         status=given.status,
-        agent=given.agent or call.store.settings.text("record.agent"),
+        agent=given.agent,
         pinned=given.pin,
         redact=given.redact,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.cli.present import lore_json, lore_lines
+from engram.domain.safe_text import safe_text
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +31,11 @@ def run(call: Call) -> int:
     if call.arguments.raw and not call.output.json:
         import sys
 
-        sys.stdout.buffer.write(call.store.files.read(shown.path))
+        raw = call.store.files.read(shown.path)
+        if sys.stdout.isatty():
+            call.output.line(safe_text(raw.decode("utf-8", "replace"), lines=True))
+        else:
+            sys.stdout.buffer.write(raw)
         return 0
     for line in lore_lines(call, shown):
         call.output.line(line)
