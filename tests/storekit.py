@@ -100,7 +100,7 @@ def contents(engram: Engram) -> list[object]:
         vectors, width = Path(generation.vectors.path).read_bytes(), generation.vectors.width
         edges = generation.vectors.edges(generation.next_row, generation.next_slot)
     columns = [row[1] for row in connection.execute("PRAGMA table_info(files)")]
-    free = {"row", "seen_ns", "mtime_ns", "inode"}
+    free = {"row", "line_check", "seen_ns", "mtime_ns", "inode"}
     said: list[object] = []
     for line in connection.execute("SELECT * FROM files ORDER BY path").fetchall():
         values = dict(zip(columns, line, strict=True))

@@ -30,12 +30,14 @@ class Call:
         """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
         if self._store is None:
             from engram.adapters.agents.session import agent_name, session_name
-            from engram.usecases.open_store import open_store
+            from engram.usecases.open_store import USER, open_store
             from engram.usecases.store import Caller
 
             caller = Caller(_encodable(session_name(os.environ)), _encodable(agent_name(os.environ)))
-            path = self.arguments.store or os.environ.get("ENGRAM_STORE") or None
-            path = os.path.expanduser(path) if path else None
+            path = self.arguments.store
+            if path is None and self.arguments.scope != USER:  # a scope named in the call says more than a variable
+                path = os.environ.get("ENGRAM_STORE") or None
+            path = None if path is None else os.path.expanduser(path)
             self._store = open_store(path, caller, scope=self.arguments.scope)
         return self._store
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.domain.errors import EngramError
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
@@ -20,10 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     _speak_utf8()
     try:
-        return _run(given)
-    except KeyboardInterrupt:
-        print("engram: interrupted", file=sys.stderr)
-        return 130
+        code = _run(given)
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:
         # The reader went away (`| head`): no error, and no second one when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     from engram.cli.output import Output
     from engram.cli.parsing import command_first
-    from engram.domain.errors import EngramError
+    from engram.domain.errors import INTERRUPTED, EngramError
 
     given = command_first(given)
     output = Output(json="--json" in given[: given.index("--")] if "--" in given else "--json" in given)
@@ -47,18 +48,36 @@ def _run(given: list[str]) -> int:
             raise
         output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
         return EngramError.exit_code
+    except KeyboardInterrupt:
+        output.error(_coded("interrupted", "Interrupted.", "What was acknowledged before is safe."))
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last door: a person or program gets a sentence, not a traceback
+        if os.environ.get("ENGRAM_TRACEBACK"):
+            raise
+        message = f"An error that should not happen: {type(error).__name__}: {error}."
+        output.error(_coded("internal", message, "Please report it; ENGRAM_TRACEBACK=1 shows where it is."))
+        return EngramError.exit_code
+
+
+def _coded(code: str, message: str, hint: str) -> EngramError:
+    from engram.domain.errors import EngramError
+
+    error = EngramError(message, hint)
+    error.code = code
+    return error
 
 
 def _dispatch(given: list[str], output: object) -> int:
     from engram.cli.call import Call
     from engram.cli.output import Output
-    from engram.cli.parsing import command_parser, find, full_parser, module_of, unknown_command
+    from engram.cli.parsing import command_parser, find, full_parser, is_shared_option, module_of, unknown_command
 
     assert isinstance(output, Output)
-    if not given or given[0].startswith("--json"):
-        given = ["tui"] if _at_terminal() and not output.json else ["list", *given]
+    if not given or is_shared_option(given[0]):
+        given = ["tui" if _at_terminal() and not output.json else "list", *given]
     if given[0] in ("-h", "--help", "help"):
-        full_parser().print_help()
+        asked = find(given[1]) if len(given) > 1 and given[0] == "help" else None
+        (command_parser(asked) if asked else full_parser()).print_help()
         return 0
     command = find(given[0])
     if command is None:
@@ -79,7 +98,13 @@ def _at_terminal() -> bool:
 
 
 def _speak_utf8() -> None:
-    """UTF-8 whatever the locale says: agents' shells and Windows consoles often say something else."""
+    """UTF-8 whatever the locale says: agents' shells and Windows consoles often say something else.
+
+    A stream that the caller closed (`>&-`) reads and writes nothing.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -21,7 +21,7 @@ EPILOG = """examples:
 
 Without a command at a terminal, the app opens. `engram COMMAND --help` says more.
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 needs a person, 5 remote failed, 130 interrupted."""
-_VALUE_OPTIONS = ("--store",)
+_VALUE_OPTIONS = ("--store", "--scope")
 _FLAGS = ("--json", "--no-input", "--yes")
 
 
@@ -33,7 +33,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose errors are EngramErrors."""
+    """An ArgumentParser whose errors are EngramErrors. Options are not abbreviated: a new one must not break a script."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting, so that `--json` can report it."""
@@ -69,10 +72,15 @@ def command_first(arguments: Sequence[str]) -> list[str]:
     """Move options that stand before the command behind it: `--json query x` is `query --json x`."""
     moved: list[str] = []
     rest = list(arguments)
-    while rest and (rest[0] in _FLAGS or rest[0].split("=")[0] in _VALUE_OPTIONS):
+    while rest and is_shared_option(rest[0]):
         takes_value = rest[0] in _VALUE_OPTIONS and len(rest) > 1
         moved += [rest.pop(0) for _ in range(1 + takes_value)]
     return rest[:1] + moved + rest[1:]
+
+
+def is_shared_option(word: str) -> bool:
+    """Whether a word is an option that every command has."""
+    return word in _FLAGS or word.split("=")[0] in _VALUE_OPTIONS
 
 
 def unknown_command(name: str) -> UsageError:
@@ -128,6 +136,7 @@ __all__ = [
     "command_parser",
     "find",
     "full_parser",
+    "is_shared_option",
     "module_of",
     "unknown_command",
 ]

@@ -49,7 +49,7 @@ class Categories:
         """`added` maps a new category's name to its type."""
         self._types = dict(_BUILT_IN)
         for name, kind in (added or {}).items():
-            self._types[_fold(name)] = kind
+            self._types[fold(name)] = kind
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class Categories:
 
         Raises ValidationError that lists the valid names.
         """
-        name = _fold(text)
+        name = fold(text)
         name = ALIASES.get(name, name)
         if name in self._types:
             return name
@@ -80,7 +80,8 @@ class Categories:
         return self._types.get(category, SEMANTIC)
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
+    """A category as the files write it: capitals and `_`."""
     return text.strip().upper().replace("-", "_").replace(" ", "_")
 
 

@@ -19,7 +19,6 @@ WORDS = 2.0
 SHARPNESS = 1.5
 STANDING = 0.1
 PATH_GAIN = 0.25
-LARGEST_FACTOR = 1 + PATH_GAIN
 HALF_LIFE_DAYS = {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
 KIND_PRIORITY = {"semantic": 1.0, "procedural": 1.0, "episodic": 0.6, "working": 0.4}
 _DAY = 86_400.0

@@ -53,7 +53,9 @@ def safe_json(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join([letter if letter.isprintable() or letter == "\n" else _escaped(letter) for letter in text])
+    return "".join(
+        [letter if letter.isprintable() or letter == "\n" else _escaped(letter) for letter in text]
+    )
 
 
 def _escaped(letter: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
 
 PLACEMENTS = ("dedicated", "in-tree")
@@ -100,16 +101,19 @@ def check(name: str, value: object, where: str) -> object:
         raise ConfigError(f"{where}: {name} must be from {key.low:g} to {key.high:g}, not {value}.")
     if name == "store.folder":
         _check_folder(str(value), where)
+    if isinstance(value, dict):
+        _check_categories(value, where)
     return value
 
 
 def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """A TOML document as dotted names; tables that are values themselves stay whole."""
+    """A TOML document as dotted names; tables that are values themselves stay whole, empty ones say nothing."""
     found: dict[str, object] = {}
     for name, value in table.items():
         full = prefix + name
         if isinstance(value, Mapping) and full not in _BY_NAME:
-            found |= flatten(value, full + ".") or {full: {}}
+            is_known = any(key.name.startswith(full + ".") for key in KEYS)
+            found |= flatten(value, full + ".") or ({} if is_known else {full: {}})
         else:
             found[full] = value
     return found
@@ -125,6 +129,20 @@ def _kind(wanted: type) -> str:
         dict: "a table",
     }
     return names[wanted]
+
+
+def _check_categories(value: Mapping[str, object], where: str) -> None:
+    for name, kind in value.items():
+        if not fold(str(name)).isidentifier():
+            raise ConfigError(
+                f"{where}: store.categories: {str(name)[:80]!r} cannot be the name of a category.",
+                "Name it with letters, digits and `_`.",
+            )
+        if kind not in TYPES:
+            raise ConfigError(
+                f"{where}: store.categories: '{name}' has the type {kind!r}.",
+                f"Valid types: {', '.join(TYPES)}.",
+            )
 
 
 def _check_folder(value: str, where: str) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MAX_WORD = 200
 MAX_ITEMS = 200
+_SAY = "Say what was learned, in 1 to 4000 characters."
 
 
 def check(lore: Lore, categories: Categories) -> None:
@@ -38,14 +39,23 @@ def check(lore: Lore, categories: Categories) -> None:
 
 
 def check_content(content: str) -> None:
-    """1 to 4000 characters of text, of which at least one shows."""
-    if not any(letter.isprintable() and not letter.isspace() for letter in content):
-        raise ValidationError(
-            "content", "The content is empty.", "Say what was learned, in 1 to 4000 characters."
-        )
+    """1 to 4000 characters of text, of which at least one can be seen."""
+    if not content.strip():
+        raise ValidationError("content", "The content is empty.", _SAY)
+    if not _shows(content):
+        raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
     check_text(
         "content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings."
     )
+
+
+def _shows(content: str) -> bool:
+    """Whether any character shows; nearly always the first one does."""
+    if any(letter.isprintable() and not letter.isspace() for letter in content):
+        return True
+    from engram.domain.safe_text import safe_text
+
+    return bool(safe_text(content).strip())
 
 
 def check_text(field: str, text: str, limit: int, hint: str = "") -> None:

@@ -45,9 +45,11 @@ def update(
     lore_id: str,
     compute: Callable[[Lore], Lore],
     subject: str,
-    details: Sequence[tuple[str, str]] = (),
+    details: Callable[[Lore, Lore], Sequence[tuple[str, str]]] | None = None,
 ) -> Changed:
-    """Replace a lore by what `compute` makes of it, durably. `details` are further trailers of the commit.
+    """Replace a lore by what `compute` makes of it, durably.
+
+    `details` gives further trailers of the commit from the lore before and after.
 
     Raises NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
     """
@@ -64,7 +66,11 @@ def update(
         check(after, store.categories)
         content = codec.rewrite(file, after, store.categories)
         operation = operation_for(
-            store, after, subject, [Change(path, content, atomic.digest(file.raw))], details
+            store,
+            after,
+            subject,
+            [Change(path, content, atomic.digest(file.raw))],
+            details(file.lore, after) if details else (),
         )
         try:
             write(store, [operation])

@@ -79,15 +79,13 @@ def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
 
 
 def _vote(store: Store, kind: str, found: Found) -> change.Changed:
-    delta = confidence.HELPFUL_GAIN if kind == HELPFUL else -confidence.INCORRECT_LOSS
-    details = [("Engram-Delta", f"{delta / 1000:+.2f}")]
     done = change.update(
         store,
         found.path,
         found.id,
         lambda lore: voted(store, lore, kind),
         f"feedback: {_WORDS[kind]} ({found.id})",
-        details,
+        lambda before, after: [("Engram-Delta", f"{after.confidence - before.confidence:+.2f}")],
     )
     store.state.keep_vote(found.id, done.after.votes[store.source])
     return done

@@ -66,14 +66,22 @@ def markdown_sources(path: str, problems: list[dict[str, object]]) -> Iterator[S
             raw = _read(file, _MAX_BYTES)
             yield _document(raw, relative, _modified(file))
         except (EngramError, OSError) as error:
-            message = error.message if isinstance(error, EngramError) else str(error)
-            hint = error.hint if isinstance(error, EngramError) else ""
-            problems.append({"path": relative, "message": message, "hint": hint})
+            problems.append({"path": relative, **_told(error)})
+
+
+def _told(error: EngramError | OSError) -> dict[str, str]:
+    """Message and hint of a problem, without the path, which stands beside them."""
+    if isinstance(error, LoreFileError):
+        line = f"line {error.line}: " if error.line else ""
+        return {"message": line + error.reason, "hint": error.hint}
+    if isinstance(error, EngramError):
+        return {"message": error.message, "hint": error.hint}
+    return {"message": error.strerror or str(error), "hint": ""}
 
 
 def row_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
     """The rows of a JSON or JSON Lines file."""
-    raw = _read(path, interchange.MAX_BYTES)
+    raw = _read(os.path.realpath(path), interchange.MAX_BYTES)
     rows, bad = interchange.read_rows(raw, _readable(os.path.basename(path)))
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
@@ -86,7 +94,8 @@ def _files(path: str, problems: list[dict[str, object]]) -> Iterator[tuple[str, 
     A folder that cannot be read becomes a problem.
     """
     if not os.path.isdir(path):
-        yield path, _readable(os.path.basename(path))
+        # The one file that was named may be a link: it was chosen, not found.
+        yield os.path.realpath(path), _readable(os.path.basename(path))
         return
 
     def unreadable(error: OSError) -> None:
@@ -127,7 +136,7 @@ def _modified(file: str) -> datetime:
 
 def _document(raw: bytes, relative: str, modified: datetime) -> Source:
     try:
-        text = frontmatter.decode(raw)
+        text = frontmatter.decode(raw, _MAX_BYTES)
         body = frontmatter.split(text).body
     except Problem as problem:
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None

@@ -53,7 +53,10 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
         root = places.enclosing_store(path)
         if root is None:
             raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
-        return root, scope or _scope_of(root)
+        found = _scope_of(root)
+        if scope and scope != found:
+            raise UsageError(f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope.")
+        return root, found
     if scope != USER:
         root = places.enclosing_store(working)
         if root is not None:

@@ -92,7 +92,8 @@ def query(store: Store, question: Question) -> Answer:
             for hit, lore in shown
         )
         best = max((_evidence(hit) for hit, _ in shown), default=0.0)
-        took_ms = round((store.clock.nanoseconds() - began) / 1e6, 3)
+        store.asked_ns = store.clock.nanoseconds()
+        took_ms = round((store.asked_ns - began) / 1e6, 3)
         notes += store.degraded
         answer = Answer(question.text, strength.strength(best), strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)

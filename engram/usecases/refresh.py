@@ -178,22 +178,28 @@ def _apply(
 
 
 def _folders_changed(store: Store, generation: Generation) -> bool:
-    root, stat = store.places.root, os.stat
+    stat = os.stat
     try:
-        if any(stat(f"{root}/{folder}").st_mtime_ns != known for folder, known in generation.folders.items()):
-            return True
+        for folder, known in generation.absolute_folders(store.places.root):
+            if stat(folder).st_mtime_ns != known:
+                return True
     except OSError:
         return True
-    return not generation.folders and os.path.isdir(f"{root}/{store.places.folder}")
+    return not generation.folders and os.path.isdir(f"{store.places.root}/{store.places.folder}")
 
 
 def _sweep_due(store: Store, generation: Generation) -> bool:
-    """Whether to look at every file: when there are few, or when a sweep's cost is small against the time since."""
+    """Whether to look at every file before answering: when there are few, or nobody has asked for a while.
+
+    A process that asks again and again is not made to wait each time; a person who edited a file in between is
+    answered from it. In a large store the look comes after the answer.
+    """
     count = generation.next_row - generation.dead
     if count <= SWEEP_ALWAYS or generation.head != _head(store):
         return True
-    age = store.clock.nanoseconds() - generation.swept_ns
-    return count <= COLD_SWEEP_LIMIT and age > count * SWEEP_NS_PER_FILE * SWEEP_PATIENCE
+    idle_since = max(generation.swept_ns, store.asked_ns)
+    cost = count * SWEEP_NS_PER_FILE
+    return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > cost * SWEEP_PATIENCE
 
 
 def _sweep(store: Store, generation: Generation, now: int) -> tuple[Delta, dict[str, Known]]:

@@ -46,9 +46,12 @@ class Relevance:
         self._bound = weakest if len(rows) > count else 0.0
         return rows[:count]
 
-    def settles(self, candidates: Sequence[Candidate], limit: int) -> bool:
-        """Whether no row left out by the last `best` could be among the first `limit` of the candidates."""
-        best_case = self._bound * ranking.LARGEST_FACTOR
+    def settles(self, candidates: Sequence[Candidate], limit: int, largest_factor: float) -> bool:
+        """Whether no row left out by the last `best` could be among the first `limit` of the candidates.
+
+        `largest_factor` is the most that what is known of a lore could multiply its relevance by.
+        """
+        best_case = self._bound * largest_factor
         return len(candidates) >= limit and candidates[limit - 1].score.total >= best_case
 
     def _by_words(self, count: int) -> list[int]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[float32]
 
 POOL = 48
-WORD_POOL = 1000
+WORD_POOL = 300
 
 
 class Filters(NamedTuple):
@@ -78,7 +78,7 @@ def _best(
     while True:
         rows = ranked.best(pool)
         candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
-        if len(rows) < pool or ranked.settles(candidates, limit):
+        if len(rows) < pool or ranked.settles(candidates, limit, 1 + ranking.PATH_GAIN * bool(filters.files)):
             return candidates
         pool *= 8
 

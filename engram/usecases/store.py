@@ -63,6 +63,7 @@ class Store:
         self.state = StateDatabase(places.state)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
+        self.asked_ns = 0
         self._index: Index | None = None
         self._embedder: Embedder | None = None
         self._embedder_opened = False

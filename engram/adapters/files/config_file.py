@@ -25,7 +25,8 @@ def load(root: str | None) -> Settings:
         path = os.path.join(root, places.CONFIG_NAME)
         if os.path.islink(path):
             raise ConfigError(
-                f"{path} is a symbolic link.", "Engram follows no links in a store; put the file itself there."
+                f"{path} is a symbolic link.",
+                "Engram follows no links in a store; put the file itself there.",
             )
         shared = read(path)
         values |= {name: value for name, value in shared.items() if not settings.key_named(name).user_only}
@@ -75,7 +76,9 @@ def _read_start(path: str) -> bytes:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ConfigError(f"{path} is not a regular file.", "A configuration file is a few lines of TOML.")
+            raise ConfigError(
+                f"{path} is not a regular file.", "A configuration file is a few lines of TOML."
+            )
         return os.read(handle, _MAX_BYTES + 1)
     finally:
         os.close(handle)
@@ -89,7 +92,8 @@ def _checked(name: str, value: object, path: str) -> object:
         private = {part.lower().rstrip(". ") for part in folder.split("/")} & {".git", ".engram", "git~1"}
         if private or not folder.isprintable() or len(folder) > _MAX_FOLDER:
             raise ConfigError(
-                f"{path}: store.folder cannot be {folder[:80]!r}.", "Name a folder for lore alone, such as: lore"
+                f"{path}: store.folder cannot be {folder[:80]!r}.",
+                "Name a folder for lore alone, such as: lore",
             )
     if name == "store.categories" and isinstance(value, dict):
         for category in value:

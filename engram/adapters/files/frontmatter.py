@@ -49,10 +49,10 @@ class Document(NamedTuple):
         return 1 + f"{self.opening}{self.block}{self.closing}{skipped}".count("\n")
 
 
-def decode(raw: bytes) -> str:
-    """The text of a file. Raises Problem: too large, not UTF-8, a NUL, git's conflict markers."""
-    if len(raw) > MAX_FILE:
-        message = f"the file has {len(raw):,} bytes; a lore file has at most {MAX_FILE:,}"
+def decode(raw: bytes, limit: int = MAX_FILE) -> str:
+    """The text of a file. Raises Problem: over `limit` bytes, not UTF-8, a NUL, git's conflict markers."""
+    if len(raw) > limit:
+        message = f"the file has {len(raw):,} bytes; a lore file has at most {limit:,}"
         raise Problem(0, message, "Keep the lore short and link to the large text, or `engram import` it.")
     try:
         text = raw.decode()

@@ -75,10 +75,17 @@ class Generation:
             os.path.join(self._words_folder, name): size for name, (size, _) in self._words_files.items()
         }
         self.folders = self.catalog.folders()
+        self._absolute: list[tuple[str, int]] = []
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
         if self.vectors is not None:
             self.vectors.check_size(self.next_row, self.next_slot)
+
+    def absolute_folders(self, root: str) -> list[tuple[str, int]]:
+        """Each folder's absolute path and its mtime (ns) when it was last read; kept ready, for every query asks."""
+        if not self._absolute:
+            self._absolute = [(f"{root}/{folder}", mtime) for folder, mtime in self.folders.items()]
+        return self._absolute
 
     def words_in_step(self) -> bool:
         """Whether the word index is the one the catalog was written with (not so after a kill in between)."""
@@ -136,7 +143,7 @@ class Generation:
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
-        return [f"vectors.f16: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
+        return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
 
     def close(self) -> None:
         """Close the files."""

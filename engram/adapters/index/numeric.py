@@ -23,16 +23,15 @@ def numpy_module() -> ModuleType:
     return numpy
 
 
-def dot_products(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
-    """Inner products of each row of `matrix` (float16, n x d) with `vector` (float16, d): float32, n.
+def angular_distances(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
+    """1 − cosine of each row of `matrix` (int8, n x d) with `vector` (int8, d): float32, n. 1 where either is zero.
 
     numkong is the kernel library under usearch; called directly it is 3.7 times as fast as
     `usearch.index.search(exact=True)` on 100,000 rows and 60 ms cheaper to import.
     """
-    numpy_module()
+    np = numpy_module()
     import numkong
 
-    result: numpy.ndarray = numpy_module().asarray(
-        numkong.cdist(matrix, vector[None, :], "dot"), dtype="float32"
-    )
-    return result.reshape(-1)
+    found = numkong.cdist(matrix, vector[None, :], "angular", out_dtype="float32")
+    result: numpy.ndarray = np.asarray(found, dtype="float32").reshape(-1)
+    return result

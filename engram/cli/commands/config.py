@@ -76,9 +76,15 @@ def _change(call: Call, key: settings.Key) -> int:
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
     value = None if given.unset else _parsed(key, given.value)
+    if key.name == "record.category" and value and not given.user:
+        call.store.categories.parse(str(value))
     config_file.change(path, key.name, value)
     call.output.document({"name": key.name, "value": value, "file": path})
     call.output.line(safe_text(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}"))
+    own = places.user_config_file()
+    mine = config_file.read(own).get(key.name)
+    if not given.user and mine not in (None, value):
+        call.output.note(f"Your own {own} says {_plain(mine)}, and that counts for you.")
     return 0
 
 

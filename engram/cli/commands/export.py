@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from engram.adapters.files import places
 from engram.domain.errors import UsageError
 from engram.usecases.export import FORMATS, JSON, JSONL, MARKDOWN
 
@@ -40,6 +41,7 @@ def run(call: Call) -> int:
     if given.format == MARKDOWN:
         if not target:
             raise UsageError("Markdown is exported into a folder.", "Say where: --output FOLDER")
+        _refuse_file_above(target)
         count = export_markdown(call.store, target)
         call.output.document({"exported": count, "path": target})
         call.output.note(f"Exported {count:,} lore to {target}")
@@ -47,9 +49,37 @@ def run(call: Call) -> int:
     rows = list(export_rows(call.store))
     data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
     if target:
-        atomic.write(target, data, "export")
+        _refuse_target(call, target)
+        atomic.write(os.path.realpath(target), data, "export")
         call.output.document({"exported": len(rows), "path": target})
         call.output.note(f"Exported {len(rows):,} lore to {target}")
     else:
         sys.stdout.buffer.write(data)
     return 0
+
+
+def _refuse_target(call: Call, target: str) -> None:
+    """Refuse what is no file, and what belongs to the store. Raises UsageError.
+
+    A device or pipe would be replaced by a file, not written to.
+    """
+    root = os.path.realpath(call.store.places.root)
+    own = [os.path.join(root, name) for name in (".git", places.CONFIG_NAME, call.store.places.folder)]
+    real = os.path.realpath(target)
+    if any(real == path or real.startswith(os.path.join(path, "")) for path in own):
+        raise UsageError(f"{target} belongs to the store.", "Export to a place outside it.")
+    if os.path.isdir(real):
+        raise UsageError(f"{target} is a folder.", "Name a file, or export --format markdown.")
+    if os.path.exists(real) and not os.path.isfile(real):
+        raise UsageError(
+            f"{target} is not a regular file.", "Leave out --output to write to standard output."
+        )
+    _refuse_file_above(os.path.dirname(real))
+
+
+def _refuse_file_above(folder: str) -> None:
+    """Refuse a folder that cannot be made because a file stands in its way. Raises UsageError."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise UsageError(f"{folder} is a file, not a folder.", "Name another place.")

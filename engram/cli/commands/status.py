@@ -40,7 +40,7 @@ def _lines(found: Any) -> list[str]:
         lines.append(f"           {index['problems']} files cannot be recalled: engram doctor")
     if index["waiting_for_adoption"]:
         lines.append(f"           {index['waiting_for_adoption']} files have no fields yet: engram adopt")
-    branch = f"{git['branch'] or 'no branch'} {(git['head'] or 'without commits')[:10]}"
+    branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
     lines.append(
         f"git        {git['message'] or branch}"
         + (f", {git['pending']} changes wait" if git["pending"] else "")

@@ -1,0 +1,95 @@
+"""Validation: the bounds of every field, from both sides, and that any text gives a lore or a ValidationError."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.categories import Categories
+from engram.domain.errors import ValidationError
+from engram.domain.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, Lore, Relation, title_of
+from engram.domain.validation import MAX_ITEMS, MAX_WORD, check, check_content, check_fraction, check_words
+
+ID = "01M806ZZWH03EWHXWBG1FA47RA"
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+GOOD = Lore(ID, "text", "FACT", MOMENT, MOMENT)
+CATEGORIES = Categories()
+
+
+def test_the_documented_bounds() -> None:
+    assert (MAX_CONTENT, MAX_CONTEXT) == (4000, 1000)
+    assert RELATION_KINDS == ("supersedes", "contradicts", "refines", "caused_by", "see_also")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"content": "x" * MAX_CONTENT},
+        {"context": ("x" * MAX_CONTEXT,)},
+        {"tags": ("x" * MAX_WORD,) },
+        {"tags": tuple(str(number) for number in range(MAX_ITEMS))},
+        {"relations": tuple(Relation(kind, ID) for kind in RELATION_KINDS)},
+        {"importance": 0.0},
+        {"importance": 1.0},
+        {"merged_from": (ID,)},
+    ],
+)
+def test_the_bounds_themselves_are_fine(change: dict[str, object]) -> None:
+    check(GOOD._replace(**change), CATEGORIES)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("content", "x" * (MAX_CONTENT + 1)),
+        ("context", ("x" * (MAX_CONTEXT + 1),)),
+        ("context", ("fine", "a\0b")),
+        ("category", "NONSENSE"),
+        ("type", "eternal"),
+        ("status", "asleep"),
+        ("tags", ("x" * (MAX_WORD + 1),)),
+        ("tags", tuple(str(number) for number in range(MAX_ITEMS + 1))),
+        ("files", ("a\nb",)),
+        ("entities", (" ",)),
+        ("sources", ("\ud800",)),
+        ("agent", "a\0"),
+        ("id", "1"),
+        ("merged_from", ("1",)),
+        ("relations", (Relation("likes", ID),)),
+        ("relations", (Relation("refines", "1"),)),
+        ("importance", -0.1),
+        ("importance", float("nan")),
+    ],
+)
+def test_one_step_beyond_names_the_field(field: str, value: object) -> None:
+    with pytest.raises(ValidationError) as caught:
+        check(GOOD._replace(**{field: value}), CATEGORIES)  # type: ignore[arg-type]
+    assert caught.value.field == field
+    assert caught.value.message.endswith((".", "?"))
+    assert caught.value.as_dict()["field"] == field
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_content_or_refused(text: str) -> None:
+    try:
+        check_content(text)
+    except ValidationError:
+        return
+    assert title_of(text) or not text.strip("#*_`=- \t\n")
+    assert len(title_of(text)) <= 120
+
+
+@given(st.lists(st.text(max_size=300), max_size=4))
+def test_any_words_are_taken_or_refused(words: list[str]) -> None:
+    try:
+        check_words("tags", words)
+    except ValidationError as error:
+        assert error.field == "tags"
+
+
+@given(st.floats(0, 1))
+def test_fractions_are_given_back(value: float) -> None:
+    assert check_fraction("confidence", value) == value
