@@ -39,7 +39,7 @@ def load(path: str) -> RetrievalSet:
         data: dict[str, Any] = json.load(file)
     whole = {name: _text(document) for name, document in data["docs"].items()}
     cut = {name: _cut(text) for name, text in whole.items()}
-    texts = {name: redact(text, find_secrets(text)) for name, text in cut.items() if text}
+    texts = {name: _cut(redact(text, find_secrets(text))) for name, text in cut.items() if text}
     answerable = {name for name, grades in data["qrels"].items() if grades}
     return RetrievalSet(
         str(data["name"]),

@@ -119,7 +119,11 @@ def ok(*arguments: str, **options: Any) -> Result:
 
 def variables(**more: str) -> dict[str, str]:
     """The environment of a process that runs the project under test."""
-    paths = [str(PROJECT), str(PROJECT / "tui"), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    paths = [
+        str(PROJECT),
+        str(PROJECT / "tui"),
+        *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+    ]
     chosen = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     return {**chosen, "ENGRAM_BACKGROUND": "inline", **more}
 

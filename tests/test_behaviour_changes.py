@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, SetClock, everything_on_disk, lore_files, opened
 
-from engram.app import Engram
-from engram.domain.errors import ConflictError, EngramError, NotFoundError, SecretFoundError, UsageError, ValidationError
+from engram.domain.errors import (
+    ConflictError,
+    EngramError,
+    NotFoundError,
+    SecretFoundError,
+    UsageError,
+    ValidationError,
+)
 from engram.usecases.adopt import adopt
 from engram.usecases.edit import Edit, rewrite
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 
 @pytest.fixture
@@ -187,7 +197,9 @@ def test_a_whole_file_can_be_rewritten_but_its_id_stays(store: Engram, tmp_path:
     assert path.read_bytes() == before
 
 
-def test_rewriting_a_file_that_has_no_id_yet_keeps_the_id_it_was_shown_with(store: Engram, tmp_path: Path) -> None:
+def test_rewriting_a_file_that_has_no_id_yet_keeps_the_id_it_was_shown_with(
+    store: Engram, tmp_path: Path
+) -> None:
     (tmp_path / "lore").mkdir(exist_ok=True)
     path = tmp_path / "lore" / "note.md"
     path.write_text(TIDES, "utf-8")
@@ -226,7 +238,9 @@ def test_forgetting_resolves_every_name_first(store: Engram, tmp_path: Path) -> 
         "ünïcode 🜁\ttab\n".encode(),
     ],
 )
-def test_adopting_gives_fields_and_keeps_every_byte_of_the_text(store: Engram, tmp_path: Path, body: bytes) -> None:
+def test_adopting_gives_fields_and_keeps_every_byte_of_the_text(
+    store: Engram, tmp_path: Path, body: bytes
+) -> None:
     path = tmp_path / "lore" / "dropped" / "note.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(body)

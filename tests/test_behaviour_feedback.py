@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import COLOUR, QUEUE, START, TIDES, SetClock, lore_files, opened
 
-from engram.app import Engram
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 
 @pytest.fixture
@@ -52,7 +55,10 @@ def test_confidence_stays_between_zero_and_one(store: Engram) -> None:
     judged = store.feedback(helpful=high, incorrect=low)
     assert [(one.previous, one.current) for one in judged] == [(0.95, 1.00), (0.10, 0.00)]
     again = store.feedback(helpful=high, incorrect=low, again=True)
-    assert [(one.previous, one.current, one.validation_count) for one in again] == [(1.0, 1.0, 2), (0.0, 0.0, 0)]
+    assert [(one.previous, one.current, one.validation_count) for one in again] == [
+        (1.0, 1.0, 2),
+        (0.0, 0.0, 0),
+    ]
     back = store.feedback(incorrect=high, helpful=low)
     assert [(one.id, one.previous, one.current) for one in back] == [(low, 0.0, 0.08), (high, 1.0, 0.85)]
 
@@ -133,7 +139,9 @@ def test_a_copied_file_makes_no_prefix_ambiguous(store: Engram, tmp_path: Path) 
     assert store.feedback(not_relevant=done.lore.id[:12])[0].id == done.lore.id
 
 
-@pytest.mark.parametrize("name", ["L9", "L0", "01M806ZZWH03EWHXWBG1FA47RA", "01ZZZZ", "words nobody wrote", "🜁", "-"])
+@pytest.mark.parametrize(
+    "name", ["L9", "L0", "01M806ZZWH03EWHXWBG1FA47RA", "01ZZZZ", "words nobody wrote", "🜁", "-"]
+)
 def test_a_name_that_fits_nothing_is_not_found(store: Engram, name: str) -> None:
     store.record(QUEUE, category="FACT")
     store.query("queue consumer")

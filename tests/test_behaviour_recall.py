@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, START, TIDES, SECRET, SetClock, lore_files, opened
+from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, lore_files, opened
 from mixed_lore import MIXED
 
-from engram.app import Engram
 from engram.domain.errors import UsageError, ValidationError
 from engram.usecases.record import Draft, record
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 CONSUMERS = "implementing message consumers"
 
@@ -116,7 +119,8 @@ def test_a_question_that_makes_no_sense_is_refused(
 
 
 @pytest.mark.parametrize(
-    "question", ["(" * 3000, "what is: * foo", "foo::bar", '"', "AND OR NOT", "title:x^2~", "x" * 100_000, "🜁"]
+    "question",
+    ["(" * 3000, "what is: * foo", "foo::bar", '"', "AND OR NOT", "title:x^2~", "x" * 100_000, "🜁"],
 )
 def test_no_syntax_in_a_question_is_obeyed_or_trips(mixed: Engram, question: str) -> None:
     assert mixed.query(question).strength in {"strong", "weak", "none"}
@@ -242,7 +246,9 @@ def test_every_hit_says_why_it_is_here_and_where_it_is(mixed: Engram) -> None:
 
 def test_the_same_question_gives_the_same_answer(mixed: Engram) -> None:
     first, second = mixed.query("tests", k=20), mixed.query("tests", k=20)
-    assert [(h.ref, h.lore.id, h.score) for h in first.lore] == [(h.ref, h.lore.id, h.score) for h in second.lore]
+    assert [(h.ref, h.lore.id, h.score) for h in first.lore] == [
+        (h.ref, h.lore.id, h.score) for h in second.lore
+    ]
 
 
 def test_what_is_recorded_edited_or_deleted_by_hand_shows_at_once(tmp_path: Path) -> None:
@@ -268,7 +274,12 @@ def test_the_retrieval_log_keeps_what_was_asked_and_answered(tmp_path: Path) -> 
         store.query("zxqv wvut")
         store.query("not kept", keep=False)
         nothing, hit = store.store.state.retrievals()
-    assert (hit.query, hit.strategy, hit.strength, hit.session) == (CONSUMERS, "hybrid", answer.strength, "s1")
+    assert (hit.query, hit.strategy, hit.strength, hit.session) == (
+        CONSUMERS,
+        "hybrid",
+        answer.strength,
+        "s1",
+    )
     assert hit.ids == (lore_id,)
     assert hit.scores == (round(answer.lore[0].score.total, 4),)
     assert hit.took_ms == answer.took_ms

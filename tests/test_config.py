@@ -59,7 +59,9 @@ def test_set_get_and_unset_keep_comments_order_and_the_rest(tmp_path: Path) -> N
         ("store.categories", '{"RECIPE": "procedural"}', {"RECIPE": "procedural"}),
     ],
 )
-def test_values_are_read_as_the_type_of_their_key(tmp_path: Path, key: str, given: str, value: object) -> None:
+def test_values_are_read_as_the_type_of_their_key(
+    tmp_path: Path, key: str, given: str, value: object
+) -> None:
     plain(tmp_path)
     assert ok("config", key, given, "--json", cwd=tmp_path).json["value"] == value
     assert ok("config", key, "--json", cwd=tmp_path).json["value"] == value
@@ -81,7 +83,9 @@ def test_values_are_read_as_the_type_of_their_key(tmp_path: Path, key: str, give
         ("nonsense", "3"),
     ],
 )
-def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(tmp_path: Path, key: str, given: str) -> None:
+def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(
+    tmp_path: Path, key: str, given: str
+) -> None:
     plain(tmp_path)
     before = (tmp_path / ".engram.toml").read_bytes()
     done = cli("config", key, given, "--json", cwd=tmp_path)
@@ -92,7 +96,12 @@ def test_a_bad_value_or_name_is_exit_2_and_leaves_the_file_as_it_was(tmp_path: P
 
 @pytest.mark.parametrize("key", [key.name for key in KEYS if key.user_only])
 def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_file: Path, key: str) -> None:
-    values = {"record.agent": '"evil"', "recall.log": "false", "embedding.path": '"/etc"', "git.background": "false"}
+    values = {
+        "record.agent": '"evil"',
+        "recall.log": "false",
+        "embedding.path": '"/etc"',
+        "git.background": "false",
+    }
     table, name = key.split(".")
     with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
         assert store.store.settings.get(key) == next(one.default for one in KEYS if one.name == key)
@@ -174,7 +183,12 @@ def test_another_lore_folder_is_used(tmp_path: Path) -> None:
 
 def test_the_quick_reader_and_the_full_one_agree(tmp_path: Path) -> None:
     quick = '# note\n[store]\nplacement = "in-tree"\nfolder = "lore"\n'
-    for text in (quick, quick.replace("in-tree", 'in-tree" #"'), quick + "[recall]\nlimit = 4\n", quick + quick):
+    for text in (
+        quick,
+        quick.replace("in-tree", 'in-tree" #"'),
+        quick + "[recall]\nlimit = 4\n",
+        quick + quick,
+    ):
         path = tmp_path / "c.toml"
         path.write_text(text, "utf-8")
         try:

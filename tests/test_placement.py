@@ -206,7 +206,9 @@ def test_a_store_that_is_not_there_is_told(tmp_path: Path, arguments: list[str],
     assert done.json["error"]["hint"] or code == 2
 
 
-def test_the_api_opens_makes_and_finds_stores(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_api_opens_makes_and_finds_stores(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with engram.open(tmp_path / "new") as store:
         assert store.store.places.placement == "dedicated"
         store.record(QUEUE, category="FACT")
@@ -255,7 +257,9 @@ def test_each_change_is_one_commit_with_a_message_and_trailers(tmp_path: Path) -
         f"record: {QUEUE}",
         "Start an Engram store",
     ]
-    trailers = git(tmp_path, "log", "--format=%(trailers:only,unfold)%x00", "HEAD~3^!").strip("\0\n").splitlines()
+    trailers = (
+        git(tmp_path, "log", "--format=%(trailers:only,unfold)%x00", "HEAD~3^!").strip("\0\n").splitlines()
+    )
     assert f"Engram-Lore: {lore['id']}" in trailers
     assert {"Engram-Agent: codex", "Engram-Session: s1", "Engram-Delta: +0.08"} <= set(
         git(tmp_path, "log", "-1", "--format=%B", "HEAD~3").splitlines()

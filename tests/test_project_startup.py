@@ -80,5 +80,8 @@ def test_recording_stays_light() -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_querying_stays_light() -> None:
-    assert start(IN_A_STORE, "query", "upload retry") == {"status": 0, "loaded": []}
+def test_querying_by_words_stays_light_and_by_meaning_adds_only_numpy() -> None:
+    assert start(IN_A_STORE, "reindex")["status"] == 0
+    by_words = start(IN_A_STORE, "query", "upload retry", "--strategy", "words")
+    assert by_words == {"status": 0, "loaded": []}
+    assert start(IN_A_STORE, "query", "upload retry") == {"status": 0, "loaded": ["numpy"]}

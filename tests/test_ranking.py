@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.ranking import HALF_LIFE_DAYS, Standing, memory_strength, path_overlap, relevance, score, weigh
+from engram.domain.ranking import (
+    HALF_LIFE_DAYS,
+    Standing,
+    memory_strength,
+    path_overlap,
+    relevance,
+    score,
+    weigh,
+)
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0

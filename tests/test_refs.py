@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from engram.domain.refs import Seen, fold, match_snippet, ref_number
 
-QUEUE = Seen("1", "Queue consumers must be idempotent", "Queue consumers must be idempotent.\n\nBrokers deliver twice.")
+QUEUE = Seen(
+    "1", "Queue consumers must be idempotent", "Queue consumers must be idempotent.\n\nBrokers deliver twice."
+)
 TMP = Seen("2", "tmp_path is per test", "tmp_path is per test, tmp_path_factory per session")
 TIDES = Seen("3", "Tide tables", "Tide tables are in local time. Brokers do not care.")
 ALL = (QUEUE, TMP, TIDES)

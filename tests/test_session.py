@@ -10,14 +10,23 @@ from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, ok, opened, plain, proce
 from engram.adapters.agents.session import agent_name, session_name
 
 VARIABLES = (
-    *("ENGRAM_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "GEMINI_SESSION_ID", "OPENCODE_SESSION_ID"),
+    *(
+        "ENGRAM_SESSION",
+        "CLAUDE_CODE_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "GEMINI_SESSION_ID",
+        "OPENCODE_SESSION_ID",
+    ),
     "COPILOT_SESSION_ID",
 )
 
 
 def test_refs_count_up_in_the_order_of_surfacing_and_stay(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        ids = {name: store.record(text, category="FACT").lore.id for name, text in (("q", QUEUE), ("c", COLOUR), ("t", TIDES))}
+        ids = {
+            name: store.record(text, category="FACT").lore.id
+            for name, text in (("q", QUEUE), ("c", COLOUR), ("t", TIDES))
+        }
         assert store.query("tide tables").session_refs == {"L1": ids["t"]}
         assert store.query("queue consumer patterns").session_refs == {"L2": ids["q"]}
         assert store.query("tide tables").session_refs == {"L1": ids["t"]}

@@ -18,7 +18,9 @@ def test_there_are_three() -> None:
 
 def test_a_perfect_hit_is_strong_and_no_hit_is_none() -> None:
     assert strength(evidence(1.0, 1.0)) == strength(evidence(1.0, None)) == STRONG
-    assert strength(evidence(0.0, None)) == strength(evidence(0.0, 0.0)) == strength(evidence(0.0, -1.0)) == NONE
+    assert (
+        strength(evidence(0.0, None)) == strength(evidence(0.0, 0.0)) == strength(evidence(0.0, -1.0)) == NONE
+    )
     assert strength(0.0) == NONE
 
 

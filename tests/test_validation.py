@@ -29,7 +29,7 @@ def test_the_documented_bounds() -> None:
     [
         {"content": "x" * MAX_CONTENT},
         {"context": ("x" * MAX_CONTEXT,)},
-        {"tags": ("x" * MAX_WORD,) },
+        {"tags": ("x" * MAX_WORD,)},
         {"tags": tuple(str(number) for number in range(MAX_ITEMS))},
         {"relations": tuple(Relation(kind, ID) for kind in RELATION_KINDS)},
         {"importance": 0.0},
@@ -84,10 +84,12 @@ def test_any_text_is_content_or_refused(text: str) -> None:
 
 @given(st.lists(st.text(max_size=300), max_size=4))
 def test_any_words_are_taken_or_refused(words: list[str]) -> None:
+    fields = []
     try:
         check_words("tags", words)
     except ValidationError as error:
-        assert error.field == "tags"
+        fields.append(error.field)
+    assert fields in ([], ["tags"])
 
 
 @given(st.floats(0, 1))

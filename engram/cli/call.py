@@ -35,7 +35,8 @@ class Call:
 
             caller = Caller(_encodable(session_name(os.environ)), _encodable(agent_name(os.environ)))
             path = self.arguments.store
-            if path is None and self.arguments.scope != USER:  # a scope named in the call says more than a variable
+            if path is None and self.arguments.scope != USER:
+                # A scope named in the call says more than a variable.
                 path = os.environ.get("ENGRAM_STORE") or None
             path = None if path is None else os.path.expanduser(path)
             self._store = open_store(path, caller, scope=self.arguments.scope)
@@ -82,7 +83,7 @@ def text_or_stdin(given: str | None, what: str) -> str:
         raise UsageError(f"No {what} was given.", "Pass it as an argument, or - to read standard input.")
     raw = sys.stdin.buffer.read()
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"Standard input is not UTF-8 (byte {error.start})."
         raise ValidationError("content", message, "Convert it, for example with `iconv -t utf-8`.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,20 +16,39 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] in (["--version"], ["-V"]):
-        from engram.version import __version__
-
-        print(f"engram {__version__}")
-        return 0
     _speak_utf8()
     try:
-        code = _run(given)
+        code = _tell_version() if given[:1] in (["--version"], ["-V"]) else _run(given)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
         # The reader went away (`| head`): no error, and no second one when Python flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _silence(1)
         return 0
+    except OSError as error:
+        return _unsaid(error)
+
+
+def _silence(stream: int) -> None:
+    """Let what is still to be written to a stream vanish, so that Python does not fail on it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+
+
+def _unsaid(error: OSError) -> int:
+    """The exit code where the answer could not be written, for example to a full disk."""
+    _silence(1)
+    try:
+        print(f"engram: The answer could not be written: {error.strerror}.", file=sys.stderr, flush=True)
+    except OSError:
+        _silence(2)
+    return 1
+
+
+def _tell_version() -> int:
+    from engram.version import __version__
+
+    print(f"engram {__version__}")
+    return 0
 
 
 def _run(given: list[str]) -> int:
@@ -44,14 +64,15 @@ def _run(given: list[str]) -> int:
         output.error(error)
         return error.exit_code
     except (RecursionError, MemoryError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            raise
+        is_stream = isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None
+        if is_stream or isinstance(error, BrokenPipeError):
+            raise  # the answer cannot be written, and neither can this error be where it should
         output.error(EngramError(f"{type(error).__name__}: {error}.", "Nothing more was done."))
         return EngramError.exit_code
     except KeyboardInterrupt:
         output.error(_coded("interrupted", "Interrupted.", "What was acknowledged before is safe."))
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last door: a person or program gets a sentence, not a traceback
+    except Exception as error:
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
         message = f"An error that should not happen: {type(error).__name__}: {error}."
@@ -70,7 +91,14 @@ def _coded(code: str, message: str, hint: str) -> EngramError:
 def _dispatch(given: list[str], output: object) -> int:
     from engram.cli.call import Call
     from engram.cli.output import Output
-    from engram.cli.parsing import command_parser, find, full_parser, is_shared_option, module_of, unknown_command
+    from engram.cli.parsing import (
+        command_parser,
+        find,
+        full_parser,
+        is_shared_option,
+        module_of,
+        unknown_command,
+    )
 
     assert isinstance(output, Output)
     if not given or is_shared_option(given[0]):

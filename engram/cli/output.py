@@ -28,9 +28,9 @@ class Output:
 
     @property
     def width(self) -> int:
-        """The width of the terminal, or 100 for a pipe."""
+        """The width of the terminal, or 120 for a pipe."""
         if not self._width:
-            self._width = os.get_terminal_size(1).columns if sys.stdout.isatty() else 100
+            self._width = os.get_terminal_size(1).columns if sys.stdout.isatty() else 120
         return max(self._width, 20)
 
     def line(self, text: str = "") -> None:
@@ -80,6 +80,11 @@ def bar(confidence: float) -> str:
     """A confidence as eight blocks: `▆▆▆▆▆▁▁▁`."""
     full = round(confidence * 8)
     return "▆" * full + "▁" * (8 - full)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`, `1,000 files`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def age(seconds: float) -> str:

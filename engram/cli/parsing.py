@@ -40,7 +40,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting, so that `--json` can report it."""
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See: {self.prog} --help")
+        hint = f"See: {self.prog} --help"
+        if message.startswith("unrecognized arguments: -"):
+            hint += ". A text that begins with a dash goes behind --"
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
 
 def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
@@ -80,7 +83,7 @@ def command_first(arguments: Sequence[str]) -> list[str]:
 
 def is_shared_option(word: str) -> bool:
     """Whether a word is an option that every command has."""
-    return word in _FLAGS or word.split("=")[0] in _VALUE_OPTIONS
+    return word in _FLAGS or word.split("=", maxsplit=1)[0] in _VALUE_OPTIONS
 
 
 def unknown_command(name: str) -> UsageError:

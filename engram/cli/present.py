@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, shorten
 from engram.domain.confidence import two_decimals
+from engram.domain.lore import ACTIVE
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.listing import Shown
     from engram.usecases.query import Answer, Recalled
+
+
+_WIDE, _NARROW = 110, 70
+_SHORT_ID = 14  # all of the time and 20 of the random bits
 
 
 def lore_json(lore: Lore, path: str) -> dict[str, object]:
@@ -94,16 +99,28 @@ def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
     for name, value in facts.items():
         if value:
             yield styled(f"{name:<8} ", DIM) + safe_text(value)
-    yield ""
-    yield safe_text(_without_title(lore.content, lore.title) or lore.content, lines=True)
+    body = _without_title(lore.content, lore.title)
+    if body:
+        yield ""
+        yield safe_text(body, lines=True)
 
 
 def hit_line(call: Call, hit: Hit, now: float) -> str:
-    """One line of a list: confidence, category, title, age, validations; as wide as the terminal."""
-    head = f"{bar(hit.confidence / 1000)} {two_decimals(hit.confidence)}  {shorten(hit.category, 22):<22} "
-    tail = f"  {age(now - hit.created_at):>6} {'✓' + str(hit.validation_count) if hit.validation_count else '':<4} {hit.id}"
-    room = max(16, call.output.width - len(head) - len(tail))
-    return head + f"{shorten(safe_text(hit.title), room):<{room}}" + call.output.styled(tail, DIM)
+    """One line of a list: confidence, category, title (with its status if not active), age, validations, id.
+
+    As wide as the terminal: a narrow one gets the start of the id, which names a lore as well, and no category.
+    """
+    width = call.output.width
+    category = 22 if width >= _WIDE else 14
+    head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
+    head += f"{two_decimals(hit.confidence)}  "
+    if width >= _NARROW:
+        head += f"{shorten(hit.category, category):<{category}} "
+    helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
+    tail = f" {age(now - hit.created_at):>6} {helpful:<3} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
+    room = max(8, width - len(head) - len(tail))
+    title = safe_text(hit.title) if hit.status == ACTIVE else f"({hit.status}) {safe_text(hit.title)}"
+    return head + f"{shorten(title, room):<{room}}" + call.output.styled(tail, DIM)
 
 
 def _without_title(content: str, title: str) -> str:

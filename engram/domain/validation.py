@@ -50,8 +50,8 @@ def check_content(content: str) -> None:
 
 
 def _shows(content: str) -> bool:
-    """Whether any character shows; nearly always the first one does."""
-    if any(letter.isprintable() and not letter.isspace() for letter in content):
+    """Whether any character shows; nearly always the first one is a letter."""
+    if any(letter.isalnum() for letter in content):
         return True
     from engram.domain.safe_text import safe_text
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic, journal
 from engram.adapters.files.lock import FileLock
-from engram.domain.errors import EngramError, GitError
+from engram.domain.errors import EngramError
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
     from engram.adapters.git.commits import Commit
     from engram.usecases.store import Store
+
+
+_TAKEN = ".taken"
 
 
 def commit_lock(store: Store) -> FileLock:
@@ -28,23 +31,26 @@ def has_work(store: Store) -> bool:
     """Whether anything waits to be committed."""
     if store.places.placement != DEDICATED:
         return False
-    return not store.files.journal.is_empty() or os.path.exists(store.outside_path)
+    listed = store.outside_path
+    return not store.files.journal.is_empty() or os.path.exists(listed) or os.path.exists(listed + _TAKEN)
 
 
 def commit_pending(store: Store, *, wait: float = 0.0) -> int:
     """Commit what waits; returns how many commits were asked of git, 0 if another process is at it.
 
-    Raises GitError, for example in the middle of somebody's rebase; then everything goes on waiting.
+    Raises GitError, for example in the middle of somebody's rebase, and StoreError, for example where the
+    disk is full; then everything goes on waiting.
     """
     lock = commit_lock(store)
     count = 0
-    while has_work(store):
-        if not lock.acquire(wait):
-            return count
-        try:
-            count += _drain(store)
-        finally:
-            lock.release()
+    try:
+        while has_work(store) and lock.acquire(wait):
+            try:
+                count += _drain(store)
+            finally:
+                lock.release()
+    except OSError as error:
+        raise atomic.unwritable(str(error.filename or store.places.state), error) from None
     return count
 
 
@@ -62,12 +68,13 @@ def why_waiting(store: Store) -> str:
 
 
 def _drain(store: Store) -> int:
-    store.files.recover()
+    store.files.recover(must=True)
+    # What was taken before goes first and alone: batches are in order whatever the clock says.
+    count = sum(_commit_batch(store, batch) for batch in store.files.journal.batches())
     with store.files.lock():
-        store.files.journal.take(store.clock.new_id())
-    count = 0
-    for batch in store.files.journal.batches():
-        count += _commit_batch(store, batch)
+        taken = store.files.journal.take(store.clock.new_id())
+    if taken is not None:
+        count += _commit_batch(store, taken)
     return count + _commit_outside(store)
 
 
@@ -102,9 +109,10 @@ def _commit_outside(store: Store) -> int:
     """Commit what people changed by hand, as far as the index found it to be good."""
     listed = store.outside_path
     try:
-        os.replace(listed, listed + ".taken")
+        os.replace(listed, listed + _TAKEN)
     except FileNotFoundError:
-        return 0
+        if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
+            return 0
     from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.adapters.git.snapshot import outside_changes
 
@@ -122,7 +130,7 @@ def _commit_outside(store: Store) -> int:
         commit_all(
             repository, [Commit(text, tuple(changes), None, moment)], store.clock.new_id(), store.places.state
         )
-    atomic.discard(listed + ".taken")
+    atomic.discard(listed + _TAKEN)
     return len(changes)
 
 
@@ -142,6 +150,6 @@ def commit_quietly(store: Store) -> str:
     """Commit what waits; an error is returned as its sentence instead of raised, for those who cannot show it."""
     try:
         commit_pending(store)
-    except GitError as error:
+    except EngramError as error:
         return error.message
     return ""

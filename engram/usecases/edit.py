@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import confidence, times
-from engram.domain.errors import UsageError, ValidationError
+from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change
@@ -76,9 +76,15 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
     """Replace a lore's whole file by an edited text, if the file still is `before`.
 
-    Raises LoreFileError for a text that is no lore, ConflictError, SecretFoundError, ValidationError.
+    Raises ValidationError for a text that is no lore, ConflictError, SecretFoundError.
     """
-    file = codec.read(after, path, store.categories, store.clock.now())
+    try:
+        file = codec.read(after, path, store.categories, store.clock.now())
+    except LoreFileError as error:
+        where = f"line {error.line} of it: " if error.line else ""
+        raise ValidationError(
+            "file", f"The edited text is no lore: {where}{error.reason}.", error.hint
+        ) from None
     had_id = codec.read(before, path, store.categories, store.clock.now()).adopted
     if (file.adopted or had_id) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.errors import StoreError
+from engram.domain.errors import StoreError, UsageError
 from engram.usecases.commit import commit_quietly
 from engram.usecases.resolve import resolve
 
@@ -26,7 +26,9 @@ class Event(NamedTuple):
 
 
 def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]:
-    """The id of the named lore and its commits, newest first. Raises NotFoundError, GitError, StoreError."""
+    """The id of the named lore and its commits, newest first. Raises NotFoundError, UsageError, GitError, StoreError."""
+    if limit < 1:
+        raise UsageError(f"The limit must be 1 or more, not {limit}.")
     repository = store.places.repository
     if repository is None:
         raise StoreError(

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.lore import Lore, Relation
+from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change
 from engram.usecases.import_sources import Source, markdown_sources, row_sources
 from engram.usecases.indexing import text_digest
-from engram.usecases.record import prepare
+from engram.usecases.record import prepare, status_named
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
+    from engram.adapters.files.journal import Operation
     from engram.usecases.store import Store
 
 _BATCH = 500
+_MAX_LINKS = 100  # a frontmatter of 16 KiB holds about twice as many
 Progress = Callable[[int, int], None]
 
 
@@ -49,10 +52,12 @@ class Options(NamedTuple):
 def import_lore(store: Store, path: str, options: Options, progress: Progress | None = None) -> Imported:
     """Import a folder of markdown, a markdown file, or a JSON or JSON Lines file.
 
-    A document that breaks a rule is a problem and never stops the others. Raises NotFoundError, UsageError.
+    A document that breaks a rule is a problem and never stops the others. Raises NotFoundError, UsageError,
+    ValidationError for an option that no lore can have.
     """
+    options = _checked(store, options)
     problems: list[dict[str, object]] = []
-    sources = list(_sources(path, problems))
+    sources = list(_sources(store, path, problems))
     with store.lock:
         run = _Run(store, options, problems)
         for number, source in enumerate(sources):
@@ -62,16 +67,26 @@ def import_lore(store: Store, path: str, options: Options, progress: Progress | 
         return run.finish(os.path.basename(os.path.abspath(path)))
 
 
-def _sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
+def _checked(store: Store, options: Options) -> Options:
+    """The options, where they hold for any document. Raises ValidationError: once, not for each document."""
+    if options.status:
+        status_named(options.status)
+    if options.confidence is not None:
+        check_fraction("confidence", options.confidence)
+    check_words("tags", options.tags)
+    return options._replace(category=store.categories.parse(options.category) if options.category else "")
+
+
+def _sources(store: Store, path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
     if not os.path.exists(path):
         raise NotFoundError(
             f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines."
         )
     kind = os.path.splitext(path)[1].lower()
     if os.path.isdir(path) or kind in {".md", ".markdown", ".mdx"}:
-        return markdown_sources(path, problems)
+        return markdown_sources(path, store.categories, problems)
     if kind in {".json", ".jsonl", ".ndjson"}:
-        return row_sources(path, problems)
+        return row_sources(path, store.categories, problems)
     raise UsageError(
         f"{path} is neither markdown nor JSON.",
         "Import .md, .json or .jsonl files, or a folder of .md files.",
@@ -85,8 +100,8 @@ class _Run:
         self._store = store
         self._options = options
         self._problems = problems
-        self._ids, self._digests = _present(store)
-        self._new: list[Lore] = []
+        self._present = _Present(store)
+        self._new: list[tuple[Lore, str, Operation]] = []
         self._split = 0
         self._skipped = 0
         self._redacted = 0
@@ -95,68 +110,93 @@ class _Run:
         """Turn one document or row into lore, or into a problem."""
         before = self._redacted
         try:
-            family = [self._prepare(source, part) for part in range(len(source.parts))]
+            family = _linked([self._prepare(source, part) for part in range(len(source.parts))])
+            made = [(lore, *change.create(self._store, lore, "")) for lore in family]
         except EngramError as error:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        if all(text_digest(lore) in self._digests or lore.id in self._ids for lore in family):
+        if all(map(self._present.has, family)):
             self._skipped += 1
             return
         self._split += len(family) > 1
-        self._digests |= {text_digest(lore) for lore in family}
-        self._ids |= {lore.id for lore in family}
-        self._new += _linked(family)
+        self._present.add(family)
+        self._new += made
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken."""
         paths = []
         for start in range(0, len(self._new), _BATCH):
             part = self._new[start : start + _BATCH]
-            made = [change.create(self._store, lore, "") for lore in part]
-            paths += [path for path, _ in made]
+            paths += [path for _, path, _ in part]
             if not self._options.dry_run:
-                changes = [item for _, operation in made for item in operation.changes]
+                changes = [item for _, _, operation in part for item in operation.changes]
                 subject = f"import: {len(part)} lore from {name}"
-                change.write(self._store, [change.operation_for(self._store, part[0], subject, changes)])
+                change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
         return Imported(
             len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths)
         )
 
     def _prepare(self, source: Source, part: int) -> Lore:
         options, draft = self._options, source.draft
+        kind = self._store.categories.type_of(draft.category)
         wanted = draft._replace(
             content=source.parts[part],
             category=options.category or draft.category,
+            type="" if options.category and draft.type == kind else draft.type,
             tags=tuple(dict.fromkeys([*draft.tags, *options.tags])),
             confidence=draft.confidence if options.confidence is None else options.confidence,
             status=options.status or draft.status,
             redact=options.redact,
         )
-        lore_id = source.id if part == 0 and source.id and source.id not in self._ids else ""
+        lore_id = source.id if part == 0 and source.id not in self._present.ids else ""
         lore, redacted = prepare(self._store, wanted, lore_id or source.new_id(self._store.clock.new_id()))
         self._redacted += redacted
-        return source.restored(lore)
+        return source.restored(lore, confidence_given=options.confidence is not None)
 
 
-def _present(store: Store) -> tuple[set[str], set[str]]:
-    """Ids and text digests of the lore that the store has."""
-    refresh(store)
-    generation = store.index.look()
-    if generation is None:
-        return set(), set()
-    rows = generation.catalog.connection.execute(
-        "SELECT id, text_digest FROM files WHERE row IS NOT NULL"
-    ).fetchall()
-    return {row[0] for row in rows}, {row[1] for row in rows}
+class _Present:
+    """What the store has already, and what this import adds to it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.ids: set[str] = set()
+        self._digests: set[str] = set()
+        self._titled: dict[str, list[str]] = {}
+        refresh(store)
+        generation = store.index.look()
+        if generation is None:
+            return
+        query = "SELECT id, text_digest, title, path FROM files WHERE row IS NOT NULL"
+        for lore_id, digest, title, path in generation.catalog.connection.execute(query):
+            self.ids.add(lore_id)
+            self._digests.add(digest)
+            self._titled.setdefault(title, []).append(path)
+
+    def has(self, lore: Lore) -> bool:
+        """Whether the lore is there: by id or text, also where its tags or context were changed since."""
+        if lore.id in self.ids or text_digest(lore) in self._digests:
+            return True
+        return any(self._content(path) == lore.content for path in self._titled.get(lore.title, ()))
+
+    def add(self, family: list[Lore]) -> None:
+        """Remember what is about to be written."""
+        self.ids |= {lore.id for lore in family}
+        self._digests |= {text_digest(lore) for lore in family}
+
+    def _content(self, path: str) -> str:
+        try:
+            return change.load(self._store, path).lore.content
+        except EngramError:
+            return ""
 
 
 def _linked(family: list[Lore]) -> list[Lore]:
-    """The parts of one document, each pointing to the others: the first to all, the others to the first."""
+    """The parts of one document, pointing to each other: the first to the next hundred, all of them to the first."""
     if len(family) < 2:
         return family
     first, rest = family[0], family[1:]
-    links = tuple(Relation("see_also", lore.id) for lore in rest)
+    links = tuple(Relation("see_also", lore.id) for lore in rest[:_MAX_LINKS])
     back = (Relation("see_also", first.id),)
     return [
         first._replace(relations=first.relations + links),

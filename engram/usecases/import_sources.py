@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import atomic, codec, frontmatter, interchange
 from engram.adapters.files.tree import Problem
-from engram.domain import times, ulid
-from engram.domain.categories import Categories
+from engram.domain import ulid
 from engram.domain.classify import guess_category
 from engram.domain.confidence import Vote
 from engram.domain.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
+from engram.usecases.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.record import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
+    from engram.domain.categories import Categories
 
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
-_NOWHERE = Categories()
 
 
 class Source(NamedTuple):
@@ -50,21 +50,23 @@ class Source(NamedTuple):
         milliseconds = max(0, int(self.created.timestamp() * 1000))
         return ulid.encode(milliseconds, 0)[:10] + fresh[10:]
 
-    def restored(self, lore: Lore) -> Lore:
-        """The lore with what only its own earlier file could know: votes, times, relations."""
+    def restored(self, lore: Lore, *, confidence_given: bool) -> Lore:
+        """The lore with what only its own earlier file could know: votes, times, sources."""
         if self.own is not None and lore.id == self.own.id:
-            return self.own._replace(content=lore.content, context=lore.context, tags=lore.tags)
+            return with_past(lore, self.own, confidence_given=confidence_given)
         if self.validations:
             return lore._replace(votes={"IMPORTED": Vote(0, 0, self.validations)})
         return lore
 
 
-def markdown_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
+def markdown_sources(
+    path: str, categories: Categories, problems: list[dict[str, object]]
+) -> Iterator[Source]:
     """The markdown files at `path`, in order; what cannot be read becomes a problem."""
     for file, relative in _files(path, problems):
         try:
             raw = _read(file, _MAX_BYTES)
-            yield _document(raw, relative, _modified(file))
+            yield _document(raw, relative, _modified(file), categories)
         except (EngramError, OSError) as error:
             problems.append({"path": relative, **_told(error)})
 
@@ -79,13 +81,13 @@ def _told(error: EngramError | OSError) -> dict[str, str]:
     return {"message": error.strerror or str(error), "hint": ""}
 
 
-def row_sources(path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
+def row_sources(path: str, categories: Categories, problems: list[dict[str, object]]) -> Iterator[Source]:
     """The rows of a JSON or JSON Lines file."""
     raw = _read(os.path.realpath(path), interchange.MAX_BYTES)
     rows, bad = interchange.read_rows(raw, _readable(os.path.basename(path)))
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
-        yield _row(row.fields, row.where)
+        yield _row(row.fields, row.where, categories)
 
 
 def _files(path: str, problems: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
@@ -134,14 +136,14 @@ def _modified(file: str) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _document(raw: bytes, relative: str, modified: datetime) -> Source:
+def _document(raw: bytes, relative: str, modified: datetime, categories: Categories) -> Source:
     try:
         text = frontmatter.decode(raw, _MAX_BYTES)
         body = frontmatter.split(text).body
     except Problem as problem:
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
     head = text[: len(text) - len(body)]
-    known = _fields(head, relative, modified)
+    known = _fields(head, relative, modified, categories)
     parts = tuple(part.content for part in split_document(body, title_from_file_name(relative)))
     if not parts:
         raise LoreFileError(relative, 0, "the document is empty", "There is nothing to import.")
@@ -150,12 +152,12 @@ def _document(raw: bytes, relative: str, modified: datetime) -> Source:
     return _foreign(relative, parts, known.lore if known else None, head)
 
 
-def _fields(head: str, relative: str, modified: datetime) -> LoreFile | None:
+def _fields(head: str, relative: str, modified: datetime, categories: Categories) -> LoreFile | None:
     """What a document's frontmatter says in Engram's terms; None where there is none or it speaks another language."""
     if not head.strip("\ufeff"):
         return None
     try:
-        return codec.read(f"{head}\n-\n".encode(), relative, _NOWHERE, modified)
+        return codec.read(f"{head}\n-\n".encode(), relative, categories, modified)
     except LoreFileError:
         return None
 
@@ -185,15 +187,16 @@ def _draft_of(lore: Lore) -> Draft:
     )  # fmt: skip
 
 
-def _row(fields: Mapping[str, object], where: str) -> Source:
+def _row(fields: Mapping[str, object], where: str, categories: Categories) -> Source:
     content, title = str(fields.get("content", "")), str(fields.get("title", ""))
     if title and title_of(content) != title:
         content = f"# {title}\n\n{content}"
     parts = tuple(part.content for part in split_document(content, title or "Note"))
-    category = str(fields.get("category", ""))
+    category = _category(str(fields.get("category", "")), categories, title or title_of(content), content)
+    own = lore_of_row(fields, content, category)
     draft = Draft(
         content="",
-        category=_category(category, title or title_of(content), content),
+        category=category,
         context=_texts(fields.get("context")),
         confidence=_number(fields.get("confidence"), _CONFIDENCE_OF_ROWS),
         tags=_texts(fields.get("tags")),
@@ -205,24 +208,24 @@ def _row(fields: Mapping[str, object], where: str) -> Source:
         agent=str(fields.get("agent") or ""),
         importance=_number(fields.get("importance"), None),
         pinned=bool(fields.get("pinned")),
-        expires_at=_time(fields.get("expires_at")),
+        expires_at=time_of(fields.get("expires_at")),
     )
-    lore_id = str(fields.get("id", ""))
     validations = fields.get("validation_count")
     return Source(
         where,
         draft,
-        parts,
-        lore_id if ulid.is_valid(lore_id) else "",
-        _time(fields.get("created_at")),
-        validations=validations if isinstance(validations, int) else 0,
+        (content,) if own is not None and len(parts) == 1 else parts,
+        own_id(str(fields.get("id", ""))),
+        time_of(fields.get("created_at")),
+        own,
+        validations if isinstance(validations, int) else 0,
     )
 
 
-def _category(given: str, title: str, content: str) -> str:
-    """The category a row names, if a store could know it; else a guess."""
+def _category(given: str, categories: Categories, title: str, content: str) -> str:
+    """The category a row names, if the store knows it; else a guess."""
     try:
-        return _NOWHERE.parse(given)
+        return categories.parse(given)
     except EngramError:
         return guess_category(title, content)[0]
 
@@ -233,13 +236,6 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _number(value: object, otherwise: float | None) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return times.parse(str(value)) if value else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def _relations(value: object) -> tuple[Relation, ...]:

@@ -55,7 +55,9 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
             raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
         found = _scope_of(root)
         if scope and scope != found:
-            raise UsageError(f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope.")
+            raise UsageError(
+                f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
+            )
         return root, found
     if scope != USER:
         root = places.enclosing_store(working)

@@ -15,7 +15,7 @@ from engram.adapters.state.database import Retrieval
 from engram.domain import strength
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
-from engram.domain.validation import check_fraction, check_text
+from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
 from engram.usecases import search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
@@ -149,6 +149,10 @@ def _checked(store: Store, question: Question) -> tuple[Filters, int]:
     lowest = question.min_confidence
     lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
     for field, words in (("tags", question.tags), ("files", question.files)):
+        if len(words) > MAX_ITEMS:
+            raise UsageError(
+                f"{len(words):,} {field} are too many to ask for; at most {MAX_ITEMS} are looked at."
+            )
         for word in words:
             check_text(field, word, MAX_QUERY)
     filters = Filters(

@@ -75,7 +75,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         created_at=created,
         updated_at=created,
         type=parse_types([draft.type])[0] if draft.type else store.categories.type_of(category),
-        status=_status(draft.status),
+        status=status_named(draft.status),
         prior=round(check_fraction("confidence", prior) * 1000),
         context=tuple(text.strip() for text in draft.context if text.strip()),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags)),
@@ -108,7 +108,8 @@ def _category(store: Store, given: str) -> str:
     return store.categories.parse(category)
 
 
-def _status(given: str) -> str:
+def status_named(given: str) -> str:
+    """The status, if it is one. Raises ValidationError."""
     if given not in STATUSES:
         raise ValidationError(
             "status", f"status cannot be '{given}'.", f"Valid values: {', '.join(STATUSES)}."

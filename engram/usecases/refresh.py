@@ -142,7 +142,7 @@ def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
     generation = store.index.create(store.clock.new_id())
     writer = GenerationWriter(generation, bulk=True)
     try:
-        found = walk.scan(store.places.root, store.places.folder)
+        found = _scan(store)
         delta = Delta(found.files, [], _safe_times(found.folders, now), [], found.problems)
         done = _apply(store, writer, delta, {}, now, progress)
         writer.commit({"head": _head(store), "swept_ns": str(now), "rules": _rules(store)})
@@ -203,9 +203,16 @@ def _sweep_due(store: Store, generation: Generation) -> bool:
 
 
 def _sweep(store: Store, generation: Generation, now: int) -> tuple[Delta, dict[str, Known]]:
-    found = walk.scan(store.places.root, store.places.folder)
+    found = _scan(store)
     known = generation.catalog.known()
     return _compare(generation, found, known, now, set(known), set(generation.folders)), known
+
+
+def _scan(store: Store) -> Scan:
+    found = walk.scan(store.places.root, store.places.folder)
+    if found.leftovers:
+        store.files.sweep(found.leftovers)
+    return found
 
 
 def _changed_folders(store: Store, generation: Generation, now: int) -> tuple[Delta, dict[str, Known]]:
@@ -220,6 +227,8 @@ def _changed_folders(store: Store, generation: Generation, now: int) -> tuple[De
             looked.add(folder)
             inner = walk.scan_folder(root, folder, folder == top, found)
             pending += [sub for sub in inner if sub not in generation.folders]
+    if found.leftovers:
+        store.files.sweep(found.leftovers)
     paths = {path for folder in looked for path in generation.catalog.children(folder)}
     known = generation.catalog.known(sorted(paths | set(found.files)))
     return _compare(generation, found, known, now, paths, looked), known
@@ -285,12 +294,8 @@ class _IndexLock:
     """The lock of whoever changes the index; waits a little, then lets the caller use what there is."""
 
     def __init__(self, store: Store) -> None:
-        folder = os.path.join(store.places.state, "index")
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise IndexUnavailableError(f"The index folder cannot be made: {error.strerror}.") from None
-        self._lock = FileLock(os.path.join(folder, "writer.lock"))
+        store.index.make_folder()
+        self._lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
 
     def __enter__(self) -> FileLock:
         try:

@@ -57,10 +57,9 @@ def prepare(path: str, content: bytes, token: str) -> str:
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f"{PREFIX}{name[:80]}.{token}{SUFFIX}")
+    temporary = _beside(path, token)
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -115,8 +114,15 @@ def sync_folder(folder: str) -> None:
 
 def write(path: str, content: bytes, token: str) -> None:
     """Replace or create `path` durably, whatever stood there. Raises StoreError."""
+    token = f"{token}-{os.getpid()}"
+    discard(_beside(path, token))  # left by a killed process that had the same number
     put(prepare(path, content, token), path)
     sync_folder(os.path.dirname(path))
+
+
+def _beside(path: str, token: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f"{PREFIX}{name[:80]}.{token}{SUFFIX}")
 
 
 def unwritable(path: str, error: OSError) -> StoreError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.adapters.files import atomic
@@ -51,8 +52,11 @@ class Journal:
         self.folder = folder
         self.path = os.path.join(folder, _NAME)
 
-    def append(self, operations: Sequence[Operation], temporaries: Sequence[Sequence[str]]) -> None:
-        """Add operations with one fsync; on failure the journal is as it was. Raises StoreError."""
+    def append(self, operations: Sequence[Operation], temporaries: Sequence[Sequence[str]]) -> list[int]:
+        """Add operations with one fsync; returns where in the journal each begins.
+
+        On failure the journal is as it was. Raises StoreError.
+        """
         lines = [_line(operation, paths) for operation, paths in zip(operations, temporaries, strict=True)]
         size = 0
         handle = -1
@@ -61,8 +65,10 @@ class Journal:
                 self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600
             )
             size = os.fstat(handle).st_size
-            _write_all(handle, _line_break(handle, size) + b"".join(lines))
+            lines[0] = _line_break(handle, size) + lines[0]
+            _write_all(handle, b"".join(lines))
             os.fsync(handle)
+            return list(accumulate(map(len, lines[:-1]), initial=size))
         except OSError as error:
             if handle >= 0:
                 os.ftruncate(handle, size)
@@ -70,6 +76,10 @@ class Journal:
         finally:
             if handle >= 0:
                 os.close(handle)
+
+    def cut(self, position: int) -> None:
+        """Take back the operations from `position` on, which were just added. Raises OSError."""
+        os.truncate(self.path, position)
 
     def is_empty(self) -> bool:
         """Whether nothing waits for git."""

@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
 
 if TYPE_CHECKING:
@@ -57,7 +58,11 @@ class FileLock:
         return self._handle is not None
 
     def __enter__(self) -> Self:
-        if not self.acquire(self.timeout):
+        try:
+            taken = self.acquire(self.timeout)
+        except OSError as error:
+            raise atomic.unwritable(self.path, error) from None
+        if not taken:
             raise StoreError(
                 f"Another process has held {os.path.basename(self.path)} for {self.timeout:.0f} seconds.",
                 "Try again; `engram doctor` shows who is at work if it goes on.",

@@ -6,6 +6,7 @@ line. Without a journal the folders are fsynced instead.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -46,21 +47,56 @@ class LoreFolder:
     def apply(self, operations: Sequence[Operation]) -> None:
         """Carry out the operations in order; returns when they are durable.
 
-        Raises ConflictError where a file is not what the operation was computed from, StoreError
-        where the disk or the permissions refuse; then none of the operations happened.
+        Raises ConflictError where a file is not what the operation was computed from, and StoreError where
+        the disk or the permissions refuse. Then nothing happened, unless the last step of an operation,
+        the move, was refused: then those before it did.
         """
+        if not operations:
+            return
         with self.lock():
             prepared = self._prepare(operations)
-            if self.journaled:
-                self._announce(operations, prepared)
-            self._move(operations, prepared)
+            positions = self._announce(operations, prepared) if self.journaled else []
+            for number, (operation, temporaries) in enumerate(zip(operations, prepared, strict=True)):
+                try:
+                    self._move(operation, temporaries)
+                except StoreError:
+                    self._take_back(positions[number:], prepared[number:])
+                    raise
+            if not self.journaled:
+                for folder in {os.path.dirname(path) for temporaries in prepared for path in temporaries}:
+                    atomic.sync_folder(folder)
 
-    def recover(self) -> int:
-        """Finish what a killed process left half done; returns how many files were put in place."""
+    def recover(self, *, must: bool = False) -> int:
+        """Finish what a killed process left half done; returns how many files were put in place.
+
+        Where nothing can be written it is left for later, so that the store can still be read; with
+        `must` that raises StoreError.
+        """
         if not self.journaled or self.journal.is_empty():
             return 0
-        with self.lock():
-            return self.journal.recover(self.root)
+        try:
+            with self.lock():
+                return self.journal.recover(self.root)
+        except StoreError:
+            if must:
+                raise
+            return 0
+
+    def sweep(self, temporaries: Sequence[str]) -> None:
+        """Delete temporaries (store paths) of killed writers; where a living one is at work, leave it for later.
+
+        Living writers hold the lock from the first temporary to the last move.
+        """
+        lock = self.lock()
+        try:
+            if not lock.try_acquire():
+                return
+            self.journal.recover(self.root)
+            _discard_all([[self.absolute(path) for path in temporaries]])
+        except (OSError, StoreError):
+            return
+        finally:
+            lock.release()
 
     def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
         prepared: list[list[str]] = []
@@ -84,27 +120,32 @@ class LoreFolder:
         atomic.check_unchanged(path, change.before)
         return path
 
-    def _announce(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> None:
+    def _announce(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> list[int]:
         try:
-            self.journal.append(operations, prepared)
+            return self.journal.append(operations, prepared)
         except BaseException:
             _discard_all(prepared)
             raise
 
-    def _move(self, operations: Sequence[Operation], prepared: Sequence[Sequence[str]]) -> None:
-        folders = set()
-        for operation, temporaries in zip(operations, prepared, strict=True):
-            for change, temporary in zip(operation.changes, temporaries, strict=True):
-                path = self.absolute(change.path)
-                if change.content is None:
-                    atomic.discard(path)
-                    atomic.discard(temporary)
-                else:
-                    atomic.put(temporary, path)
-                folders.add(os.path.dirname(path))
-        if not self.journaled:
-            for folder in folders:
-                atomic.sync_folder(folder)
+    def _move(self, operation: Operation, temporaries: Sequence[str]) -> None:
+        for change, temporary in zip(operation.changes, temporaries, strict=True):
+            path = self.absolute(change.path)
+            if change.content is None:
+                atomic.discard(path)
+                atomic.discard(temporary)
+            else:
+                atomic.put(temporary, path)
+
+    def _take_back(self, positions: Sequence[int], prepared: Sequence[Sequence[str]]) -> None:
+        """Undo the announcement of operations that could not be moved into place.
+
+        One of which some files were moved stays announced, and `recover` finishes it.
+        """
+        if all(os.path.lexists(temporary) for temporary in prepared[0]):
+            with contextlib.suppress(OSError):
+                if positions:
+                    self.journal.cut(positions[0])
+                _discard_all(prepared)
 
 
 def _discard_all(prepared: Sequence[Sequence[str]]) -> None:

@@ -72,7 +72,9 @@ class Generation:
         words_stamp, self.words_stamp = self.words_stamp, meta.get("words_stamp", "")
         self._words_files: dict[str, list[int]] = json.loads(meta.get("words_files", "{}"))
         self._words_sizes = {
-            os.path.join(self._words_folder, name): size for name, (size, _) in self._words_files.items()
+            os.path.join(self._words_folder, name): size
+            for name, (size, _) in self._words_files.items()
+            if not name.endswith(".json")  # a living writer notes in them what it is about to write
         }
         self.folders = self.catalog.folders()
         self._absolute: list[tuple[str, int]] = []

@@ -80,12 +80,21 @@ class Index:
 
     def create(self, token: str) -> Generation:
         """A new, empty generation that nobody uses yet."""
-        folder = os.path.join(self.folder, _GENERATION + token)
+        self.make_folder()
+        return Generation(
+            os.path.join(self.folder, _GENERATION + token), self.model, self.dimensions, create=True
+        )
+
+    def make_folder(self) -> None:
+        """Make the index folder, putting aside what stands in its place. Raises IndexUnavailableError."""
         try:
-            os.makedirs(self.folder, exist_ok=True)
+            try:
+                os.makedirs(self.folder, exist_ok=True)
+            except FileExistsError:
+                os.replace(self.folder, f"{self.folder}.damaged")
+                os.makedirs(self.folder)
         except OSError as error:
             raise IndexUnavailableError(f"The index folder cannot be made: {error.strerror}.") from None
-        return Generation(folder, self.model, self.dimensions, create=True)
 
     def switch(self, generation: Generation) -> None:
         """Make a filled generation the current one and remove the others that nobody needs."""
@@ -95,7 +104,10 @@ class Index:
         with damage_noticed():
             with open(temporary, "w", encoding="utf-8") as file:
                 file.write(name)
-            os.replace(temporary, os.path.join(self.folder, _CURRENT))
+            current = os.path.join(self.folder, _CURRENT)
+            if os.path.isdir(current):
+                os.rename(current, os.path.join(self.folder, f"{_GENERATION}{name}.damaged"))  # for the sweep
+            os.replace(temporary, current)
         if self._generation is not generation:
             self.drop()
             self._generation = generation

@@ -1,6 +1,6 @@
 """One small SQLite file per store for what is private to this clone: refs of sessions, own votes, retrievals, feedback.
 
-Losing it loses convenience, never lore: a damaged file is put aside and a new one begun.
+Losing it loses convenience, never lore, so trouble with it stops nobody.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+T = TypeVar("T")
+
+_UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
 _FORMAT = 1
 _SCHEMA = """
@@ -62,73 +65,50 @@ class Retrieval(NamedTuple):
 
 
 class StateDatabase:
-    """The database in a store's state folder; opened on first use."""
+    """The database in a store's state folder; opened on first use.
 
-    def __init__(self, folder: str) -> None:
+    A damaged file is put aside, and where none can be written the process makes do with its memory; `report`
+    is then told a sentence for people. Only another process that holds the file for seconds is an error: StoreError.
+    """
+
+    def __init__(self, folder: str, report: Callable[[str], object] = str) -> None:
         """`folder` is absolute and exists."""
         self.path = os.path.join(folder, "state.db")
+        self._report = report
         self._connection: sqlite3.Connection | None = None
 
     def refs(self, session: str) -> list[Ref]:
         """What a session was shown, in order."""
-        rows = self._open().execute(
+        rows = self._run(
             "SELECT number, id, title, at FROM refs WHERE session = ? ORDER BY number", (session,)
         )
         return [Ref._make(row) for row in rows]
 
     def surface(self, session: str, shown: Sequence[tuple[str, str]], now: float) -> dict[str, str]:
         """Give each (id, title) its ref in the session, old refs first; returns id → `L1`."""
-        connection = self._open()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            self._begin_if_idle(session, now)
-            marks = ",".join("?" * len(shown))
-            query = f"SELECT id, number FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608
-            known = dict(connection.execute(query, (session, *[lore_id for lore_id, _ in shown])))
-            last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
-            following = (last[0] or 0) + 1
-            for lore_id, title in shown:
-                if lore_id not in known:
-                    known[lore_id] = following
-                    values = (session, following, lore_id, title, now)
-                    connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
-                    following += 1
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        return {lore_id: f"L{known[lore_id]}" for lore_id, _ in shown}
-
-    def _begin_if_idle(self, session: str, now: float) -> None:
-        """A session that nobody used for 12 hours starts anew (terminals and process ids come round again)."""
-        connection = self._open()
-        row = connection.execute("SELECT used FROM sessions WHERE name = ?", (session,)).fetchone()
-        if row is None or now - row[0] > _IDLE_SECONDS:
-            connection.execute("DELETE FROM refs WHERE session = ?", (session,))
-            connection.execute("DELETE FROM feedback WHERE session = ?", (session,))
-            connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
-        else:
-            connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))
+        return self._heal(lambda connection: _surface(connection, session, shown, now))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
         """Whether this session already gave this feedback on this lore."""
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
-        return self._open().execute(query, (session, lore_id, kind)).fetchone() is not None
+        return bool(self._run(query, (session, lore_id, kind)))
 
     def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
         """Remember feedback that was given."""
-        self._open().execute(
-            "INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now)
-        )
+        self._run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
 
     def vote(self, lore_id: str) -> Vote:
         """All this clone ever voted on a lore, whatever branch is checked out now."""
-        row = self._open().execute("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,)).fetchone()
-        return Vote(*row) if row else Vote()
+        rows = self._run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))
+        return Vote(*rows[0]) if rows else Vote()
 
     def keep_vote(self, lore_id: str, vote: Vote) -> None:
-        """Remember this clone's vote."""
-        self._open().execute("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?)", (lore_id, *vote))
+        """Remember this clone's vote; a process that is late never takes back what a faster one remembered."""
+        self._run(
+            "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n)",
+            (lore_id, *vote),
+        )
 
     def log(self, retrieval: Retrieval) -> None:
         """Add a query to the retrieval log."""
@@ -136,15 +116,19 @@ class StateDatabase:
             retrieval.at, retrieval.session, retrieval.query[:2000], retrieval.strategy, retrieval.strength,
             json.dumps(retrieval.ids), json.dumps([round(score, 4) for score in retrieval.scores]), retrieval.took_ms,
         )  # fmt: skip
-        self._open().execute(
-            "INSERT INTO retrievals (at, session, query, strategy, strength, ids, scores, took_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        self._run(
+            "INSERT INTO retrievals (at, session, query, strategy, strength, ids, scores, took_ms)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             values,
         )
 
     def retrievals(self, limit: int = 100) -> list[Retrieval]:
         """The latest queries, newest first."""
-        query = "SELECT at, session, query, strategy, strength, ids, scores, took_ms FROM retrievals ORDER BY number DESC LIMIT ?"
-        rows = self._open().execute(query, (limit,))
+        query = (
+            "SELECT at, session, query, strategy, strength, ids, scores, took_ms FROM retrievals"
+            " ORDER BY number DESC LIMIT ?"
+        )
+        rows = self._run(query, (limit,))
         return [
             Retrieval._make((*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]))
             for row in rows
@@ -152,7 +136,7 @@ class StateDatabase:
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""
-        return int(self._open().execute("SELECT count(*) FROM retrievals").fetchone()[0])
+        return int(self._run("SELECT count(*) FROM retrievals")[0][0])
 
     def close(self) -> None:
         """Close the file."""
@@ -160,30 +144,94 @@ class StateDatabase:
             self._connection.close()
             self._connection = None
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._heal(lambda connection: connection.execute(query, values).fetchall())
+
+    def _heal(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do the work, with a new file where the old one is damaged, in memory where there can be no file."""
+        for begin in (self._connect, self._begin_anew):
             try:
-                self._connection = self._connect()
-            except sqlite3.OperationalError as error:
-                raise _refused(self.path, error) from None
-            except sqlite3.DatabaseError:
-                self._put_aside()
-                self._connection = self._connect()
-        return self._connection
+                if self._connection is None:
+                    self._connection = begin()
+                return work(self._connection)
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+                raise
+            except sqlite3.Error as error:
+                self.close()
+                if any(word in str(error) for word in ("locked", "busy")):
+                    raise _refused(self.path, error) from None
+                if any(word in str(error) for word in _UNWRITABLE):
+                    break
+        self._connection = _prepared(
+            sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        )
+        self._report(
+            f"{self.path} cannot be written: session refs and the retrieval log end with this process"
+        )
+        return work(self._connection)
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        return _prepared(
+            sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        )
+
+    def _begin_anew(self) -> sqlite3.Connection:
+        """Put the damaged file aside and begin a new one. Raises sqlite3.Error."""
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(self.path + suffix):
+                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from None
+        self._report(f"session refs and the retrieval log were damaged and begin anew ({self.path}.damaged)")
+        return self._connect()
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The connection with its tables made; closed where that cannot be."""
+    try:
         connection.execute("PRAGMA synchronous=NORMAL")
         if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT;")
-        return connection
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
-    def _put_aside(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(self.path + suffix):
-                os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+
+def _surface(
+    connection: sqlite3.Connection, session: str, shown: Sequence[tuple[str, str]], now: float
+) -> dict[str, str]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        _begin_if_idle(connection, session, now)
+        known = dict(connection.execute("SELECT id, number FROM refs WHERE session = ?", (session,)))
+        following = max(known.values(), default=0) + 1
+        for lore_id, title in shown:
+            if lore_id not in known:
+                known[lore_id] = following
+                values = (session, following, lore_id, title, now)
+                connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
+                following += 1
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return {lore_id: f"L{known[lore_id]}" for lore_id, _ in shown}
+
+
+def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> None:
+    """A session that nobody used for 12 hours starts anew (terminals and process ids come round again)."""
+    row = connection.execute("SELECT used FROM sessions WHERE name = ?", (session,)).fetchone()
+    if row is None or now - row[0] > _IDLE_SECONDS:
+        connection.execute("DELETE FROM refs WHERE session = ?", (session,))
+        connection.execute("DELETE FROM feedback WHERE session = ?", (session,))
+        connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
+    else:
+        connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))
 
 
 def _refused(path: str, error: sqlite3.Error) -> StoreError:
-    return StoreError(f"{path} cannot be opened: {error}.", "Check the folder's permissions and free space.")
+    return StoreError(f"{path} cannot be used now: {error}.", "Another process holds it; try again.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from engram.cli.present import lore_json
@@ -21,23 +22,32 @@ EXAMPLES = ("engram adopt", "engram adopt lore/notes.md --category workflow")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files, relative to the store (default: all that need it)"
-    )
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="files (default: all that need it)")
     parser.add_argument(
         "-c", "--category", default="", help="their category (default: as written in them, else FACT)"
     )
+
+
+def _in_store(call: Call, path: str) -> str:
+    """A path as a person or a shell gives it, relative to the store."""
+    for start in (os.getcwd(), call.store.places.root):
+        full = os.path.realpath(os.path.join(start, os.path.expanduser(path)))
+        inside = os.path.relpath(full, os.path.realpath(call.store.places.root))
+        if os.path.exists(full) and not inside.startswith(".."):
+            return inside.replace(os.sep, "/")
+    return path
 
 
 def run(call: Call) -> int:
     """Adopt and report."""
     from engram.usecases.adopt import adopt
 
-    adopted = adopt(call.store, call.arguments.paths, category=call.arguments.category)
+    paths = [_in_store(call, path) for path in call.arguments.paths]
+    adopted = adopt(call.store, paths, category=call.arguments.category)
     call.wrote = bool(adopted)
     call.output.document({"adopted": [lore_json(one.lore, one.path) for one in adopted]})
     for one in adopted:
-        call.output.line(f"Adopted {one.path}  {safe_text(one.lore.title)}")
+        call.output.line(safe_text(f"Adopted {one.path}  {one.lore.title}"))
     if not adopted:
         call.output.line("Every file has its fields.")
     return 0

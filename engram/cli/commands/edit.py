@@ -101,7 +101,11 @@ def _open_editor(path: str) -> None:
 
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
     try:
-        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+        words = shlex.split(editor)
+    except ValueError as error:
+        raise UsageError(f"The editor '{editor}' cannot be read: {error}.", "Set $EDITOR.") from None
+    try:
+        code = subprocess.run([*words, path], check=False).returncode
     except OSError as error:
         raise UsageError(
             f"The editor '{editor}' cannot be started: {error.strerror}.", "Set $EDITOR."

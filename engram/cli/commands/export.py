@@ -46,6 +46,8 @@ def run(call: Call) -> int:
         call.output.document({"exported": count, "path": target})
         call.output.note(f"Exported {count:,} lore to {target}")
         return 0
+    if given.format == JSONL and call.output.json and not target:
+        raise UsageError("JSON Lines are not one JSON document.", "Leave out --json, or add --output FILE.")
     rows = list(export_rows(call.store))
     data = b"".join(interchange.write_jsonl(rows)) if given.format == JSONL else interchange.write_json(rows)
     if target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from engram.cli.output import counted
 from engram.cli.progress import progress
 from engram.domain.safe_text import safe_text
 
@@ -38,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Import and report."""
+    """Import and report; exit 1 where there were only problems."""
     from engram.usecases.import_lore import Options, import_lore
 
     given = call.arguments
@@ -59,10 +60,14 @@ def run(call: Call) -> int:
     )
     for problem in done.problems:
         call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
-    verb = "Would import" if given.dry_run else "Imported"
-    call.output.line(
-        f"{verb} {done.imported:,} lore ({done.split:,} long notes were split), skipped {done.skipped:,} that are here"
-        f" already, {len(done.problems):,} problems"
-        + (f", {done.redacted:,} secrets masked" if done.redacted else "")
-    )
-    return 0
+    parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
+    if done.split:
+        parts.append(f"{counted(done.split, 'long note')} split")
+    if done.skipped:
+        parts.append(f"{done.skipped:,} skipped that are here already")
+    if done.redacted:
+        parts.append(f"{counted(done.redacted, 'secret')} masked")
+    if done.problems:
+        parts.append(counted(len(done.problems), "problem"))
+    call.output.line(", ".join(parts))
+    return 1 if done.problems and not (done.imported or done.skipped) else 0

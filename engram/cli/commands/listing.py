@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from engram.cli.present import hit_line, lore_json
+from engram.domain.validation import check_words
 
 if TYPE_CHECKING:
     import argparse
@@ -48,6 +49,7 @@ def run(call: Call) -> int:
     from engram.usecases.listing import list_hits, list_lore
 
     given = call.arguments
+    check_words("tags", given.tag)
     options = {
         "limit": None if given.all else min(given.limit, sys.maxsize),
         "categories": given.category,
@@ -65,10 +67,10 @@ def run(call: Call) -> int:
     now = call.store.clock.now().timestamp()
     for hit in hits:
         call.output.line(hit_line(call, hit, now))
-    if not total:
-        call.output.line(
-            "No lore here yet." if not (given.category or given.tag or given.status) else "No lore fits."
-        )
+    if not total and (given.category or given.tag or given.status):
+        call.output.line("No lore fits.")
+    elif not total:
+        call.output.line("No lore here yet.")
         call.output.rule('engram record "what you learned" --category fact')
     elif total > len(hits):
         call.output.rule(f"{len(hits)} of {total:,} lore; --limit N or --all shows more")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engram.cli.present import answer_json, recalled_lines
 from engram.domain.budget import shares
+from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def run(call: Call) -> int:
     from engram.usecases.query import Question, query
 
     given = call.arguments
+    if given.budget is not None and given.budget < 1:
+        raise UsageError(f"The budget must be 1 token or more, not {given.budget}.")
     question = Question(
         " ".join(given.text),
         given.limit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engram.cli.call import Call, text_or_stdin
+from engram.cli.output import counted
 from engram.cli.present import confidence, lore_json
 from engram.domain.safe_text import safe_text
 
@@ -79,7 +80,7 @@ def run(call: Call) -> int:
     call.output.line(f"Recorded {done.lore.id}  {safe_text(done.lore.title)}")
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
     if done.redacted:
-        call.output.line(f"{done.redacted} secrets were masked.")
+        call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     for twin in done.similar:
         call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
     return 0

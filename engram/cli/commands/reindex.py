@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engram.cli.output import counted
 from engram.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def run(call: Call) -> int:
         call.output.line("Another process is at it; the index will be ready when it is done.")
         return 0
     what = f"Rebuilt ({done.rebuilt})" if done.rebuilt else "Up to date"
+    problems = counted(done.problems, "problem")
     call.output.line(
-        f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {done.problems:,} problems"
+        f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {problems}"
     )
     return 0

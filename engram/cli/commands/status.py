@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from engram.cli.output import counted
 from engram.domain.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ def _lines(found: Any) -> list[str]:
     lines.append(f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}")
     lines.append(f"index      {'ready, ' + index.get('strategy', '') if index['ok'] else index['message']}")
     if index["problems"]:
-        lines.append(f"           {index['problems']} files cannot be recalled: engram doctor")
+        lines.append(f"           {counted(index['problems'], 'file')} cannot be recalled: engram doctor")
     if index["waiting_for_adoption"]:
-        lines.append(f"           {index['waiting_for_adoption']} files have no fields yet: engram adopt")
+        waiting = counted(index["waiting_for_adoption"], "file has", "files have")
+        lines.append(f"           {waiting} no fields yet: engram adopt")
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
     lines.append(
         f"git        {git['message'] or branch}"
-        + (f", {git['pending']} changes wait" if git["pending"] else "")
+        + (f", {counted(git['pending'], 'change waits', 'changes wait')}" if git["pending"] else "")
     )
     model = (
         f"{embedding['provider']}, {embedding['dimensions']} dimensions"

@@ -1,0 +1,206 @@
+"""How a command line is read: options in any place, `--`, help, aliases, standard input, and what is printed where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import QUEUE, TIDES, cli, ok, plain
+
+from engram.cli.registry import COMMANDS
+from engram.version import __version__
+
+NAMES = [command.name for command in COMMANDS]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plain(tmp_path)
+    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    done = ok(name, "--help")
+    assert done.out.startswith(f"usage: engram {name}")
+    assert "examples:\n" in done.out
+    assert f"  engram {name}" in done.out or name == "tui"
+    for option in ("--json", "--store", "--scope", "--yes", "--no-input"):
+        assert option in done.out
+    assert done.err == ""
+    assert max(map(len, done.out.splitlines())) <= 110
+    assert ok("help", name).out == done.out
+
+
+def test_help_lists_every_command_and_the_exit_codes() -> None:
+    for line in (["--help"], ["-h"], ["help"]):
+        shown = ok(*line).out
+        assert all(f"    {name}" in shown for name in NAMES)
+        assert "130 interrupted" in shown
+
+
+def test_the_version() -> None:
+    assert ok("--version").out == ok("-V").out == f"engram {__version__}\n"
+
+
+def test_aliases_do_the_same(root: Path) -> None:
+    assert ok("remember", QUEUE, "-c", "fact", cwd=root).out.startswith("Recorded ")
+    assert ok("recall", "tide tables", cwd=root).out.startswith("L1")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["query", "tide", "tables", "--json"],
+        ["query", "--json", "tide", "tables"],
+        ["--json", "query", "tide", "tables"],
+        ["--json", "--no-input", "--yes", "query", "tide tables"],
+        ["--store", ".", "--json", "query", "tide tables"],
+        ["--store=.", "--scope=project", "query", "tide tables", "--json"],
+        ["--scope", "project", "query", "tide tables", "--json"],
+    ],
+)
+def test_options_stand_before_or_behind_the_command(root: Path, line: list[str]) -> None:
+    answer = ok(*line, cwd=root).json
+    assert (answer["query"], len(answer["lore"])) == ("tide tables", 1)
+
+
+def test_a_double_dash_ends_the_options(root: Path) -> None:
+    done = ok("record", "-c", "fact", "--json", "--", "--json is an option", cwd=root)
+    assert done.json["lore"]["content"] == "--json is an option"
+    human = ok("record", "-c", "fact", "--", "--json", cwd=root)
+    assert human.out.startswith("Recorded ")
+    asked = ok("query", "--json", "--", "--json", "-k", cwd=root).json
+    assert asked["query"] == "--json -k"
+    assert ok("query", "--", "tide", "tables", cwd=root).out.startswith("L")
+
+
+def test_a_text_that_begins_with_a_dash_and_has_blanks_is_a_text(root: Path) -> None:
+    assert (
+        ok("record", "- one\n- two", "-c", "fact", "--json", cwd=root).json["lore"]["content"]
+        == "- one\n- two"
+    )
+
+
+def test_options_are_not_abbreviated(root: Path) -> None:
+    done = cli("list", "--js", cwd=root)
+    assert done.code == 2
+    assert "--js" in done.err
+
+
+def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) -> None:
+    done = cli("record", "--foo", "-c", "fact", cwd=root)
+    assert done.code == 2
+    assert "goes behind --" in done.err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("quer", "query"), ("recrod", "record"), ("lst", "list"), ("zzzz", "--help")]
+)
+def test_an_unknown_command_names_the_nearest(wrong: str, right: str) -> None:
+    done = cli(wrong)
+    assert (done.code, done.out) == (2, "")
+    assert right in done.err
+
+
+def test_without_a_command_and_without_a_terminal_lore_is_listed(root: Path) -> None:
+    listed = ok("list", cwd=root)
+    assert ok(cwd=root).out == listed.out
+    assert ok("--json", cwd=root).json["total"] == 1
+    assert ok("--store", ".", cwd=root).out == listed.out
+
+
+def test_the_app_needs_a_terminal(root: Path) -> None:
+    done = cli("tui", cwd=root)
+    assert done.code == 2
+    assert "engram list" in done.err
+
+
+@pytest.mark.parametrize("line", [["record", "-"], ["record"]])
+def test_a_text_comes_from_standard_input(root: Path, line: list[str]) -> None:
+    done = ok(*line, "-c", "fact", "--json", cwd=root, stdin="Zürich\r\nis a city\n".encode())
+    assert done.json["lore"]["content"] == "Zürich\nis a city"
+    assert cli(*line, "-c", "fact", cwd=root).code == 2
+
+
+def test_a_byte_order_mark_on_standard_input_is_no_content(root: Path) -> None:
+    done = ok("record", "-", "-c", "fact", "--json", cwd=root, stdin=b"\xef\xbb\xbfText")
+    assert done.json["lore"]["content"] == "Text"
+
+
+@pytest.mark.parametrize(
+    "line", [["query", "tide", "-k", "0"], ["query", "tide", "-k", "x"], ["query", "tide", "--budget", "0"]]
+)
+def test_numbers_are_checked(root: Path, line: list[str]) -> None:
+    assert cli(*line, cwd=root).code == 2
+
+
+def test_a_budget_cuts_what_is_printed_and_says_how_to_see_the_rest(root: Path) -> None:
+    long = "Tides. " + "More on tides follows here. " * 100
+    ok("record", long, "-c", "fact", cwd=root)
+    whole = ok("query", "tides", "--json", cwd=root).json["lore"][0]
+    assert not whole["truncated"]
+    cut = ok("query", "tides", "--budget", "60", "--json", cwd=root).json["lore"]
+    assert sum(len(hit["content"]) for hit in cut) <= 4 * 60 + 160
+    (short,) = [hit for hit in cut if hit["truncated"]]
+    assert whole["content"].startswith(short["content"]) or long.startswith(short["content"])
+    human = ok("query", "tides", cwd=root).out
+    assert "more characters: engram show L" in human
+    assert len(human) < 4 * 500 + 1000
+    assert len(ok("query", "tides", "--budget", "5000", cwd=root).out) > len(long)
+
+
+def test_the_configured_budget_counts(root: Path) -> None:
+    ok("record", "Tides. " + "More on tides follows here. " * 100, "-c", "fact", cwd=root)
+    ok("config", "recall.budget", "50", cwd=root)
+    assert len(ok("query", "tides", cwd=root).out) < 1000
+
+
+def test_control_characters_of_lore_never_reach_the_screen(root: Path) -> None:
+    ok("record", "Evil \x1b[31mred\x1b[0m \u202etxt \x07 bell", "-c", "fact", "-t", "a\x1bb", cwd=root)
+    ok("query", "evil red bell", cwd=root)
+    for line in (
+        ["list"],
+        ["query", "evil red"],
+        ["show", "L1"],
+        ["session"],
+        ["list", "--json"],
+        ["show", "L1", "--json"],
+    ):
+        shown = ok(*line, cwd=root).out
+        assert not set(shown) & set("\x1b\x07\u202e"), line
+    assert (
+        ok("show", "L1", "--json", cwd=root).json["lore"]["content"]
+        == "Evil \x1b[31mred\x1b[0m \u202etxt \x07 bell"
+    )
+
+
+def test_colours_are_for_terminals_and_who_asks_for_them(root: Path) -> None:
+    assert "\x1b" not in ok("query", "tide", cwd=root).out
+    assert "\x1b[" in ok("query", "tide", cwd=root, FORCE_COLOR="1").out
+    assert "\x1b" not in ok("query", "tide", cwd=root, FORCE_COLOR="1", NO_COLOR="1").out
+    assert "\x1b" not in ok("query", "tide", "--json", cwd=root, FORCE_COLOR="1").out
+
+
+def test_remarks_go_to_standard_error_and_leave_the_document_alone(root: Path) -> None:
+    (root / ".engram.toml").write_text('[embedding]\nprovider = "path"\n', "utf-8")
+    done = cli("query", "tide", "--json", cwd=root)
+    assert done.code == 0
+    assert done.json["strategy"] == "words"
+    assert done.json["notes"]
+    assert "words only" in done.err
+
+
+def test_explain_shows_the_parts_of_a_score(root: Path) -> None:
+    shown = ok("query", "tide tables", "--explain", cwd=root).out
+    assert "score 0." in shown
+    for part in ("words", "meaning", "standing"):
+        assert f"{part} " in shown
+    assert "score" not in ok("query", "tide tables", cwd=root).out
+
+
+def test_a_list_marks_what_is_not_active(root: Path) -> None:
+    ok("record", "Waits for review", "-c", "fact", "--status", "pending", cwd=root)
+    lines = ok("list", cwd=root).out.splitlines()
+    assert ["pending" in line for line in lines[:2]] == [True, False]

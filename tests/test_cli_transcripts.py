@@ -1,0 +1,290 @@
+"""Whole transcripts of the command line as a person sees them, without ids, times and places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, masked, ok, plain
+
+from engram.cli.output import Output, age, bar, counted, shorten
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def shown(root: Path, *arguments: str, **options: str) -> str:
+    return masked(ok(*arguments, cwd=root, **options).out, root)
+
+
+def text(block: str) -> str:
+    return dedent(block).strip("\n")
+
+
+def test_the_first_minutes(tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    assert masked(ok("init", "notes", cwd=tmp_path).out, root) == text("""
+        Made a store at ROOT
+        Dedicated: lore has this repository to itself, and every change is committed for you.
+        Next: engram record "what you learned" --category fact
+    """)
+    assert masked(ok("init", "notes", cwd=tmp_path).out, root).startswith("There is a store at ROOT\n")
+    assert shown(root, "list") == 'No lore here yet.\nengram record "what you learned" --category fact'
+    assert shown(root, "query", "anything") == "Nothing relevant is known here."
+    assert shown(root, "record", TIDES, "-c", "fact") == text(f"""
+        Recorded ID1  {TIDES}
+        FACT · confidence 0.70 · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
+    """)
+    assert shown(root, "query", "tide", "tables") == text(f"""
+        L1  ▆▆▆▆▆▆▁▁ 0.70  {TIDES}
+            FACT · human · lore/DAY/tide-tables-are-printed-in-local-time-without-daylight--ID1.md
+
+        strong · 1 lore · hybrid · MS
+    """)
+    assert shown(root, "feedback", "--helpful", "L1") == "L1 helpful: confidence 0.70 → 0.78, helpful 1×"
+    assert shown(root, "log", "L1") == text(f"""
+        COMMIT  TIME  human            feedback: helpful (ID1)
+        COMMIT  TIME  human            record: {TIDES}
+    """)
+    assert shown(root, "status") == text("""
+        ROOT  (dedicated)
+        1 lore: 1 FACT
+        index      ready, hybrid
+        git        main COMMIT
+        embedding  bundled, 256 dimensions
+        session    s1, 1 lore surfaced
+    """)
+    assert shown(root, "doctor") == "All is well."
+
+
+def test_one_lore_whole(root: Path) -> None:
+    content = "# Consumers\n\nMake them idempotent.\n\n- brokers deliver twice"
+    ok(
+        *("record", content, "-c", "pattern", "--context", "an outage", "-t", "queue", "-t", "ops"),
+        *("-f", "src/a.py", "--entity", "RabbitMQ", "--agent", "ada", "--pin"),
+        cwd=root,
+    )
+    ok("query", "consumers idempotent", cwd=root)
+    ok("feedback", "--helpful", "L1", cwd=root)
+    assert shown(root, "show", "L1") == text("""
+        Consumers
+        PATTERN_OUTCOME · trusted · active · ▆▆▆▆▆▆▁▁ 0.78 ✓1
+        id       ID1 (L1)
+        tags     queue, ops
+        files    src/a.py
+        entities RabbitMQ
+        context  an outage
+        from     ada on TIME, changed TIME
+        helpful  TIME
+        file     lore/DAY/consumers--ID1.md
+
+        Make them idempotent.
+
+        - brokers deliver twice
+    """)
+    raw = ok("show", "L1", "--raw", cwd=root).out
+    (file,) = (root / "lore").rglob("*.md")
+    assert raw == file.read_text("utf-8")
+    assert shown(root, "query", "consumers idempotent").splitlines()[1:5] == [
+        "    Make them idempotent.",
+        "",
+        "    - brokers deliver twice",
+        "    PATTERN_OUTCOME · ada · lore/DAY/consumers--ID1.md",
+    ]
+
+
+def test_lists_at_several_widths(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ok("record", COLOUR, "-c", "decision", cwd=root)
+    ok("record", "Short", "-c", "fact", "--status", "pending", "--confidence", "0.25", cwd=root)
+    assert shown(root, "list") == text("""
+        ▆▆▁▁▁▁▁▁ 0.25  FACT                   (pending) Short                                 now     ID1
+        ▆▆▆▆▆▆▁▁ 0.70  ARCHITECTURAL_DECISION The palette of the settings page was chosen…    now     ID2
+        2 lore
+    """)
+    assert shown(root, "list", "--limit", "1").endswith("\n1 of 2 lore; --limit N or --all shows more")
+    assert shown(root, "list", "--tag", "none") == "No lore fits."
+    for width in (40, 60, 80, 100, 110, 200):
+        monkeypatch.setattr(Output, "width", width)
+        lines = ok("list", cwd=root).out.splitlines()[:2]
+        assert all(len(line) <= width for line in lines), width
+        assert "Sh" in lines[0] or "(p" in lines[0]
+        shortest = lines[1].split()[-1]
+        assert ok("show", shortest, "--json", cwd=root).json["lore"]["content"] == COLOUR
+
+
+def test_feedback_in_words(root: Path) -> None:
+    for content in (QUEUE, COLOUR, TIDES):
+        ok("record", content, "-c", "fact", cwd=root)
+        ok("query", content, "-k", "1", cwd=root)
+    judged = shown(root, "feedback", "--helpful", "L1", "--incorrect", "L2", "--not-relevant", "L3")
+    assert judged == text("""
+        L1 helpful: confidence 0.70 → 0.78, helpful 1×
+        L2 incorrect: confidence 0.70 → 0.55, helpful 0×
+        L3 not relevant: confidence 0.70 → 0.70, helpful 0×
+    """)
+    assert shown(root, "feedback", "--helpful", "L1").endswith(
+        "(already said in this session; --again counts it once more)"
+    )
+    assert "0.78 → 0.86" in shown(root, "feedback", "--helpful", "L1", "--again")
+    assert shown(root, "session") == text(f"""
+        L1   ID1  {QUEUE}
+        L2   ID2  {COLOUR}
+        L3   ID3  {TIDES}
+        session s1 · 3 lore surfaced
+    """)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (
+            ["record", "x" * 4001, "-c", "fact"],
+            2,
+            "engram: The content has 4,001 characters; at most 4,000 fit.\n",
+        ),
+        (["record", "", "-c", "fact"], 2, "engram: The content is empty.\n"),
+        (["record", "x", "-c", "fcat"], 2, "engram: 'fcat' is not a category. Did you mean FACT?\n"),
+        (["record", "x"], 2, "engram: A lore needs a category.\n"),
+        (["show", "L3"], 3, "engram: There is no L3 in this session.\n"),
+        (["show", "never seen words"], 3, "engram: Nothing that this session saw fits 'never seen words'.\n"),
+        (["list", "--sort", "x"], 2, "engram: Lore cannot be sorted by 'x'.\n"),
+        (["import", "nothing"], 3, "engram: There is nothing at nothing.\n"),
+        (["query", "x", "--strategy", "x"], 2, "engram: 'x' is not a strategy.\n"),
+        (
+            ["config", "recall.limt"],
+            2,
+            "engram: there is no setting 'recall.limt'.\n  Did you mean recall.limit?\n",
+        ),
+        (["--store", "nowhere", "list"], 3, "engram: There is no store at nowhere or above it.\n"),
+    ],
+)
+def test_errors_are_a_sentence_and_a_next_step(
+    root: Path, arguments: list[str], code: int, said: str
+) -> None:
+    cwd = root.parent if "--store" in arguments else root
+    done = cli(*arguments, cwd=cwd)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.replace(f"{cwd}/", "").startswith(said)
+    assert done.err.count("\n") == 2, "a sentence and a hint"
+
+
+def test_a_secret_is_refused_with_what_to_do(root: Path) -> None:
+    done = cli("record", f"token {SECRET}", "-c", "fact", cwd=root)
+    assert (done.code, done.out) == (2, "")
+    assert "--redact" in done.err
+    assert SECRET not in done.err
+    masked_lore = ok("record", f"token {SECRET}", "-c", "fact", "--redact", cwd=root)
+    assert masked_lore.out.endswith("1 secret was masked.\n")
+
+
+def test_dropped_broken_and_copied_files(root: Path) -> None:
+    done = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json
+    (root / "lore/dropped.md").write_text("A dropped note", "utf-8")
+    (root / "lore/broken.md").write_text("---\nid: 1\n---\nx", "utf-8")
+    (root / "lore/twin.md").write_bytes((root / done["lore"]["path"]).read_bytes())
+    (root / "lore/leak.md").write_text(f"token {SECRET}", "utf-8")
+    found = cli("doctor", cwd=root)
+    assert found.code == 1
+    kinds = [line.split()[0] for line in found.out.splitlines() if not line.startswith(" ")]
+    assert sorted(kinds) == ["adoption", "file", "file", "file"]
+    for said in (
+        "lore/broken.md:2",
+        "lore/dropped.md: this file has no fields yet",
+        "already has the id",
+        "lore/leak.md",
+    ):
+        assert said in found.out
+    assert SECRET not in found.out
+    findings = cli("doctor", "--json", cwd=root).json
+    assert not findings["ok"]
+    assert set(findings["findings"][0]) >= {"kind", "where", "message", "hint", "fixed"}
+    assert "3 files cannot be recalled: engram doctor" in shown(root, "status")
+    assert "1 file has no fields yet: engram adopt" in shown(root, "status")
+    assert shown(root, "adopt", str(root / "lore/dropped.md")) == "Adopted lore/dropped.md  A dropped note"
+    assert shown(root, "adopt") == "Every file has its fields."
+    for name in ("broken", "twin", "leak"):
+        (root / f"lore/{name}.md").unlink()
+    assert shown(root, "doctor") == "All is well."
+
+
+def test_files_to_adopt_are_named_as_a_shell_does(root: Path) -> None:
+    (root / "lore").mkdir()
+    for name in ("a", "b", "c"):
+        (root / f"lore/{name}.md").write_text(f"Note {name}", "utf-8")
+    assert "Adopted lore/a.md" in ok("adopt", "a.md", cwd=root / "lore").out
+    assert "Adopted lore/b.md" in ok("adopt", "./lore/b.md", cwd=root).out
+    assert "Adopted lore/c.md" in ok("adopt", "lore/c.md", cwd=root / "lore").out
+    assert cli("adopt", "../../etc/passwd", cwd=root).code == 3
+
+
+def test_a_damaged_index_is_found_and_mended(tmp_path: Path) -> None:
+    dedicated(tmp_path)
+    ok("record", TIDES, "-c", "fact", cwd=tmp_path)
+    ok("query", "tide", cwd=tmp_path)
+    (vectors,) = tmp_path.glob(".git/engram/index/*/vectors*")
+    raw = bytearray(vectors.read_bytes())
+    raw[-3] ^= 255
+    vectors.write_bytes(raw)
+    assert "damaged" in cli("doctor", cwd=tmp_path).out
+    assert ok("doctor", "--fix", cwd=tmp_path).out.startswith("mended")
+    assert ok("doctor", cwd=tmp_path).out == "All is well.\n"
+    assert ok("query", "tide", "--json", cwd=tmp_path).json["strategy"] == "hybrid"
+
+
+def test_importing_and_exporting(root: Path) -> None:
+    notes = root.parent / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("One note", "utf-8")
+    (notes / "b.md").write_text(f"token {SECRET}", "utf-8")
+    assert shown(root, "import", str(notes), "--dry-run").splitlines()[-1] == "Would import 1 lore, 1 problem"
+    done = shown(root, "import", str(notes)).splitlines()
+    assert done[0].startswith("  b.md: ")
+    assert done[1] == "Imported 1 lore, 1 problem"
+    assert shown(root, "import", str(notes), "--redact") == (
+        "Imported 1 lore, 1 skipped that are here already, 1 secret masked"
+    )
+    out = ok("export", "-o", "../out.json", cwd=root)
+    assert (out.out, out.err) == ("", f"Exported 2 lore to {root.parent / 'out.json'}\n")
+    assert shown(root, "reindex") == "Up to date: 0 new, 0 changed, 0 gone, 0 problems"
+    assert shown(root, "reindex", "--rebuild") == "Rebuilt (asked for): 2 new, 0 changed, 0 gone, 0 problems"
+
+
+def test_editing_and_forgetting(root: Path) -> None:
+    lore_id = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
+    assert (
+        shown(root, "edit", lore_id, "--content", "New text", "--status", "archived")
+        == "Changed ID1  New text"
+    )
+    assert ok("edit", lore_id, "--content", "-", cwd=root, stdin=b"From a pipe").out.endswith("From a pipe\n")
+    lore = ok("edit", lore_id, "--pin", "--confidence", "0.9", "--file", "x.py", "--json", cwd=root).json[
+        "lore"
+    ]
+    assert (lore["pinned"], lore["confidence"], lore["files"], lore["status"]) == (
+        True,
+        0.9,
+        ["x.py"],
+        "archived",
+    )
+    assert not ok("edit", lore_id, "--unpin", "--json", cwd=root).json["lore"]["pinned"]
+    nothing = cli("edit", lore_id, cwd=root)
+    assert (nothing.code, "Nothing to change was given" in nothing.err) == (2, True)
+    assert shown(root, "forget", lore_id) == "Forgot ID1  From a pipe"
+    assert cli("forget", lore_id, cwd=root).code == 3
+
+
+def test_small_words_of_the_output() -> None:
+    assert [counted(number, "file") for number in (0, 1, 2, 1000)] == [
+        "0 files",
+        "1 file",
+        "2 files",
+        "1,000 files",
+    ]
+    assert [bar(value) for value in (0, 0.5, 1)] == ["▁" * 8, "▆" * 4 + "▁" * 4, "▆" * 8]
+    units = [
+        age(seconds) for seconds in (-5, 59, 60, 7200, 86_400 * 3, 86_400 * 20, 86_400 * 90, 86_400 * 800)
+    ]
+    assert units == ["now", "now", "1 min", "2 h", "3 d", "2 w", "2 mo", "2 y"]
+    assert [shorten("abcdef", width) for width in (6, 5, 1)] == ["abcdef", "abcd…", "…"]

@@ -1,0 +1,242 @@
+"""What was acknowledged survives: a kill before any step of writing, a disk that is full at any step.
+
+One child process imports Engram once and forks for each step: the fork writes and dies (or is refused) at that
+step, a second fork then opens the store as the next command would and looks at everything.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+import stat
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from storekit import (
+    SteadyClock,
+    answers,
+    assert_settled,
+    assert_sound,
+    commit,
+    engram_command,
+    git,
+    lines,
+    opened,
+    rebuilt,
+    run,
+)
+
+from engram.app import Engram
+from engram.domain.errors import EngramError, StoreError
+from engram.usecases.commit import has_work
+
+STEPS = ("open", "write", "fsync", "replace", "rename", "unlink")
+KILL, FULL_ONCE, FULL_FROM_THERE = "kill", "full once", "full from there on"
+
+
+class Saboteur:
+    """Counts the steps of writing and, at one of them, kills the process or says that the disk is full."""
+
+    def __init__(self, at: int, how: str) -> None:
+        self.at = at
+        self.how = how
+        self.count = 0
+
+    def step(self, frees_space: bool) -> None:
+        self.count += 1
+        if self.how == KILL and self.count == self.at:
+            os._exit(9)
+        full = self.count == self.at if self.how == FULL_ONCE else self.count >= self.at
+        if self.how != KILL and full and not frees_space:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        real = {name: getattr(os, name) for name in STEPS}
+        for name in STEPS:
+            setattr(os, name, self._sabotaged(name, real[name]))
+        real_open = builtins.open
+        builtins.open = self._sabotaged_open(real_open)  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            builtins.open = real_open
+            for name in STEPS:
+                setattr(os, name, real[name])
+
+    def _sabotaged(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(*arguments: Any, **options: Any) -> Any:
+            if name == "open":
+                counts = bool(arguments[1] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
+            else:
+                counts = name != "write" or stat.S_ISREG(os.fstat(arguments[0]).st_mode)  # or a pipe to git
+            if counts:
+                self.step(frees_space=name == "unlink")
+            return real(*arguments, **options)
+
+        return stepped
+
+    def _sabotaged_open(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def stepped(file: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+            if set(mode) & set("wax+") and isinstance(file, (str, os.PathLike)):
+                self.step(frees_space=False)
+            return real(file, mode, *arguments, **options)
+
+        return stepped
+
+
+def say(**values: Any) -> None:
+    os.write(1, json.dumps(values).encode() + b"\n")
+
+
+def template(root: Path) -> dict[str, str]:
+    """A store with two committed lore; their ids."""
+    with opened(root) as engram:
+        judged = engram.record("retry the broker", category="FACT", confidence=0.5).lore.id
+        doomed = engram.record("cache the parser", category="FACT").lore.id
+        engram.refresh()
+        commit(engram)
+    (root / ".git" / "engram" / "source").unlink()  # so that the session begins as the first one of a clone
+    return {"judged": judged, "doomed": doomed}
+
+
+def session(root: Path, ids: dict[str, str], saboteur: Saboteur, tell: Callable[[list[str]], None]) -> None:
+    """Record, judge, forget, look, commit; tell what is done at once when it is."""
+    engram = opened(root)
+    with saboteur.at_work():
+        acts: list[tuple[str, Callable[[], object]]] = [
+            ("recorded", lambda: engram.record("the queue consumer is idempotent", category="FACT")),
+            ("helpful", lambda: engram.feedback(helpful=ids["judged"])),
+            ("forgotten", lambda: engram.forget(ids["doomed"])),
+            ("asked", lambda: engram.query("queue consumer")),
+            ("committed", lambda: commit(engram)),
+            ("recorded again", lambda: engram.record("a session needs a token", category="FACT")),
+        ]
+        for name, act in acts:
+            try:
+                act()
+            except EngramError as error:
+                tell(["refused", name, type(error).__name__, error.message])
+            except Exception:
+                tell(["raised", name, traceback.format_exc()])
+            else:
+                tell(["done", name])
+        engram.close()
+    tell(["end", str(saboteur.count)])
+
+
+def inspect(root: Path, ids: dict[str, str], told: list[list[str]]) -> None:
+    """Open the store as the next command would, and check everything that was promised."""
+    done = {name for what, name, *_ in told if what == "done"}
+    ended = told[-1:] != [] and told[-1][0] == "end"
+    # A lock of git whose taker was killed before he wrote his name on it counts for half a minute.
+    for lock in (root / ".git").glob("*.lock"):
+        os.utime(lock, (0, 0))
+    with opened(root, SteadyClock()) as engram:
+        listed = {shown.lore.content: shown.lore for shown in engram.list(limit=None).lore}
+        asked = {"recorded": "the queue consumer is idempotent", "recorded again": "a session needs a token"}
+        for name, content in asked.items():
+            if name in done:
+                assert [hit.lore.content for hit in engram.query(content, k=1).lore] == [content], name
+            elif ended:
+                assert content not in listed, f"{name} was refused, yet it is there"
+        votes = listed["retry the broker"].validation_count
+        assert votes == 1 if "helpful" in done else votes in ((0,) if ended else (0, 1)), votes
+        assert ("cache the parser" in listed) == ("forgotten" not in done) or not ended
+        assert not ("forgotten" in done and "cache the parser" in listed)
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert generation.catalog.problems() == []
+        fresh = rebuilt(engram, root.parent / "fresh")
+        assert answers(engram) == answers(fresh)
+        fresh.close()
+        assert engram.feedback(helpful=ids["judged"], again=True)[0].validation_count == votes + 1
+        commit(engram)
+        assert not has_work(engram.store)
+        kept = {shown.path for shown in engram.list(limit=None).lore}
+    assert set(git(root, "ls-files", "lore").split("\n")) == kept
+    subjects = git(root, "log", "--format=%s").split("\n")
+    for content in asked.values():
+        assert subjects.count(f"record: {content}") == (content in listed), subjects
+    assert_sound(root)
+    assert_settled(root)
+
+
+def in_a_fork(work: Callable[[], None]) -> str:
+    """Do it in a forked process; "" or what it raised."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(reading)
+        try:
+            work()
+        except BaseException:  # noqa: BLE001
+            with os.fdopen(writing, "w") as pipe:
+                pipe.write(traceback.format_exc())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        said = pipe.read()
+    os.waitpid(process, 0)
+    return said
+
+
+def child(folder: str, how: str, first: str, stride: str) -> None:
+    """Sabotage one step after the other until a session gets by without reaching its step."""
+    base = Path(folder)
+    ids: dict[str, str] = {}
+    notes = base / "ids"
+    assert in_a_fork(lambda: notes.write_text(json.dumps(template(base / "template")))) == ""
+    ids = json.loads(notes.read_text())
+    at, went_through = int(first), False
+    while not went_through:
+        work = base / "work"
+        shutil.copytree(base / "template", work / "store", symlinks=True)
+        told_file = base / "told"
+        told_file.write_bytes(b"")
+        handle = os.open(told_file, os.O_WRONLY | os.O_APPEND)
+        write = os.write
+
+        def tell(what: list[str], handle: int = handle, write: Any = write) -> None:
+            write(handle, json.dumps(what).encode() + b"\n")
+
+        raised = in_a_fork(lambda: session(work / "store", ids, Saboteur(at, how), tell))
+        os.close(handle)
+        told: list[list[str]] = lines(told_file.read_bytes())
+        wrong = in_a_fork(lambda: inspect(work / "store", ids, told))
+        trouble = [raised, wrong, *[what[2] for what in told if what[0] == "raised"]]
+        trouble += [
+            f"{what[2]}: {what[3]}" for what in told if what[0] == "refused" and not what[3].endswith(".")
+        ]
+        if any(trouble):
+            say(step=at, trouble=[text for text in trouble if text], told=told)
+        went_through = told[-1:] != [] and told[-1][0] == "end" and int(told[-1][1]) < at
+        shutil.rmtree(work)
+        at += int(stride)
+    say(steps=at)
+
+
+def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
+    """What the child process reports, its last line without trouble being how many steps there were."""
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import test_durability as t; t.child(*sys.argv[2:])"
+    done = run(script, Path(__file__).parent, folder, how, first, stride)
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    return lines(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [KILL, FULL_ONCE, FULL_FROM_THERE])
+@pytest.mark.parametrize("first", [1, 2])
+def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(tmp_path: Path, how: str, first: int) -> None:
+    *trouble, end = sabotage(tmp_path, how, first, 2)
+    assert trouble == []
+    assert end["steps"] > 20

@@ -1,0 +1,207 @@
+"""Hostile imports and exports: what cannot be taken is told, what is beside it is taken, nothing is overwritten."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from apikit import opened
+from hostile_kit import CORPUS, ESCAPES, cli, held, process, put, root, template
+
+from engram.domain.errors import EngramError
+
+__all__ = ["root", "template"]
+
+ROWS = sorted([*CORPUS.glob("*.json"), *CORPUS.glob("*.jsonl")])
+GOOD = '{"content": "A good row beside the bad ones."}\n'
+
+
+@pytest.mark.parametrize("path", ROWS, ids=lambda path: path.name)
+def test_rows_of_the_corpus_are_imported_or_told(root: Path, path: Path) -> None:
+    once = held(cli("import", str(path), "--json", cwd=root), 0).json
+    assert once["imported"] + once["skipped"] + len(once["problems"]) > 0
+    assert all(problem["message"] and problem["path"].startswith(path.name) for problem in once["problems"])
+    held(cli("import", str(path), cwd=root), 0)
+    again = held(cli("import", str(path), "--json", cwd=root), 0).json
+    assert again["imported"] == 0
+    assert cli("list", "--all", "--json", cwd=root).json["total"] == once["imported"] + 1
+    held(cli("list", "--all", cwd=root), 0)
+    held(cli("export", cwd=root), 0)
+
+
+LARGE_ROWS = {
+    "30,000 brackets": ("[" * 30_000 + "\n" + GOOD, 1, "nested too deeply"),
+    "30,000 objects": ('{"a":' * 30_000 + "\n" + GOOD, 1, "nested too deeply"),
+    "a line of 10 MB": ('{"content": "' + "word " * 2_000_000 + '"}\n' + GOOD, 1, "10,000,000 characters"),
+    "a million NUL": ("\0" * 1_000_000 + "\n" + GOOD, 1, "not JSON"),
+    "many bad rows": ("{}\n" * 5000 + GOOD, 0, "too many rows or problems"),
+    "a million empty lines": ("\n" * 1_000_000 + GOOD, 1, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "imported", "message"), LARGE_ROWS.values(), ids=LARGE_ROWS)
+def test_large_rows_are_told_and_those_beside_them_taken(root: Path, tmp_path: Path, text: str, imported: int, message: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(text)
+    done = held(process("import", str(path), "--json", cwd=root), 0).json
+    assert done["imported"] == imported
+    assert any(message in problem["message"] for problem in done["problems"]) or not message
+
+
+NOTES = {
+    "hashes": "#" * 300_000,
+    "fences": "```\n" * 80_000,
+    "deep list": "".join(" " * level + "- x\n" for level in range(900)),
+    "headings": "".join("#" * (number % 6 + 1) + f" h{number}\n\ntext\n\n" for number in range(15_000)),
+    "quotes": "> " * 150_000 + "x",
+    "one word": "x" * 300_000,
+    "table": "|" * 150_000 + "\n|-|\n" + "|" * 150_000,
+    "blank": "\n" * 500_000 + "x",
+    "marks": "*_`[(" * 60_000,
+    "html": "<div>" * 60_000,
+    "brackets above": "---\na: " + "[" * 14_000 + "\n---\nBody of a note.\n",
+    "a lore of the year 10000": "---\nid: 7ZZZZZZZZZZZZZZZZZZZZZZZZZ\n---\nBody of a note.\n",
+}
+
+
+@pytest.mark.parametrize("text", NOTES.values(), ids=NOTES)
+def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) -> None:
+    """Also one of more than a lore file's 256 KiB: that is what import splits."""
+    path = tmp_path / "note.md"
+    path.write_text(text)
+    done = held(cli("import", str(path), "--json", "--dry-run", cwd=root), 0).json
+    assert (done["imported"] > 0, done["problems"]) == (True, [])
+
+
+def test_a_document_of_5_mb_is_split_and_written(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("# Long\n\n" + ("word " * 99 + "\n\n") * 10_000)
+    done = held(process("import", str(path), "--json", cwd=root), 0).json
+    assert done["imported"] > 1000
+    assert done["problems"] == []
+    assert held(cli("import", str(path), "--json", cwd=root), 0).json["imported"] == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [(b"", "empty"), (b" \n", "empty"), (bytes(range(256)) * 100, "not UTF-8"), (b"x" * 11_000_000, "11,000,000 bytes"), (b"a\0b", "NUL")],
+    ids=["empty", "blank", "binary", "11 MB", "nul"],
+)
+def test_what_is_no_document_is_told(root: Path, tmp_path: Path, raw: bytes, message: str) -> None:
+    (tmp_path / "note.md").write_bytes(raw)
+    done = cli("import", str(tmp_path / "note.md"), "--json", cwd=root).json
+    assert done["imported"] == 0
+    assert message in done["problems"][0]["message"]
+    assert cli("import", str(tmp_path / "note.md"), cwd=root).out.startswith("  note.md: ")
+
+
+def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "folder.md").mkdir(parents=True)
+    (notes / "good.md").write_text("A good note among bad ones.")
+    (notes / "link.md").symlink_to("/etc/passwd")
+    (notes / "etc").symlink_to("/etc")
+    (notes / "up").symlink_to("..")
+    os.mkfifo(notes / "pipe.md")
+    (notes / "large.md").write_bytes(b"x" * 11_000_000)
+    (notes / "binary.md").write_bytes(b"\xff\xfe\0")
+    (notes / "\x1b[31m\n.md").write_text("A note whose name is hostile.")
+    (notes / os.fsdecode(b"bad\xff.md")).write_text("A note whose name is no text.")
+    (notes / "later.md").write_text("A note of the year ten thousand.")
+    try:
+        os.utime(notes / "later.md", (253_402_300_800, 253_402_400_799))
+    except (OverflowError, OSError):
+        pytest.skip("this file system has no such times")
+    said = held(process("import", str(notes), cwd=root), 0)
+    assert "Imported 4 lore" in said.out
+    assert {line.split(":")[0].strip() for line in said.out.splitlines()[:-1]} == {"pipe.md", "large.md", "binary.md"}
+    held(cli("list", cwd=root), 0)
+    assert "root:" not in cli("export", cwd=root).out
+    assert held(cli("import", str(notes), "--json", cwd=root), 0).json["imported"] == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("/dev/zero", 2), ("/no/such", 3), ("", 3), (ESCAPES, 3), ("\udcff\udcfe", 3), ("x" * 10_000, 3), ("/proc/self/mem", 2)],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_what_is_nothing_to_import_is_refused(root: Path, path: str, code: int) -> None:
+    held(cli("import", path, cwd=root), code)
+    with opened(root) as engram, pytest.raises(EngramError):
+        engram.import_markdown(path)
+
+
+def test_pipes_and_devices_with_a_good_name_are_not_waited_for(root: Path, tmp_path: Path) -> None:
+    for name in ("pipe.jsonl", "pipe.md"):
+        os.mkfifo(tmp_path / name)
+        (tmp_path / f"zero-{name}").symlink_to("/dev/zero")
+    for name in ("pipe.jsonl", "zero-pipe.jsonl"):
+        assert "not a regular file" in held(process("import", str(tmp_path / name), cwd=root), 1).err
+    for name in ("pipe.md", "zero-pipe.md"):
+        assert "not a regular file" in process("import", str(tmp_path / name), cwd=root).out
+
+
+def test_a_link_that_was_named_is_imported(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.md").write_text("A note behind a link.")
+    (tmp_path / "link.md").symlink_to("real.md")
+    assert "Imported 1 lore" in held(cli("import", str(tmp_path / "link.md"), cwd=root), 0).out
+
+
+def test_a_row_too_large_for_a_file_does_not_stop_the_others(root: Path, tmp_path: Path) -> None:
+    tags = ", ".join(f'"{number:0>190}"' for number in range(150))
+    (tmp_path / "rows.jsonl").write_text(f'{{"content": "Many tags.", "tags": [{tags}]}}\n{GOOD}')
+    done = held(cli("import", str(tmp_path / "rows.jsonl"), "--json", cwd=root), 0).json
+    assert done["imported"] == 1
+    assert "16,384" in done["problems"][0]["message"]
+
+
+class TestExport:
+    """An export never replaces what is no export."""
+
+    @pytest.mark.parametrize("place", [".engram.toml", "lore/x.json", "lore", ".git/config"])
+    def test_into_the_store_itself_is_refused(self, root: Path, place: str) -> None:
+        held(cli("export", "-o", str(root / place), cwd=root), 2)
+        (root.parent / "alias").symlink_to(root)
+        held(cli("export", "-o", str(root.parent / "alias" / place), cwd=root), 2)
+
+    def test_to_a_pipe_device_folder_or_below_a_file_is_refused(self, root: Path, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "file").write_text("kept")
+        for place in ("pipe", "file/x", "file/x/y", "."):
+            held(process("export", "-o", str(tmp_path / place), cwd=root), 2)
+        held(cli("export", "--format", "markdown", "-o", str(tmp_path / "file"), cwd=root), 2)
+        assert (tmp_path / "pipe").is_fifo()
+        assert (tmp_path / "file").read_text() == "kept"
+
+    def test_through_a_link_goes_where_it_leads(self, root: Path, tmp_path: Path) -> None:
+        (tmp_path / "real.json").write_text("old")
+        (tmp_path / "link.json").symlink_to("real.json")
+        held(cli("export", "-o", str(tmp_path / "link.json"), cwd=root), 0)
+        assert (tmp_path / "link.json").is_symlink()
+        assert "idempotent" in (tmp_path / "real.json").read_text()
+
+    def test_of_markdown_onto_other_files_leaves_them(self, root: Path, tmp_path: Path) -> None:
+        path = next(root.glob("lore/*/*/*/*.md")).relative_to(root)
+        target = tmp_path / "out" / path
+        target.parent.mkdir(parents=True)
+        target.write_text("another")
+        held(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 1)
+        assert target.read_text() == "another"
+
+    def test_escapes_come_back_the_same(self, root: Path, tmp_path: Path) -> None:
+        held(cli("record", ESCAPES, "-c", "fact", cwd=root), 0)
+        for kind in ("json", "jsonl"):
+            out = held(process("export", "--format", kind, cwd=root), 0).out
+            assert "\x9b" not in out
+            (tmp_path / f"all.{kind}").write_text(out)
+            with opened(tmp_path / kind) as other:
+                other.import_markdown(str(tmp_path / f"all.{kind}"))
+                assert ESCAPES in [shown.lore.content for shown in other.list().lore]
+
+
+def test_a_markdown_file_in_the_lore_folder_is_exported_byte_for_byte(root: Path, tmp_path: Path) -> None:
+    raw = f"# {ESCAPES}\r\n\r\nA hostile note.\r\n".encode()
+    put(root, "y.md", raw)
+    held(cli("export", "--format", "markdown", "-o", str(tmp_path / "out"), cwd=root), 0)
+    assert (tmp_path / "out" / "lore" / "y.md").read_bytes() == raw

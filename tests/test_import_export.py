@@ -1,0 +1,333 @@
+"""Import and export: markdown, JSON, JSON Lines, Engram's own round trip; twice is once, and nothing is lost in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import (
+    COLOUR,
+    QUEUE,
+    SECRET,
+    TIDES,
+    SetClock,
+    cli,
+    everything_on_disk,
+    lore_files,
+    ok,
+    opened,
+    plain,
+)
+
+from engram.domain.errors import NotFoundError, UsageError, ValidationError
+from engram.usecases.edit import Edit
+from engram.usecases.export import export_markdown, export_rows
+from engram.usecases.import_lore import Imported, Options, import_lore
+
+LONG = "# Handbook\n\nIntroduction.\n\n" + "\n\n".join(
+    f"## Chapter {number}\n\n" + f"Sentence {number} of the chapter says something. " * 40
+    for number in range(6)
+)
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder of markdown as people keep it."""
+    folder = tmp_path / "notes"
+    for path, text in {
+        "short.md": "# Retry\n\nRetry twice, then give up.",
+        "python/testing/flaky.md": "Flaky tests wait for the spinner.",
+        "fields.md": "---\ntitle: T\ntags: [a, b]\ndate: 2024-05-06\ncategory: workflow\n---\n\nTo release, tag.\n",
+        "handbook.md": LONG,
+        ".hidden.md": "not looked at",
+        ".obsidian/x.md": "not looked at",
+        "readme.txt": "no markdown",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(tmp_path / "store")
+
+
+def imported(store: Engram, path: Path, **options: object) -> Imported:
+    return import_lore(store.store, str(path), Options(**options))  # type: ignore[arg-type]
+
+
+def by_title(store: Engram) -> dict[str, object]:
+    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
+
+
+def test_a_folder_becomes_lore_with_tags_categories_and_where_it_was(store: Engram, notes: Path) -> None:
+    done = imported(store, notes)
+    assert (done.problems, done.skipped, done.split) == ((), 0, 1)
+    lore = {shown.lore.content: shown.lore for shown in store.list(limit=None).lore}
+    retry = lore["# Retry\n\nRetry twice, then give up."]
+    assert retry.context == ("Imported from short.md",)
+    flaky = lore["Flaky tests wait for the spinner."]
+    assert flaky.tags == ("python", "testing")
+    release = next(one for one in lore.values() if one.content.endswith("To release, tag."))
+    assert (release.category, release.type) == ("WORKFLOW", "procedural")
+    assert set(release.tags) == {"a", "b"}
+    assert release.created_at.date().isoformat() == "2024-05-06"
+    assert not any("not looked at" in content for content in lore)
+    assert done.imported == len(lore)
+
+
+def test_a_long_note_is_split_at_its_headings_linked_and_loses_no_word(store: Engram, notes: Path) -> None:
+    done = imported(store, notes / "handbook.md")
+    parts = [shown.lore for shown in store.list(limit=None).lore][::-1]
+    assert (done.split, done.imported) == (1, len(parts))
+    assert len(parts) > 2
+    assert all(1 <= len(part.content) <= 4000 for part in parts)
+    words = " ".join(part.content for part in parts).split()
+    assert all(words.count(f"{number}") >= 40 for number in range(6))
+    first = next(part for part in parts if part.content.startswith("# Handbook"))
+    others = [part for part in parts if part.id != first.id]
+    assert {relation.id for relation in first.relations} == {part.id for part in others}
+    assert all([(r.kind, r.id) for r in part.relations] == [("see_also", first.id)] for part in others)
+
+
+def test_importing_the_same_again_changes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
+    first = imported(store, notes)
+    before = everything_of(tmp_path / "store/lore")
+    again = imported(store, notes)
+    assert (again.imported, again.split, again.problems) == (0, 0, ())
+    assert again.skipped == 4
+    assert everything_of(tmp_path / "store/lore") == before
+    assert first.imported == store.list(limit=None).total
+
+
+def test_feedback_and_edits_of_imported_lore_do_not_bring_it_in_twice(store: Engram, notes: Path) -> None:
+    imported(store, notes / "short.md")
+    lore_id = store.list().lore[0].lore.id
+    store.feedback(helpful=lore_id)
+    store.edit(lore_id, Edit(add_tags=("checked",), category="workflow"))
+    assert imported(store, notes / "short.md").skipped == 1
+    assert imported(store, notes / "short.md", tags=("other",)).skipped == 1
+    assert store.list().total == 1
+
+
+def everything_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.md")}
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(store: Engram, notes: Path, tmp_path: Path) -> None:
+    would = imported(store, notes, dry_run=True)
+    assert everything_of(tmp_path / "store") == {}
+    done = imported(store, notes)
+    assert (would.imported, would.split, would.problems) == (done.imported, done.split, done.problems)
+
+
+def test_options_hold_for_everything(store: Engram, notes: Path) -> None:
+    imported(store, notes, category="decision", tags=("old",), confidence=0.55, status="pending")
+    for shown in store.list(limit=None).lore:
+        assert shown.lore.category == "ARCHITECTURAL_DECISION"
+        assert "old" in shown.lore.tags
+        assert (shown.lore.confidence, shown.lore.status) == (0.55, "pending")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"category": "nonsense"}, "category"),
+        ({"status": "asleep"}, "status"),
+        ({"confidence": 2.0}, "confidence"),
+        ({"tags": ("",)}, "tags"),
+    ],
+)
+def test_a_bad_option_is_one_error_not_one_problem_a_file(
+    store: Engram, notes: Path, options: dict[str, object], field: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        imported(store, notes, **options)
+    assert caught.value.field == field
+    assert store.list().total == 0
+
+
+def test_what_cannot_be_imported_is_a_problem_and_stops_nothing(store: Engram, notes: Path) -> None:
+    (notes / "bytes.md").write_bytes(b"\xff\xfe not text")
+    (notes / "empty.md").write_text("", "utf-8")
+    (notes / "nul.md").write_bytes(b"a\0b")
+    (notes / "secret.md").write_text(f"The token is {SECRET}", "utf-8")
+    (notes / "huge.md").write_bytes(b"x" * (11 << 20))
+    done = imported(store, notes)
+    assert done.imported > 3
+    assert {problem["path"] for problem in done.problems} == {
+        "bytes.md",
+        "empty.md",
+        "nul.md",
+        "secret.md",
+        "huge.md",
+    }
+    for problem in done.problems:
+        assert set(problem) == {"path", "message", "hint"}
+        assert problem["message"]
+        assert SECRET not in str(problem)
+
+
+def test_secrets_of_an_import_can_be_masked(store: Engram, notes: Path, tmp_path: Path) -> None:
+    (notes / "secret.md").write_text(f"The deploy token is {SECRET} today", "utf-8")
+    done = imported(store, notes, redact=True)
+    assert (done.redacted, done.problems) == (1, ())
+    assert SECRET.encode() not in everything_on_disk(tmp_path / "store")
+    assert imported(store, notes, redact=True).imported == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("none", NotFoundError), ("x.pdf", UsageError), ("x", UsageError)]
+)
+def test_what_is_no_source_is_refused(
+    store: Engram, tmp_path: Path, name: str, error: type[Exception]
+) -> None:
+    if name != "none":
+        (tmp_path / name).write_text("x")
+    with pytest.raises(error):
+        imported(store, tmp_path / name)
+
+
+def test_json_lines_of_other_tools(store: Engram, tmp_path: Path) -> None:
+    rows = [
+        {"memory": "Ada likes tea", "labels": ["people"], "created": "2025-01-02"},
+        {"text": "Backups run at night", "type": "fact", "confidence": 0.8},
+        {"title": "Tea", "content": "is drunk at four"},
+        "just a text",
+    ]
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join([*map(json.dumps, rows), "{broken", '{"no": "text"}']), "utf-8")
+    done = imported(store, path)
+    assert (done.imported, done.skipped) == (4, 0)
+    assert [problem["path"] for problem in done.problems] == ["export.jsonl:5", "export.jsonl:6"]
+    lore = by_title(store)
+    assert lore["Ada likes tea"].tags == ("people",)
+    assert lore["Ada likes tea"].created_at.year == 2025
+    assert lore["Backups run at night"].confidence == 0.8
+    assert lore["Tea"].content == "# Tea\n\nis drunk at four"
+    assert imported(store, path).skipped == 4
+
+
+def grown(root: Path) -> Engram:
+    """A store whose lore have a past: votes, times, relations, a pin, a custom category, several statuses."""
+    clock = SetClock()
+    store = opened(root, clock=clock, settings='[store.categories]\nRECIPE = "procedural"\n')
+    first = store.record(
+        QUEUE, category="PATTERN_OUTCOME", tags=["a"], files=["x.py"], context=["c", "d"]
+    ).lore.id
+    clock.advance(days=2)
+    second = store.record(
+        COLOUR, category="recipe", confidence=0.95, relations=[("refines", first)], agent="x"
+    ).lore.id
+    store.record(TIDES, category="fact", status="archived", pinned=True, importance=0.25, entities=["Sea"])
+    clock.advance(days=1)
+    store.feedback(helpful=[first, second])
+    clock.advance(days=1)
+    store.feedback(helpful=first, again=True)
+    store.feedback(incorrect=second)
+    return store
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl", "markdown"])
+def test_a_round_trip_keeps_everything(tmp_path: Path, kind: str) -> None:
+    settings = '[store.categories]\nRECIPE = "procedural"\n'
+    with grown(tmp_path / "a") as store:
+        before = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
+    target = tmp_path / ("out" if kind == "markdown" else f"out.{kind}")
+    ok("export", "--format", kind, "-o", str(target), cwd=tmp_path / "a")
+    clock = SetClock()
+    clock.advance(days=100)
+    with opened(tmp_path / "b", clock=clock, settings=settings) as store:
+        done = imported(store, target)
+        assert (done.imported, done.problems) == (3, ())
+        after = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
+        for lore_id, lore in before.items():
+            other = after[lore_id]
+            for field in lore._fields:
+                assert getattr(other, field) == getattr(lore, field), field
+            assert other.confidence == lore.confidence
+        assert imported(store, target).skipped == 3
+        judged = store.feedback(helpful=next(iter(before)))
+        assert judged[0].current > judged[0].previous or judged[0].previous == 1.0
+
+
+def test_options_hold_for_engrams_own_files_too(tmp_path: Path) -> None:
+    with grown(tmp_path / "a") as store:
+        export_markdown(store.store, str(tmp_path / "out"))
+    with opened(tmp_path / "b", settings='[store.categories]\nRECIPE = "procedural"\n') as store:
+        imported(store, tmp_path / "out", status="pending", tags=("foreign",), category="fact")
+        for shown in store.list(limit=None).lore:
+            assert (shown.lore.status, shown.lore.category) == ("pending", "FACT")
+            assert "foreign" in shown.lore.tags
+
+
+def test_a_category_that_this_store_does_not_know_is_guessed(tmp_path: Path) -> None:
+    with grown(tmp_path / "a") as store:
+        export_markdown(store.store, str(tmp_path / "out"))
+    with opened(tmp_path / "b") as store:
+        done = imported(store, tmp_path / "out")
+        assert done.imported + len(done.problems) == 3
+        assert "RECIPE" not in {shown.lore.category for shown in store.list(limit=None).lore}
+
+
+def test_exports_are_complete_and_oldest_first(tmp_path: Path) -> None:
+    with grown(tmp_path) as store:
+        rows = list(export_rows(store.store))
+        ids = [shown.lore.id for shown in store.list(limit=None).lore]
+    assert [row["id"] for row in rows] == ids[::-1]
+    whole = ok("export", cwd=tmp_path).json
+    assert [row["id"] for row in whole["lore"]] == ids[::-1]
+    lines = ok("export", "--format", "jsonl", cwd=tmp_path).out.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ids[::-1]
+    ok("export", "--format", "markdown", "-o", "copy", cwd=tmp_path)
+    assert everything_of(tmp_path / "copy/lore") == everything_of(tmp_path / "lore")
+    assert cli("export", "--format", "markdown", cwd=tmp_path).code == 2
+
+
+def test_a_markdown_export_overwrites_nothing_of_others(tmp_path: Path) -> None:
+    with grown(tmp_path) as store:
+        copy = tmp_path / "copy"
+        assert export_markdown(store.store, str(copy)) == 3
+        assert export_markdown(store.store, str(copy)) == 3
+    victim = next((copy / "lore").rglob("*.md"))
+    victim.write_text("mine", "utf-8")
+    done = cli("export", "--format", "markdown", "-o", "copy", cwd=tmp_path)
+    assert done.code == 1
+    assert victim.read_text() == "mine"
+
+
+def test_an_empty_store_exports_to_nothing(tmp_path: Path) -> None:
+    plain(tmp_path)
+    assert ok("export", cwd=tmp_path).json == {"lore": []}
+    assert ok("export", "--format", "jsonl", cwd=tmp_path).out == ""
+
+
+def test_a_file_without_fields_is_exported_and_comes_back_as_new(tmp_path: Path) -> None:
+    plain(tmp_path / "a")
+    (tmp_path / "a/lore").mkdir()
+    (tmp_path / "a/lore/note.md").write_text(TIDES, "utf-8")
+    ok("export", "-o", "out.json", cwd=tmp_path / "a")
+    plain(tmp_path / "b")
+    ok("import", str(tmp_path / "a/out.json"), cwd=tmp_path / "b")
+    (file,) = lore_files(tmp_path / "b")
+    assert "1970" not in str(file)
+
+
+def test_the_command_reports_problems_and_exits_1_only_when_nothing_came_of_it(
+    tmp_path: Path, notes: Path
+) -> None:
+    root = plain(tmp_path / "store")
+    (notes / "bad.md").write_bytes(b"\xff")
+    some = ok("import", str(notes), cwd=root)
+    assert "bad.md" in some.out
+    assert some.out.splitlines()[-1].endswith(", 1 long note split, 1 problem")
+    none = cli("import", str(notes / "bad.md"), "--json", cwd=root)
+    assert none.code == 1
+    assert none.json["imported"] == 0
+    assert none.json["problems"]
