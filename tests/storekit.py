@@ -59,7 +59,9 @@ class SteadyClock(Clock):
         return ulid.encode(self.nanoseconds() // 1_000_000, next(NUMBERS))
 
 
-def opened(root: Path, clock: Clock | None = None, *, session: str = "test", background: bool = False) -> Engram:
+def opened(
+    root: Path, clock: Clock | None = None, *, session: str = "test", background: bool = False
+) -> Engram:
     """The store at `root`, which is made where there is none."""
     if not (root / ".engram.toml").exists():
         init(str(root), placement="dedicated")

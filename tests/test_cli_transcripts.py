@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, masked, ok, plain
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, everything_on_disk, masked, ok, plain
 
 from engram.cli.output import Output, age, bar, counted, shorten
 
@@ -178,6 +178,35 @@ def test_a_secret_is_refused_with_what_to_do(root: Path) -> None:
     assert SECRET not in done.err
     masked_lore = ok("record", f"token {SECRET}", "-c", "fact", "--redact", cwd=root)
     assert masked_lore.out.endswith("1 secret was masked.\n")
+
+
+def test_a_secret_reaches_neither_files_nor_journal_nor_git_by_any_command(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.md").write_text(f"token {SECRET}", "utf-8")
+    (tmp_path / "rows.jsonl").write_text(f'{{"content": "token {SECRET}"}}', "utf-8")
+    lore_id = ok("record", TIDES, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
+    for line in (
+        ["record", f"token {SECRET}", "-c", "fact"],
+        ["record", TIDES, "-c", "fact", "--context", SECRET],
+        ["record", TIDES, "-c", "fact", "--agent", SECRET],
+        ["edit", lore_id, "--content", SECRET],
+        ["edit", lore_id, "--file", SECRET],
+    ):
+        done = cli(*line, cwd=root)
+        assert (done.code, SECRET in done.err + done.out) == (2, False), line
+    for line in (["import", "../notes"], ["import", "../rows.jsonl"]):
+        done = cli(*line, cwd=root)
+        assert (done.code, SECRET in done.err + done.out) == (1, False), line
+    ok("record", f"deploy {SECRET} now", "-c", "fact", "--redact", cwd=root)
+    ok("import", "../notes", "--redact", cwd=root)
+    assert SECRET.encode() not in everything_on_disk(root)
+    leak = root / "lore/leak.md"
+    leak.write_text(f"typed by hand: {SECRET}", "utf-8")
+    ok("query", "typed by hand", cwd=root)
+    cli("doctor", "--fix", cwd=root)
+    leak.unlink()
+    assert SECRET.encode() not in everything_on_disk(root), "a hand edit is not committed or indexed either"
 
 
 def test_dropped_broken_and_copied_files(root: Path) -> None:

@@ -10,9 +10,7 @@ import builtins
 import errno
 import json
 import os
-import resource
 import shutil
-import signal
 import stat
 import traceback
 from collections.abc import Callable, Iterator
@@ -35,7 +33,6 @@ from storekit import (
     run,
 )
 
-from engram.app import Engram
 from engram.domain.errors import EngramError, StoreError
 from engram.usecases.commit import has_work
 
@@ -126,7 +123,7 @@ def session(root: Path, ids: dict[str, str], saboteur: Saboteur, tell: Callable[
                 act()
             except EngramError as error:
                 tell(["refused", name, type(error).__name__, error.message])
-            except Exception:
+            except Exception:  # noqa: BLE001
                 tell(["raised", name, traceback.format_exc()])
             else:
                 tell(["done", name])
@@ -197,37 +194,43 @@ def child(folder: str, how: str, first: str, stride: str) -> None:
     notes = base / "ids"
     assert in_a_fork(lambda: notes.write_text(json.dumps(template(base / "template")))) == ""
     ids = json.loads(notes.read_text())
-    at, went_through = int(first), False
-    while not went_through:
-        work = base / "work"
-        shutil.copytree(base / "template", work / "store", symlinks=True)
-        told_file = base / "told"
-        told_file.write_bytes(b"")
-        handle = os.open(told_file, os.O_WRONLY | os.O_APPEND)
-        write = os.write
-
-        def tell(what: list[str], handle: int = handle, write: Any = write) -> None:
-            write(handle, json.dumps(what).encode() + b"\n")
-
-        raised = in_a_fork(lambda: session(work / "store", ids, Saboteur(at, how), tell))
-        os.close(handle)
-        told: list[list[str]] = lines(told_file.read_bytes())
-        wrong = in_a_fork(lambda: inspect(work / "store", ids, told))
-        trouble = [raised, wrong, *[what[2] for what in told if what[0] == "raised"]]
-        trouble += [
-            f"{what[2]}: {what[3]}" for what in told if what[0] == "refused" and not what[3].endswith(".")
-        ]
-        if any(trouble):
-            say(step=at, trouble=[text for text in trouble if text], told=told)
-        went_through = told[-1:] != [] and told[-1][0] == "end" and int(told[-1][1]) < at
-        shutil.rmtree(work)
+    at = int(first)
+    while not one_step(base, ids, at, how):
         at += int(stride)
     say(steps=at)
 
 
+def one_step(base: Path, ids: dict[str, str], at: int, how: str) -> bool:
+    """Sabotage one step and look at what is left; says whether the session ended before it came to it."""
+    work = base / "work"
+    shutil.copytree(base / "template", work / "store", symlinks=True)
+    told_file = base / "told"
+    told_file.write_bytes(b"")
+    handle = os.open(told_file, os.O_WRONLY | os.O_APPEND)
+    write = os.write  # before it is sabotaged
+
+    def tell(what: list[str]) -> None:
+        write(handle, json.dumps(what).encode() + b"\n")
+
+    raised = in_a_fork(lambda: session(work / "store", ids, Saboteur(at, how), tell))
+    os.close(handle)
+    told: list[list[str]] = lines(told_file.read_bytes())
+    wrong = in_a_fork(lambda: inspect(work / "store", ids, told))
+    trouble = [raised, wrong, *[what[2] for what in told if what[0] == "raised"]]
+    trouble += [
+        f"{what[2]}: {what[3]}" for what in told if what[0] == "refused" and not what[3].endswith(".")
+    ]
+    if any(trouble):
+        say(step=at, trouble=[text for text in trouble if text], told=told)
+    shutil.rmtree(work)
+    return told[-1:] != [] and told[-1][0] == "end" and int(told[-1][1]) < at
+
+
 def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
     """What the child process reports, its last line without trouble being how many steps there were."""
-    script = "import sys; sys.path.insert(0, sys.argv[1]); import test_durability as t; t.child(*sys.argv[2:])"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_durability as t; t.child(*sys.argv[2:])"
+    )
     done = run(script, Path(__file__).parent, folder, how, first, stride)
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     return lines(done.stdout)
@@ -240,3 +243,98 @@ def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(tmp_path: Path, 
     *trouble, end = sabotage(tmp_path, how, first, 2)
     assert trouble == []
     assert end["steps"] > 20
+
+
+def test_a_move_that_is_refused_takes_the_operation_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where a file that somebody reads cannot be replaced."""
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        lore = engram.record("retry the broker", category="FACT").lore
+        commit(engram)
+        engram.refresh()
+        for name in ("replace", "unlink"):
+            refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            monkeypatch.setattr(os, name, lambda *_, refused=refused: (_ for _ in ()).throw(refused))
+            act = (
+                (lambda: engram.feedback(helpful=lore.id))
+                if name == "replace"
+                else lambda: engram.forget(lore.id)
+            )
+            with pytest.raises(StoreError, match="No permission"):
+                act()
+            monkeypatch.undo()
+        assert engram.get(lore.id).lore == lore
+        assert not has_work(engram.store)
+        assert engram.feedback(helpful=lore.id)[0].validation_count == 1
+        commit(engram)
+    assert_sound(root)
+    assert_settled(root)
+
+
+LIMITED = """
+    import json, resource, sys
+    import engram
+    root, limit = sys.argv[1], int(sys.argv[2])
+    with engram.open(root, session="s") as store:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        for number in range(3):
+            try:
+                recorded = store.record(f"lesson {number} of the broker " + "retry " * 150, category="FACT")
+                print(json.dumps(["done", recorded.lore.id]), flush=True)
+            except engram.EngramError as error:
+                print(json.dumps([type(error).__name__, error.message]), flush=True)
+            answer = store.query("broker retry", keep=False)
+            print(json.dumps(["asked", answer.strategy, len(answer.lore), list(answer.notes)]), flush=True)
+        status = store.status()
+        print(json.dumps(["status", status["index"]["ok"]]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 200, 700, 2_500, 5_000, 12_000, 40_000])
+def test_a_limit_on_the_size_of_files_loses_nothing_acknowledged(tmp_path: Path, limit: int) -> None:
+    """Real refusals (EFBIG) of every write past the limit, those of SQLite, tantivy and git among them."""
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        first = engram.record("retry the broker", category="FACT").lore.id
+        commit(engram)
+    done = run(LIMITED, root, limit)
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    said = lines(done.stdout)
+    recorded = [line[1] for line in said if line[0] == "done"]
+    refused = [line for line in said if line[0] not in ("done", "asked", "status")]
+    assert len(recorded) + len(refused) == 3
+    assert {line[0] for line in refused} <= {"StoreError"}
+    count = 1
+    for line in said:
+        count += line[0] == "done"
+        if line[0] == "asked":
+            assert line[2] == count, said
+            assert line[1] == "hybrid" or line[3], "a step down without a note"
+    with opened(root) as engram:
+        assert {shown.lore.id for shown in engram.list(limit=None).lore} == {first, *recorded}
+        commit(engram)
+    assert_sound(root)
+    assert_settled(root)
+
+
+def test_the_command_line_tells_a_full_disk_in_one_sentence(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    opened(root).close()
+    script = """
+        import resource, sys
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+        from engram.cli.main import main
+        sys.exit(main(["record", "retry the broker", "--category", "FACT", "--json", "--store", sys.argv[1]]))
+    """
+    done = run(script, root)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == "store"
+    assert b"Traceback" not in done.stderr
+    again = engram_command(
+        root, "record", "retry the broker", "--category", "FACT", ENGRAM_BACKGROUND="inline"
+    )
+    assert again.returncode == 0, again.stderr
+    assert_sound(root)
+    assert_settled(root)

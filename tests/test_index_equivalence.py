@@ -11,21 +11,30 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
-from engram.app import Engram
 from engram.usecases import refresh as refreshing
 from engram.usecases.refresh import refresh
 
-WORDS = """
-    retry queue consumer broker timeout parser flaky cache session database index lock idempotent selectinload
-    fixture branch merge token budget nothing
-""".split()
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+WORDS = [
+    "retry", "queue", "consumer", "broker", "timeout", "parser", "flaky", "cache", "session", "database",
+    "index", "lock", "idempotent", "selectinload", "fixture", "branch", "merge", "token", "budget", "nothing",
+]  # fmt: skip
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here
 BROKEN = {
     "not YAML": b"---\nid: [\n---\nbroken\n",
@@ -396,7 +405,11 @@ def machine_settings() -> hypothesis.settings:
         stateful_step_count=18,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),
-        phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate],  # shrinking takes minutes
+        phases=[
+            hypothesis.Phase.explicit,
+            hypothesis.Phase.reuse,
+            hypothesis.Phase.generate,
+        ],  # shrinking takes minutes
     )
 
 

@@ -14,16 +14,21 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from storekit import QUERIES, SteadyClock, answers, lines, opened, rebuilt, run
 
-from engram.app import Engram
 from engram.usecases.doctor import doctor
 
+if TYPE_CHECKING:
+    from engram.app import Engram
+
 TEXTS = (
-    ("The queue consumer must be idempotent, because the broker redelivers after a timeout.", "PATTERN_OUTCOME"),
+    (
+        "The queue consumer must be idempotent, because the broker redelivers after a timeout.",
+        "PATTERN_OUTCOME",
+    ),
     ("Use selectinload for collections in async database sessions.", "DEPENDENCY_BEHAVIOR"),
     ("The parser fixture is flaky when the cache of the index is cold.", "TESTING_STRATEGY"),
     ("A lock of the index must be released before the branch is merged.", "FACT"),
@@ -96,7 +101,7 @@ SEARCHED = ("vectors.i8", "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fi
 
 
 def say(**values: Any) -> None:
-    print(json.dumps(values), flush=True)
+    print(json.dumps(values), flush=True)  # noqa: T201
 
 
 def good_or_scanned(engram: Engram, expected: list[object]) -> str:
@@ -174,9 +179,13 @@ FILES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("while_open", ["closed", "open"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_damaged_file_of_the_index_never_spoils_an_answer(tmp_path: Path, name: str, while_open: str) -> None:
+def test_a_damaged_file_of_the_index_never_spoils_an_answer(
+    tmp_path: Path, name: str, while_open: str
+) -> None:
     filled(tmp_path / "store", SteadyClock()).close()
-    script = "import sys; sys.path.insert(0, sys.argv[1]); import test_index_healing as t; t.child(*sys.argv[2:])"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_index_healing as t; t.child(*sys.argv[2:])"
+    )
     done = run(script, Path(__file__).parent, tmp_path / "store", name, while_open)
     said = lines(done.stdout)
     assert done.returncode == 0, (said[-1:], done.stderr.decode()[-3000:])
@@ -214,7 +223,9 @@ def test_an_index_of_another_model_is_rebuilt(tmp_path: Path) -> None:
         assert (answer.strategy, answer.notes) == ("hybrid", ())
 
 
-@pytest.mark.parametrize("name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"])
+@pytest.mark.parametrize(
+    "name", ["", "generation-gone", "../..", "/etc", "\xff", "generation-x\ngeneration-y"]
+)
 def test_a_current_file_that_names_nothing_leads_to_a_new_index(tmp_path: Path, name: str) -> None:
     root = tmp_path / "store"
     filled(root, SteadyClock()).close()

@@ -1,34 +1,45 @@
 """How good an answer is: strong, weak, or none.
 
 A hit's evidence is its cosine and the share of the query that its words cover, weighed as a logistic fit on
-answered and unanswerable questions gave them (docs/recall.md says which, and what the bounds give).
+answered and unanswerable questions gave them; by words alone it is that share, with bounds of its own.
+docs/recall.md says what the bounds give.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
-_STRONG_FROM = 0.60
-_WEAK_FROM = 0.30
-_SHOWN_FROM = 0.25
 _COVERAGE_WEIGHT = 0.65
-_COVERAGE_ALONE = 2.5
+
+
+class Bounds(NamedTuple):
+    """From which evidence on an answer is strong, an answer is one at all, a hit is shown beside a better one."""
+
+    strong: float
+    weak: float
+    shown: float
+
+
+BY_BOTH = Bounds(0.60, 0.20, 0.15)
+BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
 def evidence(coverage: float, cosine: float | None) -> float:
     """How much speaks for a hit. `coverage` is 0..1; `cosine` is None where there are no vectors."""
     if cosine is None:
-        return _COVERAGE_ALONE * coverage
+        return coverage
     return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage
 
 
-def strength(best_evidence: float) -> str:
+def bounds(cosine: float | None) -> Bounds:
+    """The bounds that evidence of this kind is held against."""
+    return BY_WORDS if cosine is None else BY_BOTH
+
+
+def strength(best_evidence: float, limits: Bounds) -> str:
     """The strength of an answer whose best hit has this evidence."""
-    if best_evidence >= _STRONG_FROM:
+    if best_evidence >= limits.strong:
         return STRONG
-    return WEAK if best_evidence >= _WEAK_FROM else NONE
-
-
-def is_relevant(evidence_of_hit: float) -> bool:
-    """Whether a hit is worth showing beside a better one."""
-    return evidence_of_hit >= _SHOWN_FROM
+    return WEAK if best_evidence >= limits.weak else NONE

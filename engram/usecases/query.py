@@ -91,11 +91,11 @@ def query(store: Store, question: Question) -> Answer:
             Recalled(refs.get(lore.id, ""), lore, hit.path, hit.score, store.places.scope)
             for hit, lore in shown
         )
-        best = max((_evidence(hit) for hit, _ in shown), default=0.0)
+        found = _strength([hit for hit, _ in shown])
         store.asked_ns = store.clock.nanoseconds()
         took_ms = round((store.asked_ns - began) / 1e6, 3)
         notes += store.degraded
-        answer = Answer(question.text, strength.strength(best), strategy, lore, took_ms, tuple(notes))
+        answer = Answer(question.text, found, strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)
         return answer
 
@@ -128,9 +128,18 @@ def _find(
         with contextlib.suppress(IndexUnavailableError):
             refresh(store, paths=changed)
             strategy, candidates = _search(store, question, filters, limit, notes)
-    kept = [hit for hit in candidates if strength.is_relevant(_evidence(hit))]
-    best = max(map(_evidence, kept), default=0.0)
-    return strategy, [] if strength.strength(best) == strength.NONE else kept
+    if _strength(candidates) == strength.NONE:
+        return strategy, []
+    shown_from = strength.bounds(candidates[0].score.cosine).shown
+    return strategy, [hit for hit in candidates if _evidence(hit) >= shown_from]
+
+
+def _strength(candidates: Sequence[Candidate]) -> str:
+    """The strength of an answer of these candidates: that of the one for which most speaks."""
+    best = max(candidates, key=_evidence, default=None)
+    if best is None:
+        return strength.NONE
+    return strength.strength(_evidence(best), strength.bounds(best.score.cosine))
 
 
 def _evidence(candidate: Candidate) -> float:

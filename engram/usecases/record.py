@@ -11,7 +11,7 @@ from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change
-from engram.usecases.similar import Similar, similar
+from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,6 +56,7 @@ def record(store: Store, draft: Draft) -> Recorded:
         twins = tuple(similar(store, lore))
         path, operation = change.create(store, lore, f"record: {lore.title}")
         change.write(store, [operation])
+        remember(store, lore, path)
     return Recorded(lore, path, twins, "recorded", redacted)
 
 

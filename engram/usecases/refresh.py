@@ -138,6 +138,13 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
 
 
 def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
+    try:
+        return _build(store, why, progress)
+    except DamagedIndexError as error:  # a new one is not damaged: the disk refuses it
+        raise IndexUnavailableError(f"The search index cannot be built: {error}.") from error
+
+
+def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     now = store.clock.nanoseconds()
     generation = store.index.create(store.clock.new_id())
     writer = GenerationWriter(generation, bulk=True)

@@ -6,11 +6,13 @@ loaded only when one of them shares enough words to be worth a cosine.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import refs
 from engram.domain.errors import EngramError
+from engram.domain.stop_words import STOP_WORDS
 from engram.usecases import change
 from engram.usecases.indexing import searchable
 
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 NEAR = 0.85
-_WORD_OVERLAP = 0.4
-_CANDIDATES = 8
-_PENDING = 32
+_WORD_OVERLAP = 0.5
+_CANDIDATES = 4
+_TERMS = 16
+_RECENT = 16
+_SHORT_JOURNAL = 32_768
 
 
 class Similar(NamedTuple):
@@ -32,59 +36,78 @@ class Similar(NamedTuple):
     title: str
 
 
+class Said(NamedTuple):
+    """What a lore says: its id, title, searchable text, and the words of it that carry meaning."""
+
+    id: str
+    title: str
+    text: str
+    words: frozenset[str]
+
+
 def similar(store: Store, lore: Lore) -> list[Similar]:
     """Lore whose text is at least 0.85 near to `lore`'s, nearest first. Never raises: it is only advice."""
-    text = searchable(lore)
-    words = set(refs.fold(text).split())
+    new = _said(lore)
     try:
-        paths = dict.fromkeys([*_word_hits(store, text), *_not_indexed_yet(store)])
+        others = [*_hits(store, new.text), *_written_just_now(store)]
     except (EngramError, DamagedIndexError):
         return []
-    near = []
-    for path in paths:
-        other = _load_quietly(store, path)
-        if other is not None and other.id != lore.id and _overlap(words, other) >= _WORD_OVERLAP:
-            near.append(other)
-    found = [Similar(other.id, _cosine(store, text, other), other.title) for other in near]
+    near = {
+        other.id: other for other in others if other.id != new.id and _overlap(new, other) >= _WORD_OVERLAP
+    }
+    if not near:
+        return []
+    found = [Similar(i, _nearness(store, new, other), other.title) for i, other in near.items()]
     return sorted(
         (twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id)
     )
 
 
-def _word_hits(store: Store, text: str) -> list[str]:
+def remember(store: Store, lore: Lore, path: str) -> None:
+    """Keep what was just recorded for the next comparison: the index does not have it yet."""
+    store.recent[path] = _said(lore)
+    while len(store.recent) > _RECENT:
+        del store.recent[next(iter(store.recent))]
+
+
+def _hits(store: Store, text: str) -> list[Said]:
+    """The lore of the index that share most words with the text."""
     generation = store.index.look()
     if generation is None:
         return []
     with damage_noticed():
-        found = generation.words.search(generation.words.terms(text), _CANDIDATES)
-        by_row = {hit.row: hit.path for hit in generation.catalog.hits(list(found.scores))}
-    return [by_row[row] for row in found.scores if row in by_row]
+        found = generation.words.search(generation.words.terms(text, _TERMS), _CANDIDATES)
+        paths = [hit.path for hit in generation.catalog.hits(list(found.scores))]
+    return _load(store, paths)
 
 
-def _not_indexed_yet(store: Store) -> list[str]:
-    """What was written just now, by this process or (where a journal is kept) by any."""
-    waiting = [
-        item.path for operation in store.files.journal.waiting()[-_PENDING:] for item in operation.changes
-    ]
-    return [*list(store.own_writes)[-_PENDING:], *waiting]
+def _written_just_now(store: Store) -> list[Said]:
+    """What this process recorded lately and, where a journal is kept, what others did and git does not have yet."""
+    operations = store.files.journal.waiting() if store.files.journal.size() < _SHORT_JOURNAL else []
+    waiting = [item.path for operation in operations for item in operation.changes if item.content]
+    return [*store.recent.values(), *_load(store, [path for path in waiting if path not in store.recent])]
 
 
-def _load_quietly(store: Store, path: str) -> Lore | None:
-    try:
-        return change.load(store, path).lore
-    except EngramError:
-        return None
+def _load(store: Store, paths: list[str]) -> list[Said]:
+    found = []
+    for path in paths:
+        with contextlib.suppress(EngramError):
+            found.append(_said(change.load(store, path).lore))
+    return found
 
 
-def _overlap(words: set[str], other: Lore) -> float:
-    theirs = set(refs.fold(searchable(other)).split())
-    return len(words & theirs) / max(1, min(len(words), len(theirs)))
+def _said(lore: Lore) -> Said:
+    text = searchable(lore)
+    return Said(lore.id, lore.title, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
 
 
-def _cosine(store: Store, text: str, other: Lore) -> float:
+def _overlap(one: Said, other: Said) -> float:
+    return len(one.words & other.words) / max(1, min(len(one.words), len(other.words)))
+
+
+def _nearness(store: Store, one: Said, other: Said) -> float:
     """The cosine of two texts; the share of common words where there is no embedding model."""
     embedder = store.embedder
     if embedder is None:
-        mine, theirs = set(refs.fold(text).split()), set(refs.fold(searchable(other)).split())
-        return round(len(mine & theirs) / max(1, len(mine | theirs)), 4)
-    return round(float(embedder.embed_one(text) @ embedder.embed_one(searchable(other))), 4)
+        return round(len(one.words & other.words) / max(1, len(one.words | other.words)), 4)
+    return round(float(embedder.embed_one(one.text) @ embedder.embed_one(other.text)), 4)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
     from engram.usecases.clock import Clock
+    from engram.usecases.similar import Said
 
 DEDICATED = "dedicated"
 IN_TREE = "in-tree"
@@ -64,6 +65,7 @@ class Store:
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
         self.asked_ns = 0
+        self.recent: dict[str, Said] = {}
         self._index: Index | None = None
         self._embedder: Embedder | None = None
         self._embedder_opened = False

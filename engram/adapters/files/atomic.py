@@ -98,6 +98,14 @@ def discard(path: str) -> None:
         return
 
 
+def remove(path: str) -> None:
+    """Delete a file if it is there. Raises StoreError."""
+    try:
+        discard(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
 def sync_folder(folder: str) -> None:
     """Make renames in `folder` durable (a no-op where folders cannot be opened, as on Windows)."""
     try:

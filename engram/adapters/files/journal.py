@@ -81,6 +81,13 @@ class Journal:
         """Take back the operations from `position` on, which were just added. Raises OSError."""
         os.truncate(self.path, position)
 
+    def size(self) -> int:
+        """The bytes of the current journal."""
+        try:
+            return os.stat(self.path).st_size
+        except FileNotFoundError:
+            return 0
+
     def is_empty(self) -> bool:
         """Whether nothing waits for git."""
         try:

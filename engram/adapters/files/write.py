@@ -131,8 +131,8 @@ class LoreFolder:
         for change, temporary in zip(operation.changes, temporaries, strict=True):
             path = self.absolute(change.path)
             if change.content is None:
-                atomic.discard(path)
-                atomic.discard(temporary)
+                atomic.remove(path)
+                atomic.remove(temporary)
             else:
                 atomic.put(temporary, path)
 

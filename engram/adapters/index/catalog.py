@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
-FORMAT = 4
+FORMAT = 5
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -23,15 +23,15 @@ def numpy_module() -> ModuleType:
     return numpy
 
 
-def angular_distances(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
-    """1 − cosine of each row of `matrix` (int8, n x d) with `vector` (int8, d): float32, n. 1 where either is zero.
+def dot_products(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
+    """Inner products of each row of `matrix` (int8, n x d) with `vector` (int8, d): float64, n.
 
-    numkong is the kernel library under usearch; called directly it is 3.7 times as fast as
-    `usearch.index.search(exact=True)` on 100,000 rows and 60 ms cheaper to import.
+    numkong is the kernel library under usearch; called directly it is more than twice as fast as
+    `usearch.index.search(exact=True)` on 100,000 rows and 60 ms cheaper to import. Not its "angular": that
+    gives NaN for a zero vector on some processors and 1 on others.
     """
     np = numpy_module()
     import numkong
 
-    found = numkong.cdist(matrix, vector[None, :], "angular", out_dtype="float32")
-    result: numpy.ndarray = np.asarray(found, dtype="float32").reshape(-1)
+    result: numpy.ndarray = np.asarray(numkong.cdist(matrix, vector[None, :], "dot")).reshape(-1)
     return result

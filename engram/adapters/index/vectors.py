@@ -2,7 +2,7 @@
 
 `vectors.i8` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow;
 the vectors of a row that is no longer used are zeroed and match nothing. Rounding a unit vector to int8 moves
-its cosines by 0.0004 on average (0.0025 at most, of 228,000) and halves the file and the time of a scan.
+its cosines by about 0.001 and halves the file and the time of a scan.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zlib
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from engram.adapters.index.numeric import angular_distances, numpy_module
+from engram.adapters.index.numeric import dot_products, numpy_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy
 
 _START_BYTES = 4
+_SCALE = 224.0
 
 
 class VectorFile:
@@ -89,10 +90,9 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        every = angular_distances(self._vectors[:slots], quantised(query[None, :])[0])
-        nearest = every if rows == slots else np.minimum.reduceat(every, self._starts[:rows])
-        best: numpy.ndarray = 1 - nearest
-        return best
+        every = dot_products(self._vectors[:slots], quantised(query))
+        best = every if rows == slots else np.maximum.reduceat(every, self._starts[:rows])
+        return (best * (1 / _SCALE**2)).astype(np.float32)
 
     def _map(self, rows: int, slots: int) -> None:
         """Map the files. Sizes are checked each time: reading a mapping past a file's end kills the process."""
@@ -111,11 +111,9 @@ class VectorFile:
 
 
 def quantised(vectors: numpy.ndarray) -> numpy.ndarray:
-    """Float vectors (n x d) as int8, each scaled so that its largest component is 127; zeros stay zeros."""
+    """Components of unit vectors as int8: 127 stands for 0.567, the most that single words were seen to have."""
     np = numpy_module()
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    largest[largest == 0] = 1
-    result: numpy.ndarray = np.rint(vectors * (127 / largest)).astype(np.int8)
+    result: numpy.ndarray = np.clip(np.rint(vectors * _SCALE), -127, 127).astype(np.int8)
     return result
 
 
