@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = 2.5
+WORDS = 2.25
 SHARPNESS = 1.5
 STANDING = 0.1
 PATH_GAIN = 0.25
