@@ -18,10 +18,11 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
-from engram.usecases.open_store import open_store
+from engram.usecases.open_store import USER, open_store
 from engram.usecases.store import Caller, Store
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from types import TracebackType
 
     from engram.usecases.background import Committer
@@ -72,17 +73,19 @@ class Engram:
         agent: str = "",
         importance: float | None = None,
         pinned: bool = False,
+        expires_at: datetime | None = None,
         redact: bool = False,
     ) -> Recorded:
         """Write a new lore and return it with its near twins; it is durable when this returns.
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
-        (default 0.70), `relations` pairs of (kind, id). Raises ValidationError, SecretFoundError (unless
+        (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
+        it is not recalled. Raises ValidationError, SecretFoundError (unless
         `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
             content, category, _words(context), confidence, _words(tags), _words(files), _words(entities),
-            tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, None, redact,
+            tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
         )  # fmt: skip
         recorded = recording.record(self.store, draft)
         self._changed()
@@ -243,17 +246,15 @@ def open_engram(
     default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
-    chosen = (
-        os.path.abspath(os.path.expanduser(os.fspath(path)))
-        if path is not None
-        else variables.get("ENGRAM_STORE")
-    )
-    if path is not None and _is_vacant(str(chosen)):
-        from engram.usecases.init import init
+    chosen = None if scope == USER else variables.get("ENGRAM_STORE") or None
+    if path is not None:
+        chosen = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        if _is_vacant(chosen):
+            from engram.usecases.init import init
 
-        init(str(chosen))
+            init(chosen)
     caller = Caller(session or session_name(variables), agent or agent_name(variables))
-    return Engram(open_store(chosen or None, caller, scope=scope, clock=clock), background=background)
+    return Engram(open_store(chosen, caller, scope=scope, clock=clock), background=background)
 
 
 def _is_vacant(path: str) -> bool:

@@ -67,7 +67,11 @@ def held(result: Result, code: int) -> Result:
 def problems(root: Path) -> dict[str, str]:
     """What `engram doctor` finds wrong with files, by path without line."""
     found = cli("doctor", "--json", cwd=root).json["findings"]
-    return {one["where"].split(".md:")[0].removesuffix(".md"): one["message"] for one in found if one["kind"] == "file"}
+    return {
+        one["where"].split(".md:")[0].removesuffix(".md"): one["message"]
+        for one in found
+        if one["kind"] == "file"
+    }
 
 
 def put(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n") -> Path:
@@ -78,4 +82,18 @@ def put(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n
     return path
 
 
-__all__ = ["BAD_BYTES", "CORPUS", "ESCAPES", "RECALLED", "cli", "held", "known_lore", "ok", "problems", "process", "put", "root", "template"]
+__all__ = [
+    "BAD_BYTES",
+    "CORPUS",
+    "ESCAPES",
+    "RECALLED",
+    "cli",
+    "held",
+    "known_lore",
+    "ok",
+    "problems",
+    "process",
+    "put",
+    "root",
+    "template",
+]

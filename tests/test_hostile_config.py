@@ -13,7 +13,13 @@ from engram.domain.errors import ConfigError
 
 __all__ = ["root", "template"]
 
-COMMANDS = (("list",), ("query", "idempotent queue"), ("config",), ("record", "text", "-c", "fact"), ("doctor",))
+COMMANDS = (
+    ("list",),
+    ("query", "idempotent queue"),
+    ("config",),
+    ("record", "text", "-c", "fact"),
+    ("doctor",),
+)
 FILES = sorted(CORPUS.glob("*.toml"))
 GOOD = '[store]\nfolder = "lore"\n'
 
@@ -82,9 +88,9 @@ def test_a_byte_order_mark_and_no_content_are_fine(root: Path, config: Path) -> 
 
 def test_what_only_a_person_may_set_is_ignored_in_a_store(root: Path, config: Path, tmp_path: Path) -> None:
     trap = tmp_path / "model"
-    os.mkfifo(tmp_path / "trap")
     config.write_text(
-        f'[embedding]\nprovider = "path"\npath = "{trap}"\n[record]\nagent = "mallory"\n[recall]\nlog = false\n[git]\nbackground = false\n'
+        f'[embedding]\nprovider = "path"\npath = "{trap}"\n[record]\nagent = "mallory"\n'
+        "[recall]\nlog = false\n[git]\nbackground = false\n"
     )
     shown = held(cli("config", "--json", cwd=root), 0).json["settings"]
     assert shown["embedding.path"] == ""
@@ -96,7 +102,9 @@ def test_what_only_a_person_may_set_is_ignored_in_a_store(root: Path, config: Pa
 
 class TestLinks:
     @pytest.mark.parametrize("target", ["/etc/passwd", "outside.toml"])
-    def test_a_linked_store_file_is_refused(self, root: Path, config: Path, tmp_path: Path, target: str) -> None:
+    def test_a_linked_store_file_is_refused(
+        self, root: Path, config: Path, tmp_path: Path, target: str
+    ) -> None:
         (tmp_path / "outside.toml").write_text(GOOD)
         config.unlink()
         config.symlink_to(tmp_path / target)
@@ -119,7 +127,9 @@ class TestLinks:
         config.write_text(GOOD)
 
     @pytest.mark.parametrize("folder", ["lore", "notes/lore"])
-    def test_a_folder_reached_through_a_link_is_refused(self, root: Path, config: Path, tmp_path: Path, folder: str) -> None:
+    def test_a_folder_reached_through_a_link_is_refused(
+        self, root: Path, config: Path, tmp_path: Path, folder: str
+    ) -> None:
         (tmp_path / "outside" / "lore").mkdir(parents=True)
         (root / "lore").rename(root / "kept")
         (root / folder.split("/", maxsplit=1)[0]).symlink_to(tmp_path / "outside")
@@ -131,7 +141,9 @@ class TestLinks:
         (root / "kept").rename(root / "lore")
         config.write_text(GOOD)
 
-    def test_a_persons_own_file_may_be_a_link_and_stays_one(self, root: Path, user_file: Path, tmp_path: Path) -> None:
+    def test_a_persons_own_file_may_be_a_link_and_stays_one(
+        self, root: Path, user_file: Path, tmp_path: Path
+    ) -> None:
         (tmp_path / "dotfiles.toml").write_text("[recall]\nlimit = 3 # mine\n")
         user_file.symlink_to(tmp_path / "dotfiles.toml")
         assert held(cli("config", "recall.limit", cwd=root), 0).out == "3\n"
@@ -140,7 +152,9 @@ class TestLinks:
         assert (tmp_path / "dotfiles.toml").read_text() == "[recall]\nlimit = 4 # mine\n"
 
 
-@pytest.mark.parametrize("raw", [b"[[[[", b"\xff", b"\0" * 100, b"[x]\ny = 1", b"[recall]\nlimit = 1e400"], ids=ascii)
+@pytest.mark.parametrize(
+    "raw", [b"[[[[", b"\xff", b"\0" * 100, b"[x]\ny = 1", b"[recall]\nlimit = 1e400"], ids=ascii
+)
 def test_a_broken_file_of_the_person_is_named(root: Path, user_file: Path, raw: bytes) -> None:
     user_file.write_bytes(raw)
     assert str(user_file) in held(cli("list", cwd=root), 2).err
@@ -149,7 +163,9 @@ def test_a_broken_file_of_the_person_is_named(root: Path, user_file: Path, raw: 
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_what_is_no_file_in_the_place_of_the_persons_own_is_named(root: Path, user_file: Path, kind: str) -> None:
+def test_what_is_no_file_in_the_place_of_the_persons_own_is_named(
+    root: Path, user_file: Path, kind: str
+) -> None:
     user_file.mkdir() if kind == "folder" else os.mkfifo(user_file)
     held(process("list", cwd=root), 2)
     held(process("config", "recall.log", "false", "--user", cwd=root), 2)

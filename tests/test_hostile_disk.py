@@ -31,18 +31,24 @@ def limited(root: Path, most: int, *arguments: str) -> Result:
         capture_output=True,
         check=False,
         timeout=60,
-        preexec_fn=limit,  # noqa: PLW1509 - no threads here
+        preexec_fn=limit,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def files(root: Path) -> dict[str, bytes]:
     """Everything in the store that is no index."""
-    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file() and ".engram/" not in str(p)}
+    return {
+        str(p.relative_to(root)): p.read_bytes()
+        for p in root.rglob("*")
+        if p.is_file() and ".engram/" not in str(p)
+    }
 
 
 def test_nothing_is_written_in_part(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_text("".join(f'{{"content": "Row number {n} of many."}}\n' for n in range(50)))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(f'{{"content": "Row number {n} of many."}}\n' for n in range(50))
+    )
     (tmp_path / "note.md").write_text("# A note\n\n" + "word " * 3000)
     before = files(root)
     lore_id = cli("list", "--json", cwd=root).json["lore"][0]["id"]
@@ -59,10 +65,16 @@ def test_nothing_is_written_in_part(root: Path, tmp_path: Path) -> None:
         held(limited(root, 0, *command), 1)
         assert files(root) == before
     assert not (tmp_path / "all.json").exists()
-    assert not [path for path in tmp_path.rglob("*engram-tmp")]
+    assert not list(tmp_path.rglob("*engram-tmp"))
 
 
-@pytest.mark.parametrize("command", [("record", "Another one of some length, which finds no room.", "-c", "fact"), ("config", "recall.limit", "9")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("record", "Another one of some length, which finds no room.", "-c", "fact"),
+        ("config", "recall.limit", "9"),
+    ],
+)
 def test_no_file_is_written_in_part(root: Path, command: tuple[str, ...]) -> None:
     before = files(root)
     held(limited(root, 30, *command), 1)
@@ -89,7 +101,9 @@ FULL = """
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs Linux name spaces")
-def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(root: Path, tmp_path: Path) -> None:
+def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(
+    root: Path, tmp_path: Path
+) -> None:
     """A real one: a file system of 2 MB that only this test sees."""
     for name in ("disk", "said"):
         (tmp_path / name).mkdir()
@@ -101,7 +115,9 @@ def test_on_a_disk_that_is_full_lore_is_recalled_and_after_that_all_is_well(root
     if done.returncode == 77 or b"unshare" in done.stderr:
         pytest.skip("no name spaces or no right to mount here")
     said, errors = done.stdout.decode(), (tmp_path / "said" / "errors").read_text()
-    assert [line for line in said.split("\n") if line.startswith("code ")] == [f"code {code}" for code in (0, 1, 1, 0, 1, 1, 0, 0, 0)], said + errors
+    assert [line for line in said.split("\n") if line.startswith("code ")] == [
+        f"code {code}" for code in (0, 1, 1, 0, 1, 1, 0, 0, 0)
+    ], said + errors
     assert said.count(RECALLED) == 3
     assert said.rstrip().endswith("All is well.\ncode 0")
     assert errors.count("The disk is full") == 3
@@ -128,24 +144,57 @@ def test_lore_is_recalled_where_no_index_can_be_written(root: Path, most: int) -
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no full device")
 class TestStreams:
-    @pytest.mark.parametrize("command", [("list",), ("export",), ("query", "idempotent"), ("--version",), ("config", "--json")], ids=str)
+    @pytest.mark.parametrize(
+        "command",
+        [("list",), ("export",), ("query", "idempotent"), ("--version",), ("config", "--json")],
+        ids=str,
+    )
     def test_an_answer_that_cannot_be_written_is_told(self, root: Path, command: tuple[str, ...]) -> None:
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([sys.executable, "-m", "engram", *command], cwd=root, env=variables(), stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+            done = subprocess.run(
+                [sys.executable, "-m", "engram", *command],
+                cwd=root,
+                env=variables(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+                timeout=60,
+            )
         assert (done.returncode, done.stderr.count(b"\n")) == (1, 1), done.stderr
         assert b"No space left" in done.stderr
 
     def test_an_error_that_cannot_be_written_keeps_its_silence(self, root: Path) -> None:
         with open("/dev/full", "wb") as full:
-            done = subprocess.run([sys.executable, "-m", "engram", "nonsense"], cwd=root, env=variables(), stderr=full, check=False, timeout=60)
+            done = subprocess.run(
+                [sys.executable, "-m", "engram", "nonsense"],
+                cwd=root,
+                env=variables(),
+                stderr=full,
+                check=False,
+                timeout=60,
+            )
         assert done.returncode == 1
 
 
-@pytest.mark.parametrize(("closed", "command", "code"), [(0, "record - -c fact", 2), (0, "record -c fact", 2), (1, "list", 0), (2, "nonsense", 2), (2, "list", 0)])
+@pytest.mark.parametrize(
+    ("closed", "command", "code"),
+    [
+        (0, "record - -c fact", 2),
+        (0, "record -c fact", 2),
+        (1, "list", 0),
+        (2, "nonsense", 2),
+        (2, "list", 0),
+    ],
+)
 def test_a_closed_stream_is_no_trouble(root: Path, closed: int, command: str, code: int) -> None:
     script = f"import os, sys; os.close({closed}); os.execv(sys.executable, [sys.executable, '-m', 'engram', *sys.argv[1:]])"
-    done = subprocess.run([sys.executable, "-c", script, *command.split()], cwd=root, env=variables(), capture_output=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command.split()],
+        cwd=root,
+        env=variables(),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == code, done
     assert b"Traceback" not in done.stderr
-
-

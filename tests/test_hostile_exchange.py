@@ -53,7 +53,9 @@ LARGE_ROWS = {
 
 
 @pytest.mark.parametrize(("text", "taken", "message"), LARGE_ROWS.values(), ids=LARGE_ROWS)
-def test_large_rows_are_told_and_those_beside_them_taken(root: Path, tmp_path: Path, text: str, taken: int, message: str) -> None:
+def test_large_rows_are_told_and_those_beside_them_taken(
+    root: Path, tmp_path: Path, text: str, taken: int, message: str
+) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(text)
     done = imported(root, path, run=process)
@@ -97,7 +99,13 @@ def test_a_document_of_2_mb_is_split_and_written(root: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("raw", "message"),
-    [(b"", "empty"), (b" \n", "empty"), (bytes(range(256)) * 100, "not UTF-8"), (b"x" * 11_000_000, "11,000,000 bytes"), (b"a\0b", "NUL")],
+    [
+        (b"", "empty"),
+        (b" \n", "empty"),
+        (bytes(range(256)) * 100, "not UTF-8"),
+        (b"x" * 11_000_000, "11,000,000 bytes"),
+        (b"a\0b", "NUL"),
+    ],
     ids=["empty", "blank", "binary", "11 MB", "nul"],
 )
 def test_what_is_no_document_is_told(root: Path, tmp_path: Path, raw: bytes, message: str) -> None:
@@ -127,7 +135,11 @@ def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: P
         pytest.skip("this file system has no such times")
     said = held(process("import", str(notes), cwd=root), 0)
     assert "Imported 4 lore" in said.out
-    assert {line.split(":")[0].strip() for line in said.out.splitlines()[:-1]} == {"pipe.md", "large.md", "binary.md"}
+    assert {line.split(":")[0].strip() for line in said.out.splitlines()[:-1]} == {
+        "pipe.md",
+        "large.md",
+        "binary.md",
+    }
     held(cli("list", cwd=root), 0)
     assert "root:" not in cli("export", cwd=root).out
     assert imported(root, notes)["imported"] == 0
@@ -135,7 +147,15 @@ def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ("path", "code"),
-    [("/dev/zero", 2), ("/no/such", 3), ("", 3), (ESCAPES, 3), ("\udcff\udcfe", 3), ("x" * 10_000, 3), ("/proc/self/mem", 2)],
+    [
+        ("/dev/zero", 2),
+        ("/no/such", 3),
+        ("", 3),
+        (ESCAPES, 3),
+        ("\udcff\udcfe", 3),
+        ("x" * 10_000, 3),
+        ("/proc/self/mem", 2),
+    ],
     ids=lambda value: ascii(value)[:20],
 )
 def test_what_is_nothing_to_import_is_refused(root: Path, path: str, code: int) -> None:

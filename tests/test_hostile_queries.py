@@ -72,7 +72,9 @@ def test_what_is_no_question_is_refused(root: Path, text: str, message: str) -> 
         engram.query(text)
 
 
-@pytest.mark.parametrize("arguments", [("--",), ("-x",), ("---",), ("--no-such",), ("-k", "x", "queue")], ids=str)
+@pytest.mark.parametrize(
+    "arguments", [("--",), ("-x",), ("---",), ("--no-such",), ("-k", "x", "queue")], ids=str
+)
 def test_dashes_are_options_and_refused_as_such(root: Path, arguments: tuple[str, ...]) -> None:
     held(cli("query", *arguments, cwd=root), 2)
     held(cli("query", "--", "-x", "--no-such", cwd=root), 0)
@@ -126,23 +128,53 @@ def test_a_list_by_any_option(root: Path, arguments: tuple[str, ...], code: int)
     held(cli("list", *arguments, cwd=root), code)
 
 
-NAMES = ["L0", "L999999", "L" + "9" * 5000, "x" * 100_000, BAD_BYTES, "(", "*", "%", "_____", "../..", "/etc/passwd", ESCAPES, "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "0" * 26, "ZZZZ", "", "'; DROP TABLE files;--"]
+NAMES = [
+    "L0",
+    "L999999",
+    "L" + "9" * 5000,
+    "x" * 100_000,
+    BAD_BYTES,
+    "(",
+    "*",
+    "%",
+    "_____",
+    "../..",
+    "/etc/passwd",
+    ESCAPES,
+    "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    "0" * 26,
+    "ZZZZ",
+    "",
+    "'; DROP TABLE files;--",
+]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=lambda name: ascii(name[:16]))
 def test_a_name_that_fits_nothing_is_not_found(root: Path, name: str) -> None:
     assert held(cli("query", "idempotent queue", cwd=root), 0).out.startswith("L1")
-    for command in (("show", name), ("log", name), ("forget", "--yes", name), ("feedback", "--helpful", name), ("edit", name, "--add-tag", "x")):
+    for command in (
+        ("show", name),
+        ("log", name),
+        ("forget", "--yes", name),
+        ("feedback", "--helpful", name),
+        ("edit", name, "--add-tag", "x"),
+    ):
         said = cli(*command, cwd=root)
         assert held(said, said.code).code in ((1, 3) if command[0] == "log" else (3,))
 
 
-@pytest.mark.parametrize("command", ["\ud800", ESCAPES, "x" * 100_000, "--" + "x" * 1000, ""], ids=lambda name: ascii(name[:16]))
+@pytest.mark.parametrize(
+    "command", ["\ud800", ESCAPES, "x" * 100_000, "--" + "x" * 1000, ""], ids=lambda name: ascii(name[:16])
+)
 def test_an_unknown_command_is_refused(root: Path, command: str) -> None:
     held(cli(command, cwd=root), 2)
 
 
-@pytest.mark.parametrize("place", [BAD_BYTES, "x" * 10_000, "a\nb", ESCAPES, "/dev/null", "/etc/passwd", "/proc/self/mem"], ids=lambda name: ascii(name[:16]))
+@pytest.mark.parametrize(
+    "place",
+    [BAD_BYTES, "x" * 10_000, "a\nb", ESCAPES, "/dev/null", "/etc/passwd", "/proc/self/mem"],
+    ids=lambda name: ascii(name[:16]),
+)
 def test_a_store_at_an_odd_place_is_not_found(root: Path, place: str) -> None:
     said = cli("list", "--store", place, cwd="/")
     assert held(said, said.code).code in (1, 3)

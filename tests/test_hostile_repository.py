@@ -13,9 +13,15 @@ from hostile_kit import RECALLED, cli, held, known_lore, process
 from storekit import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-COMMANDS = (("query", "idempotent queue consumer"), ("list",), ("status",), ("export",), ("record", "Another one.", "-c", "fact"))
+COMMANDS = (
+    ("query", "idempotent queue consumer"),
+    ("list",),
+    ("status",),
+    ("export",),
+    ("record", "Another one.", "-c", "fact"),
+)
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +88,11 @@ def test_a_broken_head_is_told_and_what_is_recorded_is_kept(repository: Path, co
     assert "Another one." in "".join(path.read_text() for path in repository.glob("lore/**/*.md"))
 
 
-@pytest.mark.parametrize("content", [b"\0\xffgarbage", b"", b"0" * 39 + b"1\n", b"ref: refs/heads/main\n"], ids=["bytes", "empty", "no commit", "circle"])
+@pytest.mark.parametrize(
+    "content",
+    [b"\0\xffgarbage", b"", b"0" * 39 + b"1\n", b"ref: refs/heads/main\n"],
+    ids=["bytes", "empty", "no commit", "circle"],
+)
 def test_a_broken_branch_is_told_and_what_is_recorded_is_kept(repository: Path, content: bytes) -> None:
     (repository / ".git" / "refs" / "heads" / "main").write_bytes(content)
     test_a_broken_head_is_told_and_what_is_recorded_is_kept(repository, b"ref: refs/heads/main\n")
@@ -95,7 +105,9 @@ def test_a_broken_branch_is_told_and_what_is_recorded_is_kept(repository: Path, 
         b"",
         pytest.param(
             b"ref: a\0b\n",
-            marks=pytest.mark.xfail(strict=True, reason="adapters/git/layout.py: open() raises ValueError for a NUL"),
+            marks=pytest.mark.xfail(
+                strict=True, reason="adapters/git/layout.py: open() raises ValueError for a NUL"
+            ),
         ),
     ],
     ids=["garbage", "empty", "nul"],
@@ -117,13 +129,22 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize(("config", "attributes"), PROGRAMS.values(), ids=PROGRAMS)
-def test_no_program_that_a_repository_names_is_run(repository: Path, tmp_path: Path, config: str, attributes: str) -> None:
+def test_no_program_that_a_repository_names_is_run(
+    repository: Path, tmp_path: Path, config: str, attributes: str
+) -> None:
     trace = tmp_path / "it-ran"
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     for place in (hooks, repository / ".git" / "hooks"):
         place.mkdir(exist_ok=True)
-        for name in ("pre-commit", "post-commit", "reference-transaction", "post-index-change", "pre-auto-gc", "fsmonitor-watchman"):
+        for name in (
+            "pre-commit",
+            "post-commit",
+            "reference-transaction",
+            "post-index-change",
+            "pre-auto-gc",
+            "fsmonitor-watchman",
+        ):
             (place / name).write_text(f"#!/bin/sh\ntouch '{trace}'\n")
             (place / name).chmod(0o755)
     with (repository / ".git" / "config").open("a") as file:

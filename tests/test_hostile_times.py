@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from engram.domain import times, ulid
 
 LAST = "76EZ91ZPZZZZZZZZZZZZZZZZZZ"
-MOMENTS = st.datetimes(timezones=st.just(UTC)).map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000))
+MOMENTS = st.datetimes(timezones=st.just(UTC)).map(
+    lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+)
 
 
 @given(MOMENTS)

@@ -199,7 +199,7 @@ CHANGER = """
     number = 0
     with engram.open(root, session="changer", background=False) as store:
         print("ready", flush=True)
-        while True:
+        for _ in sys.stdin:
             number += 1
             if what == "rebuild":
                 refresh(store.store, rebuild="test")
@@ -221,13 +221,18 @@ def test_a_reader_never_misses_a_lore_while_another_process_changes_the_index(
         lore_id = engram.record("retry the broker", category="FACT").lore.id
         engram.refresh()
         commit(engram)
-    changer = start(CHANGER, root, what, lore_id)
+    changer = start(CHANGER, root, what, lore_id, stdin=subprocess.PIPE)
     reader = start(READER, root, "retry the broker", stdin=subprocess.PIPE)
     with killed_at_exit([changer, reader]):
         for process in (changer, reader):
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-        said = [ask(reader) for _ in range(300)]
+        assert changer.stdin is not None
+        said = []
+        for _ in range(40):
+            changer.stdin.write(b"\n")
+            changer.stdin.flush()
+            said += [ask(reader) for _ in range(3)]
         assert changer.poll() is None
     assert [answer for answer in said if answer[1] != [lore_id]] == []
     assert {str(answer[0]) for answer in said} == {"hybrid"}

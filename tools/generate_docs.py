@@ -116,22 +116,15 @@ def categories() -> str:
 def ranking() -> str:
     """The numbers of the ranking."""
     rows = [(f"`{name}`", _number(name), meaning) for name, meaning in NUMBERS]
-    for answer, rule in (
-        (strength.STRONG, "the answer is strong"),
-        (strength.WEAK, "it is weak; below, nothing is shown"),
+    by_both, by_words = strength.BY_BOTH, strength.BY_WORDS
+    for field, meaning in (
+        ("strong", "the answer is strong"),
+        ("weak", "there is an answer at all"),
+        ("shown", "a hit is shown beside a better one"),
     ):
-        rows.append(
-            ("`engram.domain.strength`", f"{_evidence_for(answer):.2f}", f"evidence from which {rule}")
-        )
-    shown = next(step / 100 for step in range(201) if strength.is_relevant(step / 100))
-    rows.append(
-        ("`engram.domain.strength`", f"{shown:.2f}", "evidence from which a hit is shown beside a better one")
-    )
+        values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
+        rows.append((f"`engram.domain.strength.Bounds.{field}`", values, f"evidence from which {meaning}"))
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
-
-
-def _evidence_for(answer: str) -> float:
-    return next(step / 100 for step in range(201) if strength.strength(step / 100) == answer)
 
 
 def _number(name: str) -> str:

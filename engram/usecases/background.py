@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import EngramError
-from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
+from engram.usecases.commit import commit_lock, commit_quietly, has_work
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -37,7 +37,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
     if not (wrote or has_work(store) or _sweep_wanted(store)):
         return
     if os.environ.get(INLINE_VARIABLE) == "inline" or not store.settings.flag("git.background"):
-        commit_pending(store)
+        tidy(store)
     elif not _somebody_commits(store):
         start_detached(store.places.root)
 
