@@ -135,18 +135,21 @@ def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
 
 def test_the_memory_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wordpiece, "_LARGEST_CACHE", 8)
+    monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 5)
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     assert isinstance(tokenizer, WordPieceTokenizer)
-    memory = tokenizer._word_ids.__self__
+    words, chunks = tokenizer._word_memory, tokenizer._chunk_ids.__self__
     for text in [*TEXTS.values(), *TEXTS.values()]:
         assert tokenizer.ids(text) == expected_ids(text)
-        assert len(memory) <= 8
+        assert len(words) <= 8
+        assert len(chunks) <= 5
 
 
 def test_unusual_words_are_not_remembered_for_long() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     tokenizer.ids("x" * 5000 + " " + "é" * 5000)
-    assert len(tokenizer._word_ids.__self__) == 0
+    assert len(tokenizer._word_memory) == 0
+    assert len(tokenizer._chunk_ids.__self__) == 0
 
 
 def test_plain_text_never_loads_the_library() -> None:

