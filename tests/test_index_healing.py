@@ -194,8 +194,8 @@ def test_a_damaged_file_of_the_index_never_spoils_an_answer(
 
 
 def ask(engram: Engram) -> list[str]:
-    """What a query finds, by content."""
-    return [hit.lore.content for hit in engram.query("idempotent queue consumer", keep=False).lore]
+    """What a query finds first, by content."""
+    return [hit.lore.content for hit in engram.query("idempotent queue consumer", k=1, keep=False).lore]
 
 
 FOUND = [TEXTS[0][0]]

@@ -11,7 +11,7 @@ from engram.domain.lore import Lore, Relation
 from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change
 from engram.usecases.import_sources import Source, markdown_sources, row_sources
-from engram.usecases.indexing import text_digest
+from engram.usecases.indexing import searchable, text_digest
 from engram.usecases.record import prepare, status_named
 from engram.usecases.refresh import refresh
 
@@ -175,14 +175,14 @@ class _Present:
 
     def has(self, lore: Lore) -> bool:
         """Whether the lore is there: by id or text, also where its tags or context were changed since."""
-        if lore.id in self.ids or text_digest(lore) in self._digests:
+        if lore.id in self.ids or text_digest(searchable(lore)) in self._digests:
             return True
         return any(self._content(path) == lore.content for path in self._titled.get(lore.title, ()))
 
     def add(self, family: list[Lore]) -> None:
         """Remember what is about to be written."""
         self.ids |= {lore.id for lore in family}
-        self._digests |= {text_digest(lore) for lore in family}
+        self._digests |= {text_digest(searchable(lore)) for lore in family}
 
     def _content(self, path: str) -> str:
         try:

@@ -30,9 +30,9 @@ def searchable(lore: Lore) -> str:
     return "\n".join([lore.content, *[part for part in extra if part]])
 
 
-def text_digest(lore: Lore) -> str:
+def text_digest(text: str) -> str:
     """A short digest of a lore's searchable text: equal texts need no new vector."""
-    return hashlib.blake2b(searchable(lore).encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 class Indexer:
@@ -134,13 +134,14 @@ class Indexer:
         self._index(entry, file.lore, before)
 
     def _index(self, entry: Entry, lore: Lore, before: Known | None) -> None:
-        entry = entry._replace(text_digest=text_digest(lore))
+        text = searchable(lore)
+        entry = entry._replace(text_digest=text_digest(text))
         if before is not None and before.row is not None:
             if before.text_digest == entry.text_digest:
                 self._entries.append(entry._replace(row=before.row, vector_check=before.vector_check))
                 return
             self._dead.append(before.row)
-        self._texts.append(NewText(entry, searchable(lore)))
+        self._texts.append(NewText(entry, text))
         if len(self._texts) >= _BATCH:
             self._flush()
 

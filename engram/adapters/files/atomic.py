@@ -14,6 +14,9 @@ from engram.domain.errors import ConflictError, NotFoundError, StoreError
 PREFIX = "."
 SUFFIX = ".engram-tmp"
 DIGEST_BYTES = 16
+# A link is refused; a pipe that somebody put there is not waited for.
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_BLOCK = 1 << 16
 
 
 def digest(raw: bytes) -> str:
@@ -24,16 +27,23 @@ def digest(raw: bytes) -> str:
 def read(path: str) -> bytes:
     """The bytes of a regular file. Raises NotFoundError, StoreError."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(path, _READ)
     except FileNotFoundError:
         raise NotFoundError(f"{path} is gone.", "It may have been deleted or renamed just now.") from None
     except OSError as error:
         raise unreadable(path, error) from None
     try:
-        with os.fdopen(handle, "rb") as file:
-            return file.read()
+        found = os.read(handle, _BLOCK)
+        if len(found) < _BLOCK:
+            return found
+        parts = [found]
+        while parts[-1]:
+            parts.append(os.read(handle, _BLOCK))
+        return b"".join(parts)
     except OSError as error:
         raise unreadable(path, error) from None
+    finally:
+        os.close(handle)
 
 
 def current_digest(path: str) -> str | None:

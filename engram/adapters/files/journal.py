@@ -147,15 +147,27 @@ def _records(path: str) -> list[dict[str, Any]]:
         raise StoreError(
             f"The write journal {path} cannot be read: {error.strerror}.", "Check the disk."
         ) from None
-    found = []
+    found: list[dict[str, Any]] = []
     for line in lines:
         try:
             record = json.loads(line) if line else None
         except ValueError:
             continue
-        if isinstance(record, dict) and isinstance(record.get("changes"), list):
+        if _is_operation(record):
             found.append(record)
     return found
+
+
+def _is_operation(record: Any) -> bool:
+    """Whether a line says all that an operation says; a damaged one must not keep the store from opening."""
+    try:
+        _operation(record)
+        return all(
+            isinstance(change["path"], str) and isinstance(change["temporary"], str)
+            for change in record["changes"]
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def _line(operation: Operation, temporaries: Sequence[str]) -> bytes:
