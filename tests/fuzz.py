@@ -264,10 +264,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         fuzzer = Fuzzer(Path(folder), given.seed)
         fuzzer.run(given.seconds)
-    for _name, _count in fuzzer.runs.items():
-        pass
-    for _find in fuzzer.finds[:20]:
-        pass
+    lines = [
+        f"{name:<14} {count:>8,} inputs, slowest {fuzzer.slowest[name] * 1000:.0f} ms"
+        for name, count in fuzzer.runs.items()
+    ]
+    lines += [f"FOUND {find.reader}: {find.trouble}\n  {find.raw[:2000]!r}" for find in fuzzer.finds[:20]]
+    sys.stdout.write("\n".join([*lines, f"seed {given.seed}: {len(fuzzer.finds)} finds"]) + "\n")
     return int(bool(fuzzer.finds))
 
 

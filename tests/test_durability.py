@@ -239,10 +239,13 @@ def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [KILL, FULL_ONCE, FULL_FROM_THERE])
-@pytest.mark.parametrize("first", [1, 2])
-def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(tmp_path: Path, how: str, first: int) -> None:
-    *trouble, end = sabotage(tmp_path, how, first, 2)
+@pytest.mark.parametrize(
+    ("how", "first", "stride"), [(KILL, 1, 2), (KILL, 2, 2), (FULL_ONCE, 1, 3), (FULL_FROM_THERE, 2, 6)]
+)
+def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(
+    tmp_path: Path, how: str, first: int, stride: int
+) -> None:
+    *trouble, end = sabotage(tmp_path, how, first, stride)
     assert trouble == []
     assert end["steps"] > 20
 
@@ -312,6 +315,23 @@ def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living
             assert left.exists()
         engram.refresh()
         assert not left.exists()
+
+
+def test_a_move_that_a_killed_process_announced_is_finished_by_one_that_was_open_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram, opened(root) as killed:
+        engram.refresh()
+        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            killed.record("retry the broker", category="FACT")
+        monkeypatch.undo()
+        engram.refresh()
+        assert [hit.lore.content for hit in engram.query("broker").lore] == ["retry the broker"]
+        commit(engram)
+    assert_sound(root)
+    assert_settled(root)
 
 
 def test_a_journal_line_that_is_no_operation_is_passed_over(tmp_path: Path) -> None:

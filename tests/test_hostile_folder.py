@@ -341,9 +341,6 @@ def test_what_may_not_be_read_is_told(root: Path, tmp_path: Path) -> None:
     assert "Imported 1 lore" in said
 
 
-@pytest.mark.xfail(
-    strict=True, reason="write.LoreFolder checks only the folder that holds the file, not those above it"
-)
 def test_a_day_folder_reached_through_a_link_is_not_written_to(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

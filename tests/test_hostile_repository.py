@@ -103,12 +103,7 @@ def test_a_broken_branch_is_told_and_what_is_recorded_is_kept(repository: Path, 
     [
         b"garbage\n",
         b"",
-        pytest.param(
-            b"ref: a\0b\n",
-            marks=pytest.mark.xfail(
-                strict=True, reason="adapters/git/layout.py: open() raises ValueError for a NUL"
-            ),
-        ),
+        b"ref: a\0b\n",
     ],
     ids=["garbage", "empty", "nul"],
 )

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
 )
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
+from engram.adapters.files import scan
 from engram.usecases import refresh as refreshing
 from engram.usecases.refresh import refresh
 
@@ -335,6 +336,45 @@ def test_a_file_edited_in_place_with_its_size_and_time_put_back_is_read_again(tm
         os.utime(path, ns=(before, before))
         assert engram.refresh().changed == 1
         assert [hit.lore.content for hit in engram.query("parser").lore] == ["retry the parser"]
+
+
+def test_a_file_changed_within_the_tick_in_which_it_was_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where file times go in steps, a second change in one step leaves no trace for two seconds."""
+    with opened(tmp_path / "store") as engram:
+        path = tmp_path / "store" / engram.record("retry the broker", category="FACT").path
+        same = scan.stamp(str(path))
+        assert same is not None
+        monkeypatch.setattr(scan, "_stamp", lambda _: same)
+        engram.refresh()
+        path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
+        assert engram.refresh().changed == 1
+
+
+def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refreshing, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(refreshing, "COLD_SWEEP_LIMIT", -1)
+    with opened(tmp_path / "store") as engram:
+        lore = tmp_path / "store" / "lore"
+        (lore / "one.md").write_text("# Retry the broker\n")
+        engram.refresh()
+        before = lore.stat().st_mtime_ns
+        (lore / "two.md").write_text("# Cache the parser\n")
+        os.utime(lore, ns=(before, before))
+        assert refresh(engram.store, thorough=False).added == 1
+
+
+def test_a_twin_is_found_when_the_file_that_shadowed_it_is_deleted(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        shown = engram.record("retry the broker", category="FACT")
+        (root / "lore" / "zz.md").write_bytes((root / shown.path).read_bytes())
+        assert [hit.path for hit in engram.query("broker").lore] == [shown.path]
+        (root / shown.path).unlink()
+        assert [hit.path for hit in engram.query("broker").lore] == ["lore/zz.md"]
 
 
 def test_a_dropped_file_whose_time_alone_changed_gets_its_new_dates(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ class Call:
             from engram.usecases.open_store import USER, open_store
             from engram.usecases.store import Caller
 
-            caller = Caller(_encodable(session_name(os.environ)), _encodable(agent_name(os.environ)))
+            caller = Caller(session_name(os.environ), agent_name(os.environ))
             path = self.arguments.store
             if path is None and self.arguments.scope != USER:
                 # A scope named in the call says more than a variable.
@@ -68,11 +68,6 @@ class Call:
                 self.output.note(f"Not in git yet: {error.message} {error.hint}")
             finally:
                 self._store.close()
-
-
-def _encodable(name: str) -> str:
-    """A name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
-    return name.encode("utf-8", "replace").decode()
 
 
 def text_or_stdin(given: str | None, what: str) -> str:

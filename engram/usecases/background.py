@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import EngramError
-from engram.usecases.commit import commit_lock, commit_quietly, has_work
+from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -23,21 +23,29 @@ _SWEEP_AGE_NS = 60_000_000_000
 
 def tidy(store: Store) -> None:
     """Bring index and git up to date; trouble is left for `status` to show."""
-    from engram.usecases.refresh import refresh
-
-    # An index that cannot be written now must not keep changes from being committed.
-    with contextlib.suppress(EngramError):
-        refresh(store)
+    _refresh_quietly(store)
     commit_quietly(store)
     _maintain(store)
 
 
+def _refresh_quietly(store: Store) -> None:
+    """An index that cannot be written now must not keep changes from being committed."""
+    from engram.usecases.refresh import refresh
+
+    with contextlib.suppress(EngramError):
+        refresh(store)
+
+
 def after_command(store: Store, *, wrote: bool) -> None:
-    """At the end of a command: do, or start a detached process that does, what is left to do."""
+    """At the end of a command: do, or start a detached process that does, what is left to do.
+
+    Raises GitError where it is done here and git refuses.
+    """
     if not (wrote or has_work(store) or _sweep_wanted(store)):
         return
     if os.environ.get(INLINE_VARIABLE) == "inline" or not store.settings.flag("git.background"):
-        tidy(store)
+        _refresh_quietly(store)
+        commit_pending(store)
     elif not _somebody_commits(store):
         start_detached(store.places.root)
 

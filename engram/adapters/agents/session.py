@@ -40,7 +40,7 @@ def session_name(environment: Mapping[str, str]) -> str:
     for variable in _SESSION_VARIABLES:
         value = environment.get(variable, "").strip()
         if value:
-            return value[:_MAX_NAME]
+            return _encodable(value[:_MAX_NAME])
     return _terminal()
 
 
@@ -48,8 +48,13 @@ def agent_name(environment: Mapping[str, str]) -> str:
     """The coding agent that is calling (`claude-code`, …), or "" where none says so."""
     named = environment.get("ENGRAM_AGENT", "").strip()
     if named:
-        return named[:_MAX_NAME]
+        return _encodable(named[:_MAX_NAME])
     return next((agent for variable, agent in _AGENT_VARIABLES if environment.get(variable)), "")
+
+
+def _encodable(name: str) -> str:
+    """A name from the environment, which may hold bytes that are not UTF-8 and that no file can keep."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _terminal() -> str:

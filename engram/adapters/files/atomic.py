@@ -104,7 +104,7 @@ def discard(path: str) -> None:
     """Delete a file if it is there."""
     try:
         os.unlink(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
@@ -158,7 +158,7 @@ def _records(path: str) -> list[dict[str, Any]]:
     return found
 
 
-def _is_operation(record: Any) -> bool:
+def _is_operation(record: Any) -> TypeGuard[dict[str, Any]]:
     """Whether a line says all that an operation says; a damaged one must not keep the store from opening."""
     try:
         _operation(record)

@@ -113,10 +113,11 @@ class LoreFolder:
 
     def _checked(self, change: Change) -> str:
         path = self.absolute(change.path)
-        if os.path.islink(os.path.dirname(path)):
-            raise StoreError(
-                f"{os.path.dirname(path)} is a symbolic link.", "Engram writes only to real folders."
-            )
+        folder = os.path.dirname(path)
+        while len(folder) > len(self.root):
+            if os.path.islink(folder):
+                raise StoreError(f"{folder} is a symbolic link.", "Engram writes only to real folders.")
+            folder = os.path.dirname(folder)
         atomic.check_unchanged(path, change.before)
         return path
 

@@ -7,6 +7,7 @@ state files of interrupted operations are those that `git status` itself looks f
 from __future__ import annotations
 
 import os
+import stat
 from typing import NamedTuple
 
 from engram.domain.errors import GitError
@@ -180,10 +181,13 @@ def _ask_git(repo: Repository) -> Head:
 
 
 def _text(file: str) -> str | None:
+    """The text of a regular file; None where there is none, or where a name or a thing cannot be a file of git's."""
     try:
+        if not stat.S_ISREG(os.stat(file).st_mode):
+            return None
         with open(file, "rb") as opened:
             return os.fsdecode(opened.read()).strip()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
         return None
     except OSError as error:
         raise GitError(
