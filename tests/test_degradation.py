@@ -15,8 +15,10 @@ from storekit import commit, engram_command, opened
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.state.database import Retrieval, StateDatabase
 from engram.domain.confidence import Vote
-from engram.domain.errors import StoreError
+from engram.domain.errors import EngramError, StoreError
+from engram.usecases import refresh as refreshing
 from engram.usecases.commit import has_work
+from engram.usecases.doctor import doctor
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -119,6 +121,26 @@ def test_where_no_index_can_be_made_files_are_scanned(tmp_path: Path) -> None:
     done = engram_command(root, "query", "idempotent consumer", "--json", ENGRAM_BACKGROUND="inline")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["strategy"] == "scan"
+
+
+def test_a_catalog_found_damaged_by_a_list_is_told_in_words_and_mended_by_the_doctor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a large store, where nothing reads the whole catalog before answering."""
+    root = tmp_path / "store"
+    with store_with_lore(root) as engram:
+        engram.refresh()
+        monkeypatch.setattr(refreshing, "_sweep_due", lambda *_: False)
+        monkeypatch.setattr(refreshing, "_folders_changed", lambda *_: False)
+        generation = engram.store.index.look()
+        assert generation is not None
+        generation.catalog.connection.execute("ALTER TABLE files RENAME COLUMN status TO lost")
+        with pytest.raises(EngramError, match="no such column") as caught:
+            engram.list(status="active")
+        assert "doctor --fix" in caught.value.hint
+        monkeypatch.undo()
+        doctor(engram.store, fix=True)
+        assert len(engram.list(status="active").lore) == 1
 
 
 @pytest.mark.parametrize("head", ["", "nonsense", "0123456789abcdef"])
@@ -245,7 +267,6 @@ def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: P
     assert not (tmp_path / "state.db.damaged").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="Store does not pass `degraded.append` to its StateDatabase yet")
 def test_a_private_database_begun_anew_is_told_in_answer_and_status(tmp_path: Path) -> None:
     root = tmp_path / "store"
     store_with_lore(root).close()

@@ -25,7 +25,6 @@ from hypothesis.stateful import (
 )
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
-from engram.adapters.files import scan
 from engram.usecases import refresh as refreshing
 from engram.usecases.refresh import refresh
 
@@ -320,122 +319,6 @@ class FilesAndIndexByFolderTimes(FilesAndIndex):
     """The same as in a large store, where only the times of folders are looked at before answering."""
 
     cheap = True
-
-
-def test_a_file_edited_in_place_with_its_size_and_time_put_back_is_read_again(tmp_path: Path) -> None:
-    clock = SteadyClock()
-    with opened(tmp_path / "store", clock) as engram:
-        shown = engram.record("retry the broker", category="FACT")
-        engram.refresh()
-        clock.ahead += 3 * SECONDS
-        engram.refresh()  # from here on the file's time is old enough to be believed
-        later_tick(tmp_path)
-        path = tmp_path / "store" / shown.path
-        before = path.stat().st_mtime_ns
-        path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
-        os.utime(path, ns=(before, before))
-        assert engram.refresh().changed == 1
-        assert [hit.lore.content for hit in engram.query("parser").lore] == ["retry the parser"]
-
-
-def test_a_file_changed_within_the_tick_in_which_it_was_read_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where file times go in steps, a second change in one step leaves no trace for two seconds."""
-    with opened(tmp_path / "store") as engram:
-        path = tmp_path / "store" / engram.record("retry the broker", category="FACT").path
-        same = scan.stamp(str(path))
-        assert same is not None
-        monkeypatch.setattr(scan, "_stamp", lambda _: same)
-        engram.refresh()
-        path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
-        assert engram.refresh().changed == 1
-
-
-def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(refreshing, "SWEEP_ALWAYS", -1)
-    monkeypatch.setattr(refreshing, "COLD_SWEEP_LIMIT", -1)
-    with opened(tmp_path / "store") as engram:
-        lore = tmp_path / "store" / "lore"
-        (lore / "one.md").write_text("# Retry the broker\n")
-        engram.refresh()
-        before = lore.stat().st_mtime_ns
-        (lore / "two.md").write_text("# Cache the parser\n")
-        os.utime(lore, ns=(before, before))
-        assert refresh(engram.store, thorough=False).added == 1
-
-
-def test_a_twin_is_found_when_the_file_that_shadowed_it_is_deleted(tmp_path: Path) -> None:
-    root = tmp_path / "store"
-    with opened(root) as engram:
-        shown = engram.record("retry the broker", category="FACT")
-        (root / "lore" / "zz.md").write_bytes((root / shown.path).read_bytes())
-        assert [hit.path for hit in engram.query("broker").lore] == [shown.path]
-        (root / shown.path).unlink()
-        assert [hit.path for hit in engram.query("broker").lore] == ["lore/zz.md"]
-
-
-def test_a_dropped_file_whose_time_alone_changed_gets_its_new_dates(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
-        dropped = tmp_path / "store" / "lore" / "dropped.md"
-        dropped.write_text("# The parser is flaky\n")
-        engram.refresh()
-        os.utime(dropped, ns=(0, 1_700_000_000 * SECONDS))
-        engram.refresh()
-        fresh = rebuilt(engram, tmp_path / "state")
-        assert contents(engram) == contents(fresh)
-        fresh.close()
-
-
-def test_a_broken_file_that_became_a_link_is_reported_as_a_link(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
-        file = tmp_path / "store" / "lore" / "file.md"
-        file.write_bytes(BROKEN["not YAML"])
-        engram.refresh()
-        file.unlink()
-        file.symlink_to(tmp_path)
-        engram.refresh()
-        generation = engram.store.index.look()
-        assert generation is not None
-        assert ["symbolic link" in problem.message for problem in generation.catalog.problems()] == [True]
-
-
-def test_a_link_in_place_of_a_lore_that_waits_for_git_spoils_no_query(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
-        first = engram.record("retry the broker", category="FACT")
-        engram.record("cache the parser", category="FACT")
-        path = tmp_path / "store" / first.path
-        path.unlink()
-        path.symlink_to(tmp_path)
-        assert [hit.lore.content for hit in engram.query("cache the parser").lore] == ["cache the parser"]
-    with opened(tmp_path / "store") as engram:
-        assert len(engram.list().lore) == 1
-
-
-def test_a_false_alarm_allowed_in_the_settings_is_recalled_without_touching_the_file(tmp_path: Path) -> None:
-    root = tmp_path / "store"
-    with opened(root) as engram:
-        (root / "lore" / "key.md").write_text(f"The key of the parser is {SECRET}\n")
-        assert engram.query("parser key").lore == ()
-    with (root / ".engram.toml").open("a") as settings:
-        settings.write(f'\n[secrets]\nallow = ["{SECRET}"]\n')
-    with opened(root) as engram:
-        assert len(engram.query("parser key").lore) == 1
-        assert engram.refresh().rebuilt == ""
-
-
-def test_deleted_texts_weigh_no_word_in_a_small_store(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", SteadyClock()) as engram:
-        kept = [engram.record(f"retry the broker, case {number}", category="FACT") for number in range(3)]
-        gone = [engram.record(f"broker and parser {number}", category="FACT") for number in range(20)]
-        engram.refresh()
-        engram.forget(*[recorded.lore.id for recorded in gone])
-        fresh = rebuilt(engram, tmp_path / "state")
-        assert answers(engram) == answers(fresh)
-        assert len(engram.query("broker").lore) == len(kept)
-        fresh.close()
 
 
 def machine_settings() -> hypothesis.settings:

@@ -9,7 +9,11 @@ Sources: ECMA-48 (C0, C1, escape sequences), UAX #9 (bidirectional controls), UT
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SHOWN_AS = "\ufffd"
 DELETE = 0x7F
@@ -41,9 +45,12 @@ def safe_text(text: str, *, lines: bool = False) -> str:
     `lines` keeps newlines and tabs (with CR LF as one newline); without it the result is one line,
     in which they are spaces. Works on any `str`, lone surrogates included; a second pass changes nothing.
     """
+    if text.isascii() and (text.replace("\n", "") if lines else text).isprintable():
+        return text
+    several, one = _tables()
     if lines:
-        return (text.replace("\r\n", "\n") if "\r" in text else text).translate(_LINES)
-    return text.translate(_ONE_LINE)
+        return (text.replace("\r\n", "\n") if "\r" in text else text).translate(several)
+    return text.translate(one)
 
 
 def safe_json(text: str) -> str:
@@ -66,11 +73,11 @@ def _escaped(letter: str) -> str:
     return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def _table() -> dict[int, str]:
+@cache
+def _tables() -> tuple[dict[int, str], dict[int, str]]:
+    """What each code point becomes, in several lines and in one; made when first needed (2 ms)."""
     shown: Iterable[int] = (*_C1, *_SURROGATES, *_BIDIRECTIONAL, *_HIDDEN)
     table = {control: chr(0x2400 + control) for control in _CONTROLS}  # the "control pictures" block
-    return table | {DELETE: "\u2421"} | dict.fromkeys(shown, SHOWN_AS) | dict.fromkeys(_LEFT_OUT, "")
-
-
-_LINES = _table() | dict.fromkeys(_BREAKS, "\n") | {0x09: "\t", 0x0A: "\n"}
-_ONE_LINE = _LINES | dict.fromkeys((0x09, 0x0A, 0x0D, *_BREAKS), " ")
+    table |= {DELETE: "\u2421"} | dict.fromkeys(shown, SHOWN_AS) | dict.fromkeys(_LEFT_OUT, "")
+    several = table | dict.fromkeys(_BREAKS, "\n") | {0x09: "\t", 0x0A: "\n"}
+    return several, several | dict.fromkeys((0x09, 0x0A, 0x0D, *_BREAKS), " ")

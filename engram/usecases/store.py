@@ -61,9 +61,9 @@ class Store:
         self.lock = threading.RLock()
         self.categories = Categories(_text_table(settings.get("store.categories")))
         self.files = LoreFolder(places.root, places.state, journaled=places.placement == DEDICATED)
-        self.state = StateDatabase(places.state)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
+        self.state = StateDatabase(places.state, self.degraded.append)
         self.asked_ns = 0
         self.recent: dict[str, Said] = {}
         self._index: Index | None = None

@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class DamagedIndexError(Exception):
+class DamagedIndexError(StoreError):
     """The index on disk cannot be used; it is a cache, so the answer is to rebuild it."""
+
+    code = "index"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "The index is a cache: `engram doctor --fix` makes it anew from the files.")
 
 
 class IndexUnavailableError(StoreError):

@@ -95,10 +95,10 @@ class Words:
         self._writer.add_document(document)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Remove texts by row."""
+        """Remove texts by row; as a query, for tantivy-py makes a term that no unsigned field holds of a number."""
         assert self._writer is not None
         for row in rows:
-            self._writer.delete_documents_by_term("row", row)
+            self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "row", row))
 
     def remove_from(self, row: int) -> int:
         """Remove every text from `row` on: what a killed writer added and the catalog never heard of."""

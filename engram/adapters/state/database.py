@@ -190,7 +190,7 @@ class StateDatabase:
 def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
     """The connection with its tables made; closed where that cannot be."""
     try:
-        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
         if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT;")
@@ -206,8 +206,11 @@ def _surface(
     connection.execute("BEGIN IMMEDIATE")
     try:
         _begin_if_idle(connection, session, now)
-        known = dict(connection.execute("SELECT id, number FROM refs WHERE session = ?", (session,)))
-        following = max(known.values(), default=0) + 1
+        marks = ",".join("?" * len(shown))
+        query = f"SELECT id, number FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608 - marks only
+        known = dict(connection.execute(query, (session, *[lore_id for lore_id, _ in shown])))
+        last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
+        following = (last[0] or 0) + 1
         for lore_id, title in shown:
             if lore_id not in known:
                 known[lore_id] = following

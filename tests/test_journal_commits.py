@@ -1,0 +1,166 @@
+"""From the journal to the commits: order, hand edits, killed helpers, lines and moves gone wrong."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_command, git, opened
+
+from engram.adapters.files import atomic
+from engram.domain.errors import GitError, StoreError
+from engram.usecases import commit as committing
+from engram.usecases.commit import has_work
+from engram.usecases.indexing import note_outside
+
+
+def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:
+    """As when another process records between the taking of a batch and the look at the work tree."""
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        engram.record("retry the broker", category="FACT")
+        note_outside(engram.store, ["lore/whatever.md"])
+        committing._commit_outside(engram.store)
+        commit(engram)
+    assert git(root, "log", "--format=%s").split("\n")[0] == "record: retry the broker"
+
+
+def test_a_lore_edited_by_hand_before_its_commit_gets_both_commits(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        shown = engram.record("retry the broker", category="FACT")
+        path = root / shown.path
+        path.write_bytes(path.read_bytes().replace(b"broker", b"parser"))
+        note_outside(engram.store, [shown.path])
+        committing._commit_outside(engram.store)
+        commit(engram)
+    subjects = git(root, "log", "--format=%s").split("\n")
+    assert subjects[:2] == [f"edit by hand: {shown.path}", "record: retry the broker"]
+    assert_sound(root)
+
+
+def test_hand_edits_that_a_killed_committer_had_taken_are_committed(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        (root / "lore" / "dropped.md").write_text("# The parser is flaky\n")
+        engram.refresh()
+        os.rename(engram.store.outside_path, engram.store.outside_path + ".taken")
+        assert has_work(engram.store)
+        commit(engram)
+        assert not has_work(engram.store)
+    assert_sound(root)
+
+
+def test_batches_are_committed_in_order_though_the_clock_went_back(tmp_path: Path) -> None:
+    root, clock = tmp_path / "store", SteadyClock()
+    with opened(root, clock) as engram:
+        lore_id = engram.record("retry the broker", category="FACT").lore.id
+        commit(engram)
+        git(root, "checkout", "-q", "--detach")
+        for hours in (2, 1, 0):  # nothing can be committed, and each try happens an hour earlier
+            clock.ahead = hours * 3600 * 1_000_000_000
+            engram.feedback(helpful=lore_id, again=True)
+            with pytest.raises(GitError):
+                commit(engram)
+        git(root, "checkout", "-q", "main")
+        commit(engram)
+    assert_sound(root)
+
+
+def test_temporaries_of_killed_writers_go_with_the_next_look_and_those_of_living_ones_stay(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        left = root / "lore" / ".lore.md.01M80FCAY0000000000000000J.engram-tmp"
+        left.write_text("half")
+        with engram.store.files.lock():
+            engram.refresh()
+            assert left.exists()
+        engram.refresh()
+        assert not left.exists()
+
+
+def test_a_move_that_a_killed_process_announced_is_finished_by_one_that_was_open_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram, opened(root) as killed:
+        killed.record("cache the parser", category="FACT")
+        engram.refresh()
+        monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            killed.record("retry the broker", category="FACT")
+        monkeypatch.undo()
+        engram.refresh()
+        assert [hit.lore.content for hit in engram.query("broker").lore] == ["retry the broker"]
+        commit(engram)
+    assert_sound(root)
+    assert_settled(root)
+
+
+def test_a_journal_line_that_is_no_operation_is_passed_over(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        engram.record("retry the broker", category="FACT")
+        with open(engram.store.files.journal.path, "ab") as journal:
+            journal.write(b'{"op":"X","changes":[{"path":1}]}\n{"changes":[]}\n[]\nnull\n{"op":"torn')
+    with opened(root) as engram:
+        engram.record("cache the parser", category="FACT")
+        commit(engram)
+        assert not has_work(engram.store)
+    assert_sound(root)
+
+
+def test_a_move_that_is_refused_takes_the_operation_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows, where a file that somebody reads cannot be replaced."""
+    root = tmp_path / "store"
+    with opened(root) as engram:
+        lore = engram.record("retry the broker", category="FACT").lore
+        commit(engram)
+        engram.refresh()
+        for name in ("replace", "unlink"):
+            refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            monkeypatch.setattr(os, name, lambda *_, refused=refused: (_ for _ in ()).throw(refused))
+            act = (
+                (lambda: engram.feedback(helpful=lore.id))
+                if name == "replace"
+                else lambda: engram.forget(lore.id)
+            )
+            with pytest.raises(StoreError, match="No permission"):
+                act()
+            monkeypatch.undo()
+        assert engram.get(lore.id).lore == lore
+        assert not has_work(engram.store)
+        assert engram.feedback(helpful=lore.id)[0].validation_count == 1
+        commit(engram)
+    assert_sound(root)
+    assert_settled(root)
+
+
+def test_a_temporary_of_a_killed_process_of_the_same_number_is_in_nobodys_way(tmp_path: Path) -> None:
+    file = tmp_path / "source"
+    atomic.prepare(str(file), b"half", f"source-{os.getpid()}")
+    atomic.write(str(file), b"whole", "source")
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_a_record_that_git_cannot_take_yet_is_still_a_success(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    opened(root).close()
+    git(root, "checkout", "-q", "--detach")
+    arguments = ("record", "retry the broker", "--category", "FACT", "--json")
+    done = engram_command(root, *arguments, ENGRAM_BACKGROUND="inline")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "recorded"
+    status = json.loads(engram_command(root, "status", "--json", ENGRAM_BACKGROUND="inline").stdout)
+    assert status["git"]["pending"] == 1
+    git(root, "checkout", "-q", "main")
+    with opened(root) as engram:
+        commit(engram)
+    assert_sound(root)
