@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_an_interrupt_with_json_is_a_document(root: Path) -> None:
     "arguments", ["list --all", "config", "show L7 --json", "--version", "completion bash"]
 )
 def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None:
-    script = f"{sys.executable} -m engram {arguments} | true; echo ${{PIPESTATUS[0]}}"
+    script = f"{shlex.quote(sys.executable)} -m engram {arguments} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)
     assert done.stdout.strip() in (b"0", b"3")
     assert done.stderr == b""
@@ -81,7 +82,7 @@ def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("arguments", ["list", "query tide --json", "forget L9"])
 def test_streams_may_be_missing(root: Path, closed: str, arguments: str) -> None:
-    script = f"{sys.executable} -m engram {arguments} {closed}"
+    script = f"{shlex.quote(sys.executable)} -m engram {arguments} {closed}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode == (3 if "L9" in arguments else 0)
@@ -140,7 +141,7 @@ def editor(root: Path, body: str) -> str:
     path.write_text(
         f"import sys\npath = sys.argv[-1]\ntext = open(path, newline='').read()\n{body}\n", "utf-8"
     )
-    return f"{sys.executable} '{path}'"
+    return f"{shlex.quote(sys.executable)} '{path}'"
 
 
 REPLACE = "open(path, 'w', newline='').write(text.replace({!r}, {!r}))"

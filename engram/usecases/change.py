@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
-_TRIES = 4
+_TRIES = 40
 
 
 class Changed(NamedTuple):
