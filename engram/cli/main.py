@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # importing typing would be a third of what `engram --version` costs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
