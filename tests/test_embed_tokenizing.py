@@ -13,8 +13,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from engram.adapters.embed import tokenizing, wordpiece
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.library_tokenizer import LibraryTokenizer
 from engram.adapters.embed.provider import BUNDLED_FOLDER
+from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import WordPieceTokenizer
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.library_tokenizer import LibraryTokenizer
 from engram.adapters.embed.tensorfile import HINT
+from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import Vocabulary, WordPieceTokenizer
 
 if TYPE_CHECKING:

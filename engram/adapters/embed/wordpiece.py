@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.embed.library_tokenizer import LibraryTokenizer
+    from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 
 _LARGEST_CACHE = 1 << 16  # words; about 10 MB
 _MOST_CHUNKS = 1 << 17  # about 25 MB
