@@ -126,3 +126,18 @@ def test_maintenance_that_takes_too_long_is_stopped_and_leaves_a_sound_repositor
     assert maintain(repo, deadline=0.001) is False
     assert_sound(repo)
     assert not list(Path(repo.git_dir).glob("**/*.lock"))
+
+
+def test_a_lock_that_a_crashed_maintenance_left_a_day_ago_does_not_end_maintenance_for_good(tmp_path: Path) -> None:
+    repo = init(str(tmp_path / "r"))
+    loosen(Path(repo.worktree), 300)
+    git(repo, "config", "gc.auto", "1")
+    lock = Path(repo.git_dir, "objects", "maintenance.lock")
+    lock.touch()
+    assert maintain(repo)
+    assert count_loose(Path(repo.worktree)) > 0, "a young lock may be somebody's at work"
+    assert lock.exists()
+    os.utime(lock, (0, 0))
+    assert maintain(repo)
+    assert count_loose(Path(repo.worktree)) == 0
+    assert not lock.exists()

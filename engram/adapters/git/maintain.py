@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from typing import TYPE_CHECKING
 
 from engram.adapters.git import failures
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 THRESHOLD = 5000  # loose objects
 FOLDERS = 256
+ABANDONED = 86_400.0  # seconds: no maintenance takes a day
 SAMPLE = ("10", "11", "12", "13", "14", "15", "16", "17")  # git itself counts "17" alone (builtin/gc.c)
 
 
@@ -28,16 +31,29 @@ def maintain(repo: Repository, *, deadline: float = 300.0) -> bool:
 
     A person's own gc.auto is respected, 0 (never) included. Raises `GitError` when git fails.
     """
+    lock = os.path.join(repo.common_dir, "objects", "maintenance.lock")
+    _drop(lock, older_than=ABANDONED)
+    theirs = os.path.exists(lock)
     chosen = run(repo, "config", "--get", "gc.auto", check=False).stdout.strip()
     settings = () if chosen else ("-c", f"gc.auto={THRESHOLD}")
     words = (*settings, "-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet")
     try:
         run(repo, *words, deadline=deadline)
     except GitError as error:
-        if failures.kind(error.stderr) == failures.TIMEOUT:
-            return False
-        raise
+        if failures.kind(error.stderr) != failures.TIMEOUT:
+            raise
+        if not theirs:
+            _drop(lock, older_than=0.0)
+        return False
     return True
+
+
+def _drop(lock: str, *, older_than: float) -> None:
+    # Git stopped in the instant after it made its lock leaves it behind, and a lock that stays means that no
+    # maintenance is ever done again: git passes over it without a word.
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - os.stat(lock).st_mtime >= older_than:
+            os.unlink(lock)
 
 
 def _objects_in(folder: str) -> int:
