@@ -31,7 +31,7 @@ _SETTLE_SECONDS = 2.2
 def settle(store: engram.Engram) -> None:
     """Wait until no file is so young that its time proves nothing, and bring the index up to date."""
     store.refresh()
-    time.sleep(_SETTLE_SECONDS)
+    time.sleep(_SETTLE_SECONDS)  # the times of files themselves have to grow older
     store.refresh()
 
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from engram.usecases.background import Committer
+    from engram.usecases.changes import Refreshed
     from engram.usecases.clock import Clock
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
-    from engram.usecases.refresh import Refreshed
 
 Words = str | Sequence[str]
 

@@ -32,7 +32,10 @@ texts = st.one_of(
     st.text(st.sampled_from(" \n\t\r-:#'\"[]{},|>?&*!%@\\`ab1é😀\x85\u2028"), max_size=25),
     st.lists(st.sampled_from(NASTY), min_size=2, max_size=4).map(" ".join),
 )
-ids = st.builds(ulid.encode, st.integers(0, 253_402_300_799_999), st.integers(0, (1 << 80) - 1))
+_chance = st.integers(0, (1 << 80) - 1)
+all_ids = st.builds(ulid.encode, st.integers(0, 253_402_300_799_999), _chance)
+# Of 2024 to 2027: these hold a letter, so that they need no quotes.
+_usual_ids = st.builds(ulid.encode, st.integers(1_720_000_000_000, 1_800_000_000_000), _chance)
 times = st.integers(0, 4_000_000_000_000).map(
     lambda milliseconds: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
 )
@@ -45,18 +48,28 @@ def _one_line(text: str) -> bool:
 words = st.lists(texts.filter(_one_line), max_size=4).map(tuple)
 contents = st.one_of(texts, st.lists(texts, min_size=2, max_size=5).map("\n".join)).map(normalise)
 contents = contents.filter(lambda text: bool(text.strip()) and conflict_marker(text) < 0)
+_votes_of_one = st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 99))
 votes = st.dictionaries(
     st.one_of(st.sampled_from(["K7QM2X9T", "12345678", "1E234567"]), texts.filter(bool)),
-    st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 99)),
+    _votes_of_one,
     max_size=3,
 )
-relations = st.lists(st.builds(Relation, st.sampled_from(RELATION_KINDS), ids), max_size=3).map(tuple)
 conflicts = st.lists(st.builds(Conflict, texts, texts, texts, texts), max_size=2).map(tuple)
 
 
+_usual_texts = st.sampled_from(["claude-code", "Seen in CI: twice", "a b, c (d) — é", "no", "01234567"])
+_usual_words = st.lists(st.sampled_from(["api", "src/a_b.py", "github-actions", "v1.2"]), max_size=4)
+_usual_votes = st.dictionaries(
+    st.sampled_from(["K7QM2X9T", "ABCDEFGH", "7Q2M4N8P"]), _votes_of_one, max_size=3
+)
+
+
 @st.composite
-def lore(draw: st.DrawFn) -> Lore:
-    """Any lore that a file can say, in canonical form."""
+def lore(draw: st.DrawFn, usual: bool = False) -> Lore:
+    """Any lore that a file can say, in canonical form; `usual`: as most are, with nothing to escape."""
+    said = _usual_words.map(tuple) if usual else words
+    ids = _usual_ids if usual else all_ids
+    related = st.lists(st.builds(Relation, st.sampled_from(RELATION_KINDS), ids), max_size=3).map(tuple)
     source = draw(st.one_of(st.just(""), ids))
     sources = draw(st.lists(ids, max_size=3).map(tuple))
     return Lore(
@@ -67,22 +80,26 @@ def lore(draw: st.DrawFn) -> Lore:
         updated_at=draw(times),
         type=draw(st.sampled_from(TYPES)),
         status=draw(st.sampled_from(STATUSES)),
-        prior=draw(st.one_of(st.just(700), st.integers(-2000, 3000))),
-        votes=draw(votes),
+        prior=draw(
+            st.integers(0, 100).map((10).__mul__) if usual else st.just(700) | st.integers(-2000, 3000)
+        ),
+        votes=draw(_usual_votes if usual else votes),
         last_validated=draw(st.none() | times),
-        context=draw(st.lists(texts.filter(bool), max_size=3).map(tuple)),
-        tags=draw(words),
-        files=draw(words),
-        entities=draw(words),
-        relations=draw(relations),
+        context=tuple(
+            draw(st.lists(_usual_texts if usual else texts.filter(bool), max_size=1 if usual else 3))
+        ),
+        tags=draw(said),
+        files=draw(said),
+        entities=draw(said),
+        relations=draw(related),
         merged_from=draw(st.lists(ids, max_size=2).map(tuple)),
-        importance=draw(st.none() | st.floats(0, 1)),
+        importance=draw(st.sampled_from([None, 0.0, 0.5, 0.75]) if usual else st.none() | st.floats(0, 1)),
         pinned=draw(st.booleans()),
         expires_at=draw(st.none() | times),
-        agent=draw(texts),
+        agent=draw(_usual_texts if usual else texts),
         source_id=source,
         sources=() if sources == (source,) else sources,
-        conflicts=draw(conflicts),
+        conflicts=() if usual else draw(conflicts),
     )
 
 
@@ -181,3 +198,106 @@ def files(draw: st.DrawFn) -> bytes:
     if draw(st.booleans()):
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     return (draw(st.sampled_from(["", "", "\ufeff"])) + text).encode()
+
+
+# What the short way of the codec reads, and what comes near to it, for each key.
+_VALUES = {
+    "id": [_ID, _ID.lower(), "8" + _ID[1:], f'"{_ID}"', "0" * 26, f"{_ID} "],
+    "category": ["FACT", "fact", "DECISION", "HOUSE_RULE", "house-rule", "NONE", "'FACT'", "FACT # c"],
+    "type": ["semantic", "Semantic", "working", "other"],
+    "status": ["active", "archived", "Active ", "gone"],
+    "confidence": ["0.70", "1.00", "0.7", "0.705", "1.01", ".5", "0.70 # c", "-0.10", "0.\u0667\u0660"],
+    "prior": ["0.50", "1.00", "0.705", "-0.25", "2", "x"],
+    "votes": [
+        *("{A: {up: 80, down: 0, n: 1}}", "{A: {up: 1, down: 2, n: 3}, B_1: {up: 0, down: 0, n: 0}}"),
+        *("{A: {up: 1, down: 0, n: 1}, A: {up: 2, down: 0, n: 2}}", "{A: {up: 1,down: 0, n: 1}}", "{A: 1}"),
+        *("{A: {up: 80}}", "{A: {up: -1, down: 0, n: 1}}", '{"1": {up: 1, down: 0, n: 1}}', "{A: {up: 1}"),
+        *("{A: {up: 1, down: 0, n: 1}}}", "{{A: {up: 1, down: 0, n: 1}}", "{A: {up: \u0663, down: 0, n: 1}}"),
+        *(
+            "{A: {up: 1, down: 0, n: 1}}, ",
+            "A: {up: 1, down: 0, n: 1}}",
+            "{A: {up: 1, down: 0, n: 1}, ",
+            "{}",
+        ),
+    ],
+    "validation_count": ["0", "7", "\u0663", "many", "-1", "1" * 16],
+    "last_validated": ["2026-11-21T09:30:00Z", "2026-11-21T09:30:00.001Z", "~", "null"],
+    "context": [
+        "Seen in CI, twice",
+        '"a: b"',
+        "'",
+        '"',
+        '""',
+        '"a',
+        'a"',
+        "|",
+        "|-",
+        "x" * 1000,
+        "x" * 1001,
+        "{a: b}",
+        "[a]",
+    ],
+    "tags": ["[a]", "[a, b-c]", "[]", "[-a]", "[a,b]", "[a, a]", "[a , b]", "a, b", "[a]]", "[a: b]", "~"],
+    "files": [f"[{'x' * 200}]", f"[{'x' * 201}]", f"[{', '.join('a' * 201)}]", f"[{', '.join('a' * 200)}]"],
+    "entities": ["[./a, ...]", "[null]", "[a.b/c-d_e]", '["a b"]', "[é]"],
+    "relations": [
+        *("[]", f"[{{kind: refines, id: {_ID}}}]", f"[{{kind: Refines, id: {_ID}}}]", "[{kind: refines}]"),
+        *(
+            f"[{{kind: see_also, id: {_ID}}}, {{kind: refines, id: {_ID}}}]",
+            f"[{{id: {_ID}, kind: refines}}]",
+        ),
+        *(f"[{{kind: refines, id: {_ID}}}]]", f"{{kind: refines, id: {_ID}}}", "[{kind: refines, id: x}]"),
+    ],
+    "merged_from": [f"[{_ID}]", f"[{_ID}, {_ID}]", "[x]", "[]"],
+    "importance": ["0.5", "0.", "0.1_0", "1.0", "1e-3", "2", "nan", "~", "0.\u0663"],
+    "pinned": ["true", "false", "True", "yes", "~", "maybe"],
+    "expires_at": ["2027-01-01T00:00:00Z", "2027-01-01T00:00:00.5Z", "~", ""],
+    "agent": ["human", "x" * 200, "x" * 201, "claude code", '"a: b"', '"a\\"b"', "'a'", "null", "é", "ﬁ"],
+    "source_id": [_ID, '"00000000000000000000000001"', "x" * 201],
+    "sources": [f"[{_ID}]", f"[{_ID}, x]", "[]"],
+    "created_at": ["2026-11-20T09:30:00Z"],
+    "updated_at": ["2026-11-22T09:30:00Z"],
+    "conflicts": ["[]"],
+    "other": ["x"],
+}
+_TIMES = (
+    *("2026-11-21T09:30:00Z", "2026-11-21T09:30:00.001Z", "2026-11-21T09:30:00.0015Z", "2026-11-21"),
+    *(
+        "2026-11-21T09:30:00+00:00",
+        "2026-11-21T09:30:00+02:00",
+        "2026-11-21 09:30:00Z",
+        "2026-W12-6T20:43:27Z",
+    ),
+    *("2026-11-21T09:30Z", "2026-11-21T09:30:00z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"),
+    *(
+        "2026-11-21T24:00:00Z",
+        "2026-11-21#09:30:00Z",
+        "2026-11-21T09:30:00,123Z",
+        "x",
+        "2026-13-01T00:00:00Z",
+    ),
+    *("20261121T093000Z", "2026-11-21T09:30:00Z # c", "2026-11-21T09:30:00.123456789Z"),
+)
+
+
+@st.composite
+def nearly_canonical(draw: st.DrawFn) -> bytes:
+    """A file of single lines, each as Engram writes it or close to that, with a slip or two put in."""
+    found = ["id: " + draw(st.sampled_from([_ID] * 9 + _VALUES["id"]))]
+    for name in draw(st.lists(st.sampled_from(sorted(_VALUES)), max_size=3)):
+        known = [*_VALUES[name], *(_TIMES if name.endswith(("_at", "validated")) else ())]
+        # The first are read the short way, so that one doubtful value among good ones is not lost.
+        choice = draw(st.sampled_from([known[:2], known[:2], known, known, NASTY]))
+        value = draw(st.sampled_from(choice))
+        found.append(f"{name}: {value}")
+    text = "---\n" + "\n".join(found) + "\n---\n"
+    text += (
+        draw(st.sampled_from(["\n", "", "\n\n", " \n"]))
+        + draw(contents)
+        + draw(st.sampled_from(["\n", "", "\r\n"]))
+    )
+    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 2]))):
+        at = draw(st.integers(0, min(len(text), 200)))
+        slip = draw(st.sampled_from([*" \n:#-,|\"'[]{}\t\\a\r\x85é", "---\n", "", "\x00"]))
+        text = text[:at] + slip + text[at + draw(st.integers(0, 1)) :]
+    return text.encode()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 from codec_blocks import blocks
-from codec_strategies import CATEGORIES, NASTY, contents, files, lore, texts
+from codec_strategies import CATEGORIES, NASTY, contents, files, lore, nearly_canonical, texts
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -98,6 +98,47 @@ def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> Non
     fast = plain_yaml.parse(block)
     if fast is not None:
         assert fast == yaml_events.parse(block)
+
+
+@settings(quick, max_examples=10 * quick.max_examples)
+@given(
+    st.one_of(
+        nearly_canonical(),
+        nearly_canonical(),
+        files(),
+        lore().map(lambda found: codec.write_new(found, CATEGORIES)),
+    )
+)
+def test_the_short_way_agrees_with_the_long_way_on_all_it_accepts(raw: bytes) -> None:
+    agrees(raw)
+
+
+@quick
+@given(blocks, st.sampled_from(["", "\n", " ", "\t"]), texts)
+def test_the_short_way_agrees_with_the_long_way_on_any_frontmatter(block: str, lead: str, body: str) -> None:
+    fields = "id: 01JD6TQ8XW9YV3N5K7P2M4R6ST\n"
+    agrees(f"---\n{fields}{block}---\n{lead}{body}".encode())
+
+
+def agrees(raw: bytes) -> None:
+    """Where the short way reads a file at all, it gives what the long way gives."""
+    try:
+        text = frontmatter.decode(raw)
+    except Problem:
+        return
+    found = codec.read_canonical(text, CATEGORIES)
+    if found is None:
+        return
+    known = codec.read_any(text, raw, "lore/x.md", CATEGORIES, MODIFIED)
+    assert (found, repr(found)) == (known.lore, repr(known.lore))
+    assert known.adopted
+
+
+@quick
+@given(lore(usual=True))
+def test_a_usual_lore_is_read_the_short_way(given_lore: Lore) -> None:
+    text = codec.write_new(given_lore, CATEGORIES).decode()
+    assert codec.read_canonical(text, CATEGORIES) == given_lore
 
 
 def block_of(found: Lore) -> str:

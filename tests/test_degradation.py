@@ -16,7 +16,7 @@ from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.state.database import Retrieval, StateDatabase
 from engram.domain.confidence import Vote
 from engram.domain.errors import EngramError, StoreError
-from engram.usecases import refresh as refreshing
+from engram.usecases import changes, freshness
 from engram.usecases.commit import has_work
 from engram.usecases.doctor import doctor
 
@@ -130,8 +130,8 @@ def test_a_catalog_found_damaged_by_a_list_is_told_in_words_and_mended_by_the_do
     root = tmp_path / "store"
     with store_with_lore(root) as engram:
         engram.refresh()
-        monkeypatch.setattr(refreshing, "_sweep_due", lambda *_: False)
-        monkeypatch.setattr(refreshing, "_folders_changed", lambda *_: False)
+        monkeypatch.setattr(freshness, "sweep_due", lambda *_: False)
+        monkeypatch.setattr(changes, "folders_changed", lambda *_: False)
         generation = engram.store.index.look()
         assert generation is not None
         generation.catalog.connection.execute("ALTER TABLE files RENAME COLUMN status TO lost")

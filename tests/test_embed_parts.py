@@ -29,7 +29,7 @@ def test_a_text_in_parts_gives_the_whole_first_and_then_slices_of_its_tokens(emb
     slices = [ids[len(ids) * part // 3 : len(ids) * (part + 1) // 3] for part in range(3)]
     vectors = [embedder.embed_one(WORDS)]
     for tokens in slices:
-        total = embedder.embed_parts([""], [1])[0] + _sum(embedder, tokens)
+        total = _sum(embedder, tokens)
         vectors.append(total / np.linalg.norm(total))
     assert np.allclose(rows[1:5], vectors, atol=1e-5)
     assert np.allclose(rows[[0, 5]], embedder.embed(["one", "two"]), atol=1e-6)
@@ -49,8 +49,22 @@ def test_very_long_texts_give_the_same_as_short_ones_would(embedder: Embedder) -
     assert np.allclose(rows, [embedder.embed_one(WORDS)] * 3, atol=1e-4)
 
 
+def test_a_direction_is_exact_for_any_number_of_tokens(embedder: Embedder) -> None:
+    for count in (1, 255, 256, 257, 600):  # sums are made in blocks of 256
+        ids = embedder.token_ids("0 " * count)
+        assert len(ids) == count
+        total = _sum(embedder, ids)
+        assert np.array_equal(total, _sum(embedder, ids[:1]) * count)
+    text = " ".join([WORDS, "zero 0"] * 40)
+    rows = embedder.token_vectors(embedder.token_ids(text))
+    assert rows.shape[0] > 512
+    assert np.allclose(embedder.embed_parts([text], [1])[0], embedder.embed_one(text), atol=1e-7)
+
+
 def _sum(embedder: Embedder, tokens: list[int]) -> np.ndarray:
     from engram.adapters.embed.static import StaticEmbedder
 
     assert isinstance(embedder, StaticEmbedder)
-    return embedder._model().table.sum(tokens)
+    total = np.empty(embedder.dimensions, np.float32)
+    embedder._model().table.sum(np.array(tokens), total)
+    return total

@@ -6,6 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from engram.adapters.embed import tokenizing, wordpiece
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.provider import BUNDLED_FOLDER
-from engram.adapters.embed.tokenizers_library import LibraryTokenizer
+from engram.adapters.embed.tokenizers_library import ID_FORMAT, LibraryTokenizer
 from engram.adapters.embed.wordpiece import WordPieceTokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,6 +68,12 @@ def library() -> Tokenizer:
 @cache
 def ours() -> tokenizing.Tokenizer:
     return tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+
+
+def fresh() -> tokenizing.Tokenizer:
+    known = ours()
+    assert isinstance(known, WordPieceTokenizer)
+    return WordPieceTokenizer(known._word_memory._vocabulary, known._library)
 
 
 def expected_ids(text: str) -> list[int]:
@@ -124,6 +131,22 @@ def test_ids_equal_the_library_on_texts_made_to_confuse(text: str) -> None:
     assert ours().ids(text) == expected_ids(text)
 
 
+SCRIPTS = [
+    *("push", "Git", "MAX_TABLE", "x" * 101, "café", "Straße", "İ", "记忆", "שלום", "\u0301", "🎉", "\ud800"),
+    *wordpiece._TYPOGRAPHY,
+    *(" ", "\n", "\u00a0", "\u2028", "\u2029", "\u3000", "\u200b", "\ufeff", "\u00ad"),
+    *("\0", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f", "\x85", "\x9f"),
+    *("[PAD]", "[UNK]", "[", "UNK", "]", "_", ".", "(", "7"),
+]
+
+
+@given(st.lists(st.sampled_from(SCRIPTS), max_size=12).map("".join))
+def test_ids_equal_the_library_on_scripts_typography_and_removed_characters_mixed(text: str) -> None:
+    as_read = text.encode("utf-8", "replace").decode()
+    for tokenizer in (ours(), fresh()):  # from memory, and worked out
+        assert tokenizer.ids(text) == expected_ids(as_read)
+
+
 @given(st.text(st.sampled_from("abeginorst"), min_size=1, max_size=110))
 def test_long_words_are_split_as_the_library_splits_them(word: str) -> None:
     assert ours().ids(word) == expected_ids(word)
@@ -138,7 +161,7 @@ def test_the_memory_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.
     monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 5)
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     assert isinstance(tokenizer, WordPieceTokenizer)
-    words, chunks = tokenizer._word_memory, tokenizer._chunk_ids.__self__
+    words, chunks = tokenizer._word_memory, tokenizer._chunk_memory
     for text in [*TEXTS.values(), *TEXTS.values()]:
         assert tokenizer.ids(text) == expected_ids(text)
         assert len(words) <= 8
@@ -149,12 +172,13 @@ def test_unusual_words_are_not_remembered_for_long() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     tokenizer.ids("x" * 5000 + " " + "é" * 5000)
     assert len(tokenizer._word_memory) == 0
-    assert len(tokenizer._chunk_ids.__self__) == 0
+    assert set(tokenizer._chunk_memory) == {""}
 
 
 def test_plain_text_never_loads_the_library() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
-    tokenizer.ids(TEXTS["prose"] + TEXTS["control characters join words"])
+    for text in (TEXTS["prose"], TEXTS["control characters join words"], "push—it … “now”"):
+        tokenizer.ids(text)
     assert tokenizer._library._tokenizer is None
     tokenizer.ids(TEXTS["accents"])
     assert tokenizer._library._tokenizer is not None
@@ -222,6 +246,7 @@ def assert_equal_to_library(
     for text in (SAMPLE, "", "g\x0bit git GIT", *TEXTS.values()):
         expected = [i for i in tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
         assert found.tokenizer.ids(text) == expected
+        assert np.frombuffer(found.tokenizer.packed(text), ID_FORMAT).tolist() == expected
     assert found.tokens == tokenizer.get_vocab_size()
 
 

@@ -128,7 +128,9 @@ def test_maintenance_that_takes_too_long_is_stopped_and_leaves_a_sound_repositor
     assert not list(Path(repo.git_dir).glob("**/*.lock"))
 
 
-def test_a_lock_that_a_crashed_maintenance_left_a_day_ago_does_not_end_maintenance_for_good(tmp_path: Path) -> None:
+def test_a_lock_that_a_crashed_maintenance_left_a_day_ago_does_not_end_maintenance_for_good(
+    tmp_path: Path,
+) -> None:
     repo = init(str(tmp_path / "r"))
     loosen(Path(repo.worktree), 300)
     git(repo, "config", "gc.auto", "1")

@@ -91,3 +91,41 @@ def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repositor
     young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
     assert sorted(locks.clear_stale(repo)) == sorted(stale)
     assert Path(young).exists()
+
+
+def test_a_lock_bears_its_owners_mark_from_the_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the mark, it would be nobody's: the next commit would wait half a minute for it."""
+    lock = tmp_path / "index.lock"
+    seen: list[bytes] = []
+
+    def link(draft: str, name: str) -> None:
+        seen.append(Path(draft).read_bytes())
+        assert not lock.exists()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "link", link)
+        with pytest.raises(KeyboardInterrupt), locks.held(str(lock), 1.0):
+            pass
+    assert seen == [b"engram %d\n" % os.getpid()]
+    assert list(tmp_path.glob("*.lock*")) == []
+    with locks.held(str(lock), 1.0):
+        assert lock.read_bytes() == seen[0]
+    assert list(tmp_path.glob("*.lock*")) == []
+
+
+def test_without_hard_links_a_lock_is_held_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    lock = tmp_path / "index.lock"
+    with locks.held(str(lock), 1.0):
+        assert lock.read_bytes() == b"engram %d\n" % os.getpid()
+        with pytest.raises(GitError), locks.held(str(lock), 0.0):
+            pass
+    assert list(tmp_path.glob("*.lock*")) == []

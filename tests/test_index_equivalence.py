@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
-from engram.usecases import refresh as refreshing
+from engram.usecases import freshness
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
@@ -343,6 +343,6 @@ def test_after_any_sequence_of_changes_a_refreshed_index_equals_a_rebuilt_one() 
 
 @pytest.mark.slow
 def test_the_same_holds_where_only_folder_times_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refreshing, "SWEEP_ALWAYS", -1)
-    monkeypatch.setattr(refreshing, "COLD_SWEEP_LIMIT", -1)
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     run_state_machine_as_test(FilesAndIndexByFolderTimes, settings=machine_settings())

@@ -11,7 +11,7 @@ from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened
 from engram.adapters.files import scan
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.writer import GenerationWriter
-from engram.usecases import refresh as refreshing
+from engram.usecases import catch_up, freshness
 from engram.usecases.refresh import refresh
 
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here
@@ -51,8 +51,8 @@ def test_a_file_changed_within_the_tick_in_which_it_was_read_is_read_again(
 def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "SWEEP_ALWAYS", -1)
-    monkeypatch.setattr(refreshing, "COLD_SWEEP_LIMIT", -1)
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
     with opened(tmp_path / "store") as engram:
         lore = tmp_path / "store" / "lore"
         (lore / "one.md").write_text("# Retry the broker\n")
@@ -66,8 +66,8 @@ def test_a_folder_changed_within_the_tick_in_which_it_was_read_is_read_again(
 @pytest.fixture
 def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a large store, where a few removed texts are no reason to begin a new index."""
-    monkeypatch.setattr(refreshing, "EXACT_LIMIT", -1)
-    monkeypatch.setattr(refreshing, "DEAD_SHARE", 1000)
+    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)
+    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)
 
 
 @pytest.mark.usefixtures("never_compacted")

@@ -15,7 +15,7 @@ from test_secrets_labelled import NEGATIVES, POSITIVES, key_block, made
 
 from engram.domain.errors import USAGE, SecretFoundError
 from engram.domain.secret_rules import RULES
-from engram.domain.secrets import Finding, find_secrets, mask, redact, refuse
+from engram.domain.secrets import Finding, _names, find_secrets, mask, redact, refuse
 
 TOKEN = "gh" + "p_" + made(36)
 HOSTILE_LENGTH = 500_000
@@ -245,6 +245,17 @@ def test_redacted_text_holds_no_more_secrets_and_keeps_the_rest(text):
     rest = list(redacted.split("[redacted: "))
     assert len(rest) >= len(findings) + 1
     assert redacted.startswith(text[: findings[0].start] if findings else text)
+
+
+STEMS = (b"pass", b"pwd", b"key", b"token", b"secret", b"auth")
+
+
+@given(
+    st.lists(st.sampled_from([*STEMS, b"to", b"ke", b"p", b"en", b"y", b"a", b" ", b"secre"])).map(b"".join)
+)
+def test_every_stem_of_a_name_is_found_where_it_begins(lowered):
+    plain = [at for at in range(len(lowered)) if lowered.startswith(STEMS, at)]
+    assert sorted(_names(lowered, True)) == plain
 
 
 def test_surrogates_and_control_characters_are_read_like_any_other():

@@ -56,6 +56,10 @@ class Categories:
         """Every accepted name, in the order they are documented."""
         return tuple(self._types)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether `name` is an accepted category exactly as the files write it."""
+        return name in self._types
+
     def parse(self, text: str) -> str:
         """The category that `text` names, in any case and with `-` or `_`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import AnyStr, NamedTuple
 
 # A word start; the characters after a literal "\n" (escaped text in JSON or logs) count as one too.
 ALNUM_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
@@ -132,15 +132,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _sign(needle: str) -> str:
-    return next((sign for sign in "_-." if sign in needle), "")
-
-
-# Grouped by a character of the needles: text without any "_" is spared a third of the searches.
-BY_SIGN = tuple(
-    (sign, tuple((r.needle, r) for r in RULES if _sign(r.needle) == sign)) for sign in ("", *"_-.")
-)
-
 # Ends of names that hold a secret in "…_key"; others ("primary key", "cache_key") do not.
 KEY_OWNERS = tuple(
     _words(
@@ -221,7 +212,7 @@ REDACTED = "[redacted: "  # what every replacement starts with
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
     """The pattern, compiled on its first use: a clean text pays for none of them."""
     return re.compile(pattern, re.ASCII)
 

@@ -22,7 +22,7 @@ def check(lore: Lore, categories: Categories) -> None:
     check_content(lore.content)
     for text in lore.context:
         check_text("context", text, MAX_CONTEXT)
-    if lore.category not in categories.names:
+    if lore.category not in categories:
         categories.parse(lore.category)
     _one_of("type", lore.type, TYPES)
     _one_of("status", lore.status, STATUSES)
@@ -42,16 +42,16 @@ def check_content(content: str) -> None:
     """1 to 4000 characters of text, of which at least one can be seen."""
     if not content.strip():
         raise ValidationError("content", "The content is empty.", _SAY)
-    if not _shows(content):
+    if not shows(content):
         raise ValidationError("content", "The content has nothing that can be seen.", _SAY)
     check_text(
         "content", content, MAX_CONTENT, "Split it: `engram import` cuts long notes by their headings."
     )
 
 
-def _shows(content: str) -> bool:
+def shows(content: str) -> bool:
     """Whether any character shows; nearly always the first one is a letter."""
-    if any(letter.isalnum() for letter in content):
+    if any(map(str.isalnum, content)):
         return True
     from engram.domain.safe_text import safe_text
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
-_SWEEP_AGE_NS = 60_000_000_000
 
 
 def tidy(store: Store) -> None:
@@ -118,13 +117,13 @@ def _somebody_commits(store: Store) -> bool:
 
 
 def _sweep_wanted(store: Store) -> bool:
-    """Whether no process has looked at every file for a minute, in a store too large to do it before answering."""
-    from engram.usecases.refresh import COLD_SWEEP_LIMIT
+    """Whether no process has looked at every file for a while, in a store too large to do it before answering."""
+    from engram.usecases.freshness import COLD_SWEEP_LIMIT, sweep_age
 
     generation = store.index.generation
     if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:
         return False
-    return store.clock.nanoseconds() - generation.swept_ns > _SWEEP_AGE_NS
+    return store.clock.nanoseconds() - generation.swept_ns > sweep_age(generation)
 
 
 def _maintain(store: Store) -> None:

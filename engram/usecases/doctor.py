@@ -10,9 +10,11 @@ from engram.adapters.files import scan as walk
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
-from engram.usecases.refresh import leftovers, refresh
+from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engram.usecases.store import Store
 
 
@@ -71,7 +73,7 @@ def _leftovers(store: Store, fix: bool) -> list[Finding]:
         os.path.basename(str(name)) for operation in store.files.journal.waiting() for name in [operation.op]
     }
     names = walk.scan(store.places.root, store.places.folder).leftovers
-    old = [path for path in leftovers(store, names) if not any(op in path for op in announced)]
+    old = [path for path in _old(store, names) if not any(op in path for op in announced)]
     for path in old:
         if fix:
             atomic.discard(path)
@@ -108,3 +110,11 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
 def _degraded(store: Store) -> list[Finding]:
     _ = store.embedder
     return [Finding("embedding", "", note) for note in store.degraded]
+
+
+def _old(store: Store, names: Iterable[str]) -> list[str]:
+    """Temporaries that no journal line announces and that are older than ten minutes: of killed writers."""
+    limit = store.clock.nanoseconds() - 600 * 1_000_000_000
+    found = [os.path.join(store.places.root, *name.split("/")) for name in names]
+    stamps = {path: walk.stamp(path) for path in found}
+    return [path for path, stamp in stamps.items() if stamp is not None and stamp.mtime_ns < limit]

@@ -107,6 +107,6 @@ def _conditions(
         values.append(status)
     for tag in tags:
         check_text("tags", tag, MAX_WORD)
-        conditions.append("path IN (SELECT path FROM tags WHERE tag = ?)")
+        conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
         values.append(tag)
     return " AND ".join(conditions), values

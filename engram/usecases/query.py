@@ -190,7 +190,7 @@ def _search(
     """Search by the best strategy that works; each step down is noted. A damaged index is rebuilt once."""
     text = question.text[:MAX_QUERY]
     for _ in (1, 2):
-        generation = store.index.look()
+        generation = store.index.generation or store.index.look()  # a refresh has just looked
         if generation is None or question.strategy == SCAN:
             break
         meaning = question.strategy == HYBRID and store.embedder is not None

@@ -10,7 +10,7 @@ from engram.domain import ranking
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy import float32
+    from numpy import float32, int64
     from numpy.typing import NDArray
 
     from engram.adapters.index.words import WordHits
@@ -30,7 +30,9 @@ class Relevance:
         self._found = found
         self._cosines = cosines
         self._allowed = allowed
-        self._order: Sequence[int] = ()
+        self._order: list[int] = []
+        self._asked = 0
+        self._fused: Floats | None = None
         self._bound = 0.0
 
     def parts(self, row: int) -> tuple[float, float | None]:
@@ -40,11 +42,18 @@ class Relevance:
         return coverage, None if self._cosines is None else float(self._cosines[row])
 
     def best(self, count: int) -> list[int]:
-        """The `count` most relevant rows, in no order; fewer where there are no more."""
-        rows = self._by_words(count + 1) if self._cosines is None else self._by_both(self._cosines, count + 1)
-        weakest = min((ranking.relevance(*self.parts(row)) for row in rows), default=0.0)
-        self._bound = weakest if len(rows) > count else 0.0
+        """The `count` most relevant rows, best first; fewer where there are no more."""
+        rows = self._ordered(count + 1)
+        self._bound = self._value(rows[count]) if len(rows) > count else 0.0
         return rows[:count]
+
+    def rivals(self, limit: int, share: float, most: int) -> int:
+        """How many rows (up to `most`) are at least `share` as relevant as the `limit`-th: only they can beat it."""
+        rows = self._ordered(most + 1)
+        if len(rows) <= limit:
+            return max(1, len(rows))
+        floor = share * self._value(rows[limit - 1])
+        return sum(self._value(row) >= floor for row in rows[:most])
 
     def settles(self, candidates: Sequence[Candidate], limit: int, largest_factor: float) -> bool:
         """Whether no row left out by the last `best` could be among the first `limit` of the candidates.
@@ -54,31 +63,49 @@ class Relevance:
         best_case = self._bound * largest_factor
         return len(candidates) >= limit and candidates[limit - 1].score.total >= best_case
 
-    def _by_words(self, count: int) -> list[int]:
+    def _value(self, row: int) -> float:
+        if self._fused is None:
+            return ranking.relevance(*self.parts(row))
+        return float(self._fused[row]) / (1 + ranking.WORDS)
+
+    def _ordered(self, count: int) -> list[int]:
+        """At least the `count` most relevant rows, best first, or all that there are."""
+        if count > self._asked:
+            self._asked = count
+            self._order = self._by_words() if self._cosines is None else self._by_both(self._cosines, count)
+        return self._order
+
+    def _by_words(self) -> list[int]:
         allowed = self._allowed
-        rows = [row for row in self._found.scores if allowed is None or row in allowed]
-        return rows[:count]
+        return [row for row in self._found.scores if allowed is None or row in allowed]
 
     def _by_both(self, cosines: Floats, count: int) -> list[int]:
+        if self._fused is None:
+            self._fused = self._fuse(cosines)
+        if self._allowed is None:
+            return _largest(self._fused, count).tolist()  # type: ignore[no-any-return]
         numpy = numpy_module()
-        relevance = numpy.maximum(cosines, 0.0)
+        rows = numpy.fromiter((row for row in self._allowed if row < len(self._fused)), dtype=numpy.int64)
+        return rows[_largest(self._fused[rows], count)].tolist()  # type: ignore[no-any-return]
+
+    def _fuse(self, cosines: Floats) -> Floats:
+        """`ranking.relevance` of every row, but for its division by a constant."""
+        numpy = numpy_module()
+        fused: Floats = numpy.maximum(cosines, 0.0)
         if self._found.scores and self._found.perfect:
             rows = numpy.fromiter(self._found.scores.keys(), dtype=numpy.int64)
             scores = numpy.fromiter(self._found.scores.values(), dtype=numpy.float32)
-            known = rows < len(relevance)
+            known = rows < len(fused)
             coverage = numpy.minimum(scores[known] / self._found.perfect, 1.0)
-            relevance[rows[known]] += ranking.WORDS * coverage**ranking.SHARPNESS
-        if self._allowed is None:
-            return [int(row) for row in _largest(relevance, count)]
-        rows = numpy.fromiter((row for row in self._allowed if row < len(relevance)), dtype=numpy.int64)
-        return [int(row) for row in rows[_largest(relevance[rows], count)]]
+            fused[rows[known]] += ranking.WORDS * coverage**ranking.SHARPNESS
+        return fused
 
 
-def _largest(values: Floats, count: int) -> Sequence[int]:
+def _largest(values: Floats, count: int) -> NDArray[int64]:
     """Places of the `count` largest values, the largest first."""
     numpy = numpy_module()
     places = numpy.arange(len(values))
     if count < len(values):
         places = numpy.argpartition(values, len(values) - count)[-count:]
-    order: Sequence[int] = places[numpy.argsort(-values[places], kind="stable")]
+    order: NDArray[int64] = places[numpy.argsort(-values[places], kind="stable")]
     return order

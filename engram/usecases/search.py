@@ -12,9 +12,6 @@ from engram.domain import ranking
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
-from engram.domain.secrets import find_secrets
-from engram.domain.stop_words import without_stop_words
-from engram.usecases.indexing import searchable
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[float32]
 
+FEW = 16
 POOL = 48
 WORD_POOL = 300
 
@@ -58,12 +56,13 @@ def indexed(
     """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError."""
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
-        terms = generation.words.terms(text)
+        words = generation.words
+        terms = words.terms(text)
         cosines = _cosines(store, generation, text) if meaning else None
         every = generation.next_row
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
-            found = generation.words.search(terms, most)
+            found = words.search(terms, most)
             candidates = _best(store, generation, Relevance(found, cosines, allowed), filters, limit)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
@@ -74,17 +73,22 @@ def _best(
     store: Store, generation: Generation, ranked: Relevance, filters: Filters, limit: int
 ) -> list[Candidate]:
     """The best candidates, from as many rows as it takes to be sure of the first `limit`."""
-    pool = max(POOL, 4 * limit)
+    largest = 1 + ranking.PATH_GAIN * bool(filters.files)
+    pool = max(FEW, 2 * limit, ranked.rivals(limit, (1 - ranking.STANDING) / largest, POOL))
     while True:
         rows = ranked.best(pool)
         candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
-        if len(rows) < pool or ranked.settles(candidates, limit, 1 + ranking.PATH_GAIN * bool(filters.files)):
+        if len(rows) < pool or ranked.settles(candidates, limit, largest):
             return candidates
-        pool *= 8
+        pool = max(POOL, pool * 8)
 
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
     """Candidates by substring, reading every file: slow, and always possible."""
+    from engram.domain.secrets import find_secrets
+    from engram.domain.stop_words import without_stop_words
+    from engram.usecases.indexing import searchable
+
     wanted = [word for word in without_stop_words(text.lower().split()) if word]
     now = store.clock.now()
     found = []
@@ -147,7 +151,7 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
             conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
             values += wanted
     for tag in filters.tags:
-        conditions.append("path IN (SELECT path FROM tags WHERE tag = ?)")
+        conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
         values.append(tag)
     return set(generation.catalog.select_rows(" AND ".join(conditions), values))
 

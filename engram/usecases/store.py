@@ -17,6 +17,7 @@ from engram.domain.errors import StoreError
 
 if TYPE_CHECKING:
     from engram.adapters.embed.provider import Embedder
+    from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
     from engram.usecases.clock import Clock
@@ -65,6 +66,10 @@ class Store:
         self.degraded: list[str] = []
         self.state = StateDatabase(places.state, self.degraded.append)
         self.asked_ns = 0
+        self.looked_ns = 0
+        self.must_sweep = False
+        self.watch: FolderWatch | None = None
+        self.watchable = True
         self.recent: dict[str, Said] = {}
         self._index: Index | None = None
         self._embedder: Embedder | None = None
@@ -105,6 +110,12 @@ class Store:
             self._index = Index(os.path.join(self.places.state, "index"), name, dimensions)
         return self._index
 
+    def drop_watch(self) -> None:
+        """Stop being told of changes; the next query looks for itself."""
+        if self.watch is not None:
+            self.watch.close()
+            self.watch = None
+
     @property
     def outside_path(self) -> str:
         """The file that lists what was changed without Engram, for the committer."""
@@ -130,6 +141,7 @@ class Store:
 
     def close(self) -> None:
         """Close every file."""
+        self.drop_watch()
         if self._index is not None:
             self._index.close()
             self._index = None

@@ -8,6 +8,7 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import TokenTable, open_table, units
 from engram.adapters.embed.tensorfile import HINT, TensorFile
+from engram.adapters.embed.tokenizers_library import ID_FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +24,10 @@ class _Model(NamedTuple):
 
     tokenizer: Tokenizer
     table: TokenTable
+
+    def ids(self, text: str) -> NDArray[np.integer]:
+        """The ids of a text's tokens, (tokens,)."""
+        return numpy().frombuffer(self.tokenizer.packed(text), ID_FORMAT)  # type: ignore[no-any-return]
 
 
 class StaticEmbedder:
@@ -47,7 +52,7 @@ class StaticEmbedder:
         model = self._model()
         rows: NDArray[np.float32] = numpy().empty((len(texts), self.dimensions), dtype="float32")
         for number, text in enumerate(texts):
-            rows[number] = model.table.unit_mean(model.tokenizer.ids(text))
+            rows[number] = model.table.unit_mean(model.ids(text))
         return rows
 
     def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
@@ -60,21 +65,22 @@ class StaticEmbedder:
         count = sum(1 if number == 1 else number + 1 for number in parts)
         sums: NDArray[np.float32] = numpy().empty((count, self.dimensions), dtype="float32")
         at = 0
-        for text, number in zip(texts, parts, strict=True):
-            ids = model.tokenizer.ids(text)
+        # Words of all first, vectors after: each finds its memory in the processor's cache.
+        for ids, number in zip(list(map(model.ids, texts)), parts, strict=True):
             if number > 1:
-                sums[at + 1 : at + 1 + number] = model.table.part_sums(ids, number)
-                sums[at] = sums[at + 1 : at + 1 + number].sum(axis=0)
+                slices = sums[at + 1 : at + 1 + number]
+                model.table.part_sums(ids, slices)
+                slices.sum(axis=0, out=sums[at])
                 at += number + 1
             else:
-                sums[at] = model.table.sum(ids)
+                model.table.sum(ids, sums[at])
                 at += 1
         return units(sums)
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
         model = self._model()
-        return model.table.unit_mean(model.tokenizer.ids(text))
+        return model.table.unit_mean(model.ids(text))
 
     def token_ids(self, text: str) -> list[int]:
         """The ids of a text's tokens, in order, unknown ones left out. Raises EmbeddingError."""
@@ -82,7 +88,7 @@ class StaticEmbedder:
 
     def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """The vectors of tokens as unit or zero rows, (len(ids), dimensions). Raises EmbeddingError."""
-        return units(self._model().table.rows(ids))
+        return units(self._model().table.rows(numpy().array(ids, dtype="intc")))
 
     def _model(self) -> _Model:
         """The model, loaded at the first call. Two threads may both load it: either result serves."""

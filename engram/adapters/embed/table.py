@@ -10,12 +10,10 @@ from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.tensorfile import HINT, TensorFile, map_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-_BLOCK = 1024  # token rows summed at a time: little memory, and float32 sums stay exact to 1e-6
+_BLOCK = 256  # token rows summed at a time: of int8 rows so many fit int16, and float32 stays exact to 1e-6
 
 
 class TokenTable:
@@ -36,49 +34,55 @@ class TokenTable:
         self._weights = weights
         self._mapping = mapping
         self._ones = self._numpy.ones(_BLOCK, dtype="float32")
+        self._whole = vectors.dtype == "int8" and weights is None
+        self._int16 = self._numpy.int16
 
     @property
     def tokens(self) -> int:
         """How many token ids have a vector."""
         return len(self._vectors if self._mapping is None else self._mapping)
 
-    def rows(self, ids: Sequence[int]) -> NDArray[np.float32]:
+    def rows(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of token ids, not normalised and not weighted: (len(ids), dimensions)."""
-        index = self._numpy.array(ids, dtype="intp")
-        if self._mapping is not None:
-            index = self._mapping.take(index)
-        found: NDArray[np.float32] = self._vectors.take(index, axis=0).astype("float32", copy=False)
+        found: NDArray[np.float32] = self._take(ids).astype("float32", copy=False)
         return found
 
-    def unit_mean(self, ids: Sequence[int]) -> NDArray[np.float32]:
+    def unit_mean(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
         """The direction of the weighted mean of the ids' vectors, (dimensions,): a unit vector, or zeros.
 
         The sum points where the mean points, so nothing is divided by the count. Sums of int8 rows are exact.
         """
-        return unit(self.sum(ids))
+        total: NDArray[np.float32] = self._numpy.empty(self._vectors.shape[1], dtype="float32")
+        self.sum(ids, total)
+        return unit(total)
 
-    def sum(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The weighted sum of the ids' vectors, (dimensions,)."""
-        total = self._sum(ids[:_BLOCK])
-        for start in range(_BLOCK, len(ids), _BLOCK):
-            total += self._sum(ids[start : start + _BLOCK])
-        return total
+    def sum(self, ids: NDArray[np.integer], total: NDArray[np.float32]) -> None:
+        """Write the weighted sum of the ids' vectors to `total` (dimensions,)."""
+        self._sum(ids[:_BLOCK], total)
+        if len(ids) > _BLOCK:
+            block = self._numpy.empty_like(total)
+            for start in range(_BLOCK, len(ids), _BLOCK):
+                self._sum(ids[start : start + _BLOCK], block)
+                total += block
 
-    def part_sums(self, ids: Sequence[int], parts: int) -> NDArray[np.float32]:
-        """The weighted sums of `parts` slices of equally many ids, (parts, dimensions)."""
+    def part_sums(self, ids: NDArray[np.integer], totals: NDArray[np.float32]) -> None:
+        """Write the weighted sums of len(totals) slices of equally many ids to `totals` (parts, dimensions)."""
+        parts = len(totals)
         edges = [len(ids) * part // parts for part in range(parts + 1)]
-        if len(ids) > 4 * _BLOCK:  # little memory, and sums that stay exact
-            return self._numpy.stack([self.sum(ids[start:end]) for start, end in pairwise(edges)])  # type: ignore[no-any-return]
-        factors = self._numpy.zeros((parts, len(ids)), dtype="float32")
-        for part, (start, end) in enumerate(pairwise(edges)):
-            factors[part, start:end] = 1 if self._weights is None else self._weights.take(ids[start:end])
-        return factors @ self.rows(ids)  # type: ignore[no-any-return]
+        for total, (start, end) in zip(totals, pairwise(edges), strict=True):
+            self.sum(ids[start:end], total)
 
-    def _sum(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The weighted sum of at most _BLOCK token vectors, as a product with the row of their weights."""
-        weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
-        total: NDArray[np.float32] = weights @ self.rows(ids)
-        return total
+    def _sum(self, ids: NDArray[np.integer], total: NDArray[np.float32]) -> None:
+        """Write the weighted sum of at most _BLOCK token vectors."""
+        if self._whole:
+            self._numpy.add.reduce(self._take(ids), axis=0, dtype=self._int16, out=total)
+        else:
+            weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
+            self._numpy.matmul(weights, self.rows(ids), out=total)
+
+    def _take(self, ids: NDArray[np.integer]) -> NDArray[np.generic]:
+        """The rows of token ids as they are stored."""
+        return self._vectors.take(ids if self._mapping is None else self._mapping.take(ids), axis=0)
 
 
 def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -90,10 +94,13 @@ def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The direction of each row, (rows, dimensions): unit vectors, or zeros."""
+    """The direction of each row, (rows, dimensions): unit vectors, or zeros. In place of `sums`."""
     lengths = numpy().sqrt(numpy().einsum("ij,ij->i", sums, sums))
-    lengths[lengths == 0] = 1
-    return sums / lengths[:, None]  # type: ignore[no-any-return]
+    none = ~((lengths > 0) & (lengths < float("inf")))
+    sums[none] = 0
+    lengths[none] = 1
+    sums /= lengths[:, None]
+    return sums
 
 
 def open_table(file: TensorFile) -> TokenTable:

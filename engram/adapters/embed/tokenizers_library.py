@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sys import byteorder
+from typing import TYPE_CHECKING, Final
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.tensorfile import HINT
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+ID_FORMAT: Final = "i"  # the code of a packed token id for `memoryview` and numpy: four bytes
+
+
+def packed_id(token_id: int) -> bytes:
+    """A token id as a C int. (The standard `array` module would be 0.3 ms of start-up.)"""
+    return token_id.to_bytes(4, byteorder)
 
 
 class LibraryTokenizer:
@@ -28,6 +36,10 @@ class LibraryTokenizer:
         text = text.encode("utf-8", "replace").decode("utf-8")
         found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return [token_id for token_id in found if token_id != self._unknown_id]
+
+    def packed(self, text: str) -> bytes:
+        """The same as C ints, one after the other."""
+        return b"".join(map(packed_id, self.ids(text)))
 
     def _load(self) -> Tokenizer:
         """Read the file with the library."""

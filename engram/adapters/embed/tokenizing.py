@@ -26,6 +26,9 @@ class Tokenizer(Protocol):
     def ids(self, text: str) -> list[int]:
         """The token ids of a text, whole, without special tokens and without the unknown ones."""
 
+    def packed(self, text: str) -> bytes:
+        """The same as C ints, one after the other."""
+
 
 class SizedTokenizer(NamedTuple):
     """A tokenizer and how many ids it may answer with."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import fields, frontmatter, statement
+from engram.adapters.files import canonical, fields, frontmatter, statement
 from engram.adapters.files.tree import Problem
 from engram.domain import times, ulid, validation
+from engram.domain.categories import TYPES
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.lore import MAX_CONTENT, Lore
 
@@ -35,12 +36,37 @@ def read(raw: bytes, path: str, categories: Categories, modified: datetime) -> L
     Raises LoreFileError with the line and what to do; nothing else.
     """
     try:
-        document, entries = frontmatter.load(frontmatter.decode(raw))
-        said = fields.parse(entries, categories)
-        lore = _lore(document, entries, said, raw, path, categories, modified)
-        _check(lore, document, entries, categories)
+        text = frontmatter.decode(raw)
+        lore = read_canonical(text, categories)
+        return LoreFile(lore, raw, True) if lore else read_any(text, raw, path, categories, modified)
     except Problem as problem:
         raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
+
+
+def read_canonical(text: str, categories: Categories) -> Lore | None:
+    """The lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
+
+    It only ever accepts: every error, and every form it is not certain of, is left to the long way.
+    """
+    end = text.find("\n---\n", 4) if text.startswith("---\n") else -1
+    if not 0 < end < frontmatter.MAX_FRONTMATTER // 4:
+        return None
+    said = canonical.canonical_fields(text[4:end].split("\n"), categories)
+    if said is None:
+        return None
+    content = frontmatter.normalise(text[end + 5 :])
+    if not content or len(content) > MAX_CONTENT or not validation.shows(content):
+        return None
+    lore = statement.lore_of(said, content, said["id"], None, categories)
+    return lore if lore.type in TYPES else None
+
+
+def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
+    """Read a file in any form, however a person left it. Raises Problem."""
+    document, entries = frontmatter.load(text)
+    said = fields.parse(entries, categories)
+    lore = _lore(document, entries, said, raw, path, categories, modified)
+    _check(lore, document, entries, categories)
     return LoreFile(lore, raw, adopted=bool(said.get("id")))
 
 
@@ -104,7 +130,7 @@ def _lore(
     content = frontmatter.normalise(document.body)
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
-        return statement.lore_of(said, content, lore_id, ulid.moment(lore_id), categories)
+        return statement.lore_of(said, content, lore_id, None, categories)
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
     return statement.lore_of(said, content, provisional_id(path, raw), created, categories)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Most lines: a key and one word, a time or a number, which nothing can make anything but a plain string.
 _SIMPLE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*): (\w(?:[\w./:+-]*\w)?)")
 _WORD_MAP = re.compile(r"\{\w+: \w+(?:, \w+: \w+)*\}", re.ASCII)
-_WORDS = re.compile(r"\[[\w./]+(?:, [\w./]+)*\]", re.ASCII)
+WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)
 _FLOW_WORD = re.compile(r"[^,\[\]{}]+")
 _FLOW_KEY = re.compile(r"(\w+): +", re.ASCII)
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?= |$)")
@@ -113,7 +113,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 def _flow(text: str, at: int, depth: int) -> tuple[Value, int]:
     """The flow collection that opens at `at`, and where it ends."""
-    simple = (_WORDS if text[at] == "[" else _WORD_MAP).match(text, at)
+    simple = (WORDS if text[at] == "[" else _WORD_MAP).match(text, at)
     if simple:
         words = simple.group()[1:-1].split(", ")
         if text[at] == "[":

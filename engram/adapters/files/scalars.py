@@ -31,7 +31,7 @@ _SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 def is_readable(text: str) -> bool:
     """Whether `text` holds nothing that YAML wants escaped (tabs and line feeds are fine)."""
-    return text.isprintable() or not re.search(UNSAFE, text)
+    return text.replace("\n", "").isprintable() or not re.search(UNSAFE, text)
 
 
 def reads_plain(text: str, flow: bool) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
 _LINK = "this is a symbolic link, which Engram does not follow; put the file itself here"
-_SIGNED = (1 << 63) - 1
+SIGNED = (1 << 63) - 1  # the largest number that SQLite holds
 
 
 class FileStamp(NamedTuple):
@@ -62,7 +62,7 @@ def folder_mtime(absolute: str) -> int:
     except OSError:
         return -1
     # A folder dated before 1970 is one all the same.
-    return max(0, min(found.st_mtime_ns, _SIGNED)) if stat.S_ISDIR(found.st_mode) else -1
+    return max(0, min(found.st_mtime_ns, SIGNED)) if stat.S_ISDIR(found.st_mode) else -1
 
 
 def scan(root: str, top: str) -> Scan:
@@ -154,8 +154,8 @@ def _file(entry: os.DirEntry[str], path: str, into: Scan) -> None:
 
 def _stamp(found: os.stat_result) -> FileStamp:
     # SQLite and datetime hold the years 1678 to 2262 in nanoseconds; a file may claim any other.
-    mtime_ns = max(-_SIGNED, min(found.st_mtime_ns, _SIGNED))
-    return FileStamp(mtime_ns, found.st_size, (found.st_ino ^ found.st_ctime_ns) & _SIGNED)
+    mtime_ns = max(-SIGNED, min(found.st_mtime_ns, SIGNED))
+    return FileStamp(mtime_ns, found.st_size, (found.st_ino ^ found.st_ctime_ns) & SIGNED)
 
 
 def _is_unicode(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from engram.adapters.files.fields import in_milliseconds, thousandths_of
 from engram.adapters.files.frontmatter import normalise
-from engram.domain import confidence
+from engram.domain import confidence, ulid
 from engram.domain.confidence import DEFAULT_PRIOR, two_decimals
 from engram.domain.lore import ACTIVE, NO_VOTES, Lore
 
@@ -20,37 +20,41 @@ ALWAYS = ("id", "category", "created_at")
 
 
 def lore_of(
-    said: dict[str, Any], content: str, lore_id: str, created: datetime, categories: Categories
+    said: dict[str, Any], content: str, lore_id: str, created: datetime | None, categories: Categories
 ) -> Lore:
-    """The lore that a file means. `said` is what `fields.parse` found; the rest fills in."""
-    category = said.get("category", DEFAULT_CATEGORY)
-    created = said.get("created_at", created)
-    return canonical(
-        Lore(
-            id=lore_id,
-            content=content,
-            category=category,
-            created_at=created,
-            updated_at=said.get("updated_at", created),
-            type=said.get("type") or categories.type_of(category),
-            status=said.get("status", ACTIVE),
-            prior=_prior(said),
-            votes=said.get("votes") or NO_VOTES,
-            last_validated=said.get("last_validated"),
-            context=said.get("context", ()),
-            tags=said.get("tags", ()),
-            files=said.get("files", ()),
-            entities=said.get("entities", ()),
-            relations=said.get("relations", ()),
-            merged_from=said.get("merged_from", ()),
-            importance=said.get("importance"),
-            pinned=said.get("pinned", False),
-            expires_at=said.get("expires_at"),
-            agent=said.get("agent", ""),
-            source_id=said.get("source_id", ""),
-            sources=said.get("sources", ()),
-            conflicts=said.get("conflicts", ()),
-        )
+    """The lore that a file means. `said` is what `fields.parse` found; the rest fills in.
+
+    `created` is when it was made if the file does not say; None: what its id says. `content` is normalised.
+    """
+    get = said.get
+    category = get("category", DEFAULT_CATEGORY)
+    created = get("created_at") or created or ulid.moment(lore_id)
+    source_id, sources = get("source_id", ""), get("sources", ())
+    # By position, in the order of the fields: names cost more than all the rest of this.
+    return Lore(
+        lore_id,
+        content,
+        category,
+        created,
+        get("updated_at", created),
+        get("type") or categories.type_of(category),
+        get("status", ACTIVE),
+        _prior(said),
+        get("votes") or NO_VOTES,
+        get("last_validated"),
+        get("context", ()),
+        get("tags", ()),
+        get("files", ()),
+        get("entities", ()),
+        get("relations", ()),
+        get("merged_from", ()),
+        get("importance"),
+        get("pinned", False),
+        get("expires_at"),
+        get("agent", ""),
+        source_id,
+        () if sources == (source_id,) else sources,
+        get("conflicts", ()),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import GitError
@@ -75,7 +75,7 @@ def _take(lock: str, patience: float) -> None:
     deadline = time.monotonic() + patience
     while True:
         try:
-            descriptor = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            _create(lock)
         except FileExistsError:
             if not clear_if_stale(lock):
                 _pause(lock, deadline)
@@ -84,9 +84,31 @@ def _take(lock: str, patience: float) -> None:
             raise GitError(
                 f"{lock} cannot be created: {error.strerror}.", "Check the disk and rights."
             ) from error
-        os.write(descriptor, OURS + b"%d\n" % os.getpid())
-        os.close(descriptor)
         return
+
+
+def _create(lock: str) -> None:
+    """Make the lock file with our mark in it from the first: one killed in between would be nobody's for 30 s."""
+    mark = OURS + b"%d\n" % os.getpid()
+    draft = f"{lock}.{os.getpid()}"
+    try:
+        _write_new(draft, mark)
+        os.link(draft, lock)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        _write_new(lock, mark)
+    finally:
+        with suppress(OSError):
+            os.unlink(draft)
+
+
+def _write_new(path: str, content: bytes) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
 
 
 def _pause(lock: str, deadline: float) -> None:
@@ -96,7 +118,7 @@ def _pause(lock: str, deadline: float) -> None:
             f"Wait for it to end, then try again. If none is running, delete {lock}.",
             stderr=f"{lock}: File exists",
         )
-    time.sleep(PAUSE_SECONDS)
+    time.sleep(PAUSE_SECONDS)  # git tells nobody when it removes a lock
 
 
 def _remove(lock: str) -> None:

@@ -5,16 +5,17 @@ It is written last in every change of the index, so what it says is there, is th
 
 from __future__ import annotations
 
+import marshal
 import sqlite3
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from engram.domain.lore import Lore
 
-FORMAT = 5
+FORMAT = 6
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -33,8 +34,9 @@ CREATE UNIQUE INDEX files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX files_id ON files (id, path) WHERE id IS NOT NULL;
 CREATE INDEX files_created ON files (created_at) WHERE row IS NOT NULL;
 CREATE INDEX files_error ON files (path) WHERE error IS NOT NULL;
-CREATE TABLE tags (tag TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (tag, path)) WITHOUT ROWID;
-CREATE INDEX tags_path ON tags (path);
+CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
+CREATE INDEX row_tags_tag ON row_tags (tag);
+CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
 """
 
 _COLUMNS = (
@@ -44,6 +46,8 @@ _COLUMNS = (
     "length", "files",
 )  # fmt: skip
 _SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
+_ROW = _COLUMNS.index("row")
+_DELETE_TAGS = "DELETE FROM row_tags WHERE row IN (SELECT row FROM files WHERE path = ?)"
 _INSERT = (
     f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}, line_check)"  # noqa: S608
     f" VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
@@ -170,18 +174,26 @@ class Catalog:
             r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0, r[9] != 0) for r in rows
         }
 
+    def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
+        """Path, mtime (ns), size and inode of each file; the size as -1 where it was seen sooner after its mtime."""
+        query = (
+            "SELECT path, mtime_ns, CASE WHEN seen_ns - mtime_ns < ? THEN -1 ELSE size END, inode FROM files"
+        )
+        return self.connection.execute(query, (settled_ns,)).fetchall()
+
     def children(self, folder: str) -> list[str]:
         """Paths of the files directly in `folder`."""
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
         values = (folder + "/", folder + "0", len(folder) + 2)
         return [path for (path,) in self.connection.execute(query, values)]
 
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Insert or replace files."""
-        self.connection.executemany("DELETE FROM tags WHERE path = ?", [(entry.path,) for entry in entries])
-        self.connection.executemany(_INSERT, [_checked_values(entry) for entry in entries])
-        tags = [(tag, e.path) for e in entries if e.lore is not None for tag in e.lore.tags]
-        self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", tags)
+    def put(self, entries: Sequence[Entry], *, new: bool = False) -> None:
+        """Insert or replace files; `new` says that none of them is known."""
+        if not new:
+            self.connection.executemany(_DELETE_TAGS, [(entry.path,) for entry in entries])
+        self.connection.executemany(_INSERT, map(_checked_values, entries))
+        tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
+        self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
@@ -191,7 +203,7 @@ class Catalog:
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         values = [(path,) for path in paths]
-        self.connection.executemany("DELETE FROM tags WHERE path = ?", values)
+        self.connection.executemany(_DELETE_TAGS, values)
         self.connection.executemany("DELETE FROM files WHERE path = ?", values)
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
@@ -244,14 +256,16 @@ class Catalog:
         answer = self.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if answer != "ok":
             return [str(answer)]
-        tags: dict[str, list[str]] = {}
-        for path, tag in self.connection.execute("SELECT path, tag FROM tags"):
-            tags.setdefault(path, []).append(tag)
+        tags: dict[int | None, list[str]] = {}
+        for row, tag in self.connection.execute("SELECT row, tag FROM row_tags"):
+            tags.setdefault(row, []).append(tag)
         lines = self.connection.execute(f"SELECT {', '.join(_COLUMNS)}, line_check FROM files")  # noqa: S608
         wrong = [
-            f"the line of {line[0]}" for line in lines if _check(line[:-1], tags.pop(line[0], [])) != line[-1]
+            f"the line of {line[0]}"
+            for line in lines
+            if _check(line[:-1], tags.pop(line[_ROW], [])) != line[-1]
         ]
-        wrong += [f"the tags of {path}" for path in tags]
+        wrong += [f"the tags of row {row}" for row in tags]
         query = "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
         return wrong + [f"the line of {path}" for (path,) in self.connection.execute(query)]
 
@@ -281,14 +295,15 @@ class Catalog:
             )
 
 
-def _checked_values(entry: Entry) -> tuple[object, ...]:
+def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
     return (*values, _check(values, entry.lore.tags if entry.lore else ()))
 
 
-def _check(values: Sequence[object], tags: Iterable[str]) -> int:
+def _check(values: tuple[Any, ...], tags: Iterable[str]) -> int:
     """The check number of a file's line and its tags."""
-    return zlib.crc32(repr((values[0], values[_SEEN:], sorted(set(tags)))).encode(errors="replace"))
+    # Format 2 of marshal is the last in which equal values always give equal bytes.
+    return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags))), 2))
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

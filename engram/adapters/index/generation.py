@@ -78,6 +78,7 @@ class Generation:
         }
         self.folders = self.catalog.folders()
         self._absolute: list[tuple[str, int]] = []
+        self._stamps: list[tuple[str, int, int, int]] | None = None
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
         if self.vectors is not None:
@@ -88,6 +89,15 @@ class Generation:
         if not self._absolute:
             self._absolute = [(f"{root}/{folder}", mtime) for folder, mtime in self.folders.items()]
         return self._absolute
+
+    def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
+        """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.
+
+        The size is -1 where the file was younger than `settled_ns` when it was read: its time proves nothing.
+        """
+        if self._stamps is None:
+            self._stamps = self.catalog.stamps(settled_ns)
+        return self._stamps
 
     def words_in_step(self) -> bool:
         """Whether the word index is the one the catalog was written with (not so after a kill in between)."""

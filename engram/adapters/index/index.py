@@ -122,8 +122,11 @@ class Index:
 
     def _current_name(self) -> str:
         try:
-            with open(os.path.join(self.folder, _CURRENT), encoding="utf-8") as file:
-                name = file.read().strip()
+            handle = os.open(os.path.join(self.folder, _CURRENT), os.O_RDONLY)  # every query asks
+            try:
+                name = os.read(handle, 4096).decode().strip()
+            finally:
+                os.close(handle)
         except (OSError, UnicodeDecodeError):
             return ""
         return name if name.startswith(_GENERATION) and os.path.basename(name) == name else ""

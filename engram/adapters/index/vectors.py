@@ -34,6 +34,7 @@ class VectorFile:
         self.dimensions = dimensions
         self._vectors: numpy.ndarray | None = None
         self._starts: numpy.ndarray | None = None
+        self._further: tuple[int, int, list[tuple[numpy.ndarray, numpy.ndarray]]] = (0, 0, [])
 
     def check_size(self, rows: int, slots: int) -> None:
         """Raise ValueError unless the files hold at least so many rows and vectors."""
@@ -46,11 +47,11 @@ class VectorFile:
         Row `row + i` gets the next `counts[i]` of them. Returns a check number for each row.
         """
         numpy = numpy_module()
-        data = quantised(vectors).tobytes()
+        data = memoryview(quantised(vectors).tobytes())
         ends = numpy.cumsum([0, *counts])
         _write_at(self.path, slot * self.width, data)
         _write_at(self.starts_path, row * _START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
-        edges = [int(end) * self.width for end in ends]
+        edges = (ends * self.width).tolist()
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
 
     def clear(self, rows: Sequence[int], total: int, slots: int) -> None:
@@ -90,9 +91,28 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        every = dot_products(self._vectors[:slots], quantised(query))
-        best = every if rows == slots else np.maximum.reduceat(every, self._starts[:rows])
-        return (best * (1 / _SCALE**2)).astype(np.float32)
+        every = dot_products(self._vectors[:slots], quantised(query)).astype(np.float32)
+        best: numpy.ndarray = every.take(self._starts[:rows])
+        for longer, places in self._further_places(rows, slots):
+            best[longer] = np.maximum(best.take(longer), every.take(places))
+        best *= 1 / _SCALE**2
+        return best
+
+    def _further_places(self, rows: int, slots: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
+        """For the second vector, the third, ...: the rows that have one, and its places.
+
+        Rows have few vectors: a pass for each is three times as fast as `maximum.reduceat` over all.
+        """
+        known_rows, known_slots, found = self._further  # read and set at once: threads share this
+        if (known_rows, known_slots) != (rows, slots):
+            np = numpy_module()
+            assert self._starts is not None
+            starts = self._starts[:rows].astype(np.intp)
+            counts = np.diff(starts, append=slots)
+            longer = [np.flatnonzero(counts > number) for number in range(1, int(counts.max()))]
+            found = [(chosen, starts[chosen] + 1 + number) for number, chosen in enumerate(longer)]
+            self._further = (rows, slots, found)
+        return found
 
     def _map(self, rows: int, slots: int) -> None:
         """Map the files. Sizes are checked each time: reading a mapping past a file's end kills the process."""
@@ -113,7 +133,9 @@ class VectorFile:
 def quantised(vectors: numpy.ndarray) -> numpy.ndarray:
     """Components of unit vectors as int8: 127 stands for 0.567, the most that single words were seen to have."""
     np = numpy_module()
-    result: numpy.ndarray = np.clip(np.rint(vectors * _SCALE), -127, 127).astype(np.int8)
+    scaled = vectors * np.float32(_SCALE)
+    np.rint(scaled, out=scaled)
+    result: numpy.ndarray = scaled.clip(-127, 127, out=scaled).astype(np.int8)
     return result
 
 
@@ -124,7 +146,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _write_at(path: str, position: int, data: bytes) -> None:
+def _write_at(path: str, position: int, data: bytes | memoryview) -> None:
     with open(path, "r+b" if os.path.exists(path) else "w+b") as file:
         file.seek(position)
         file.write(data)

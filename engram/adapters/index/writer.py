@@ -71,7 +71,7 @@ class GenerationWriter:
         with damage_noticed():
             self._note_ids([entry.path for entry in entries])
             self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
-            self._generation.catalog.put(entries)
+            self._generation.catalog.put(entries, new=self._bulk)
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""

@@ -1,0 +1,155 @@
+"""The short way from the lines of a frontmatter to its values, for the form that Engram itself writes.
+
+It knows only that; on all it accepts it gives exactly what `plain_yaml` and `fields` give (a property test holds
+them together), and what it does not know for certain takes the long way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from engram.adapters.files.plain_yaml import WORDS
+from engram.adapters.files.scalars import reads_plain
+from engram.adapters.files.statement import DEFAULT_CATEGORY
+from engram.domain import ulid
+from engram.domain.categories import ALIASES, TYPES
+from engram.domain.confidence import Vote, two_decimals
+from engram.domain.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
+from engram.domain.validation import MAX_ITEMS, MAX_WORD
+
+if TYPE_CHECKING:
+    from engram.domain.categories import Categories
+
+_HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
+# One clone's votes; compiled by `re` at its first use.
+_VOTE = r"([A-Za-z0-9_]+): \{up: ([0-9]{1,15}), down: ([0-9]{1,15}), n: ([0-9]{1,15})"
+
+
+def canonical_fields(lines: list[str], categories: Categories) -> dict[str, Any] | None:
+    """The fields of a canonical frontmatter, checked, in file form; None: this takes the long way."""
+    said: dict[str, Any] = {}
+    for line in lines:
+        key, _, text = line.partition(": ")
+        reader = _READERS.get(key)
+        value = reader(text) if reader else None
+        if value is None:
+            return None
+        said[key] = value
+    if len(said) != len(lines) or "id" not in said:
+        return None
+    return said if said.get("category", DEFAULT_CATEGORY) in categories else None
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str | None]:
+    return lambda text: text if text in allowed else None
+
+
+def _id(text: str) -> str | None:
+    return text if ulid.is_valid(text) else None
+
+
+def _category(text: str) -> str | None:
+    return text if text.isascii() and text.isidentifier() and text not in ALIASES else None
+
+
+def _word(text: str) -> str | None:
+    return text if text.isidentifier() and len(text) <= MAX_WORD else _line(text, MAX_WORD)
+
+
+def _context(text: str) -> tuple[str, ...] | None:
+    found = _line(text, MAX_CONTEXT)
+    return (found,) if found else None
+
+
+def _line(text: str, limit: int) -> str | None:
+    """A text of one line, plain or in double quotes without an escape."""
+    if len(text) > limit or not text.isprintable():
+        return None
+    if text[:1] == '"':
+        inside = text[1:-1]
+        return inside if text[-1] == '"' and inside and '"' not in inside and "\\" not in inside else None
+    return text if reads_plain(text, flow=False) else None
+
+
+def _time(text: str) -> datetime | None:
+    """A time in UTC with a `T` and a `Z`, to the millisecond at most."""
+    if text[10:11] != "T" or text[-1] != "Z":
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is UTC and moment.microsecond % 1000 == 0 else None
+
+
+def _votes(text: str) -> dict[str, Vote] | None:
+    found: dict[str, Vote] = {}
+    parts = text[1:-2].split("}, ")
+    for part in parts:
+        match = re.fullmatch(_VOTE, part)
+        if not match:
+            return None
+        found[match[1]] = Vote(int(match[2]), int(match[3]), int(match[4]))
+    return found if text[0] == "{" and text[-2:] == "}}" and len(found) == len(parts) else None
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def _words(text: str) -> tuple[str, ...] | None:
+    if not WORDS.fullmatch(text):
+        return None
+    words = tuple(text[1:-1].split(", "))
+    short = len(text) <= MAX_WORD or (len(words) <= MAX_ITEMS and max(map(len, words)) <= MAX_WORD)
+    return words if short else None
+
+
+def _ids(text: str) -> tuple[str, ...] | None:
+    words = _words(text)
+    return words if words and all(map(ulid.is_valid, words)) else None
+
+
+def _relations(text: str) -> tuple[Relation, ...] | None:
+    found: list[Relation] = []
+    for part in text[2:-2].split("}, {"):
+        kind, _, lore_id = part.removeprefix("kind: ").partition(", id: ")
+        if kind not in RELATION_KINDS or not part.startswith("kind: ") or not ulid.is_valid(lore_id):
+            return None
+        found.append(Relation(kind, lore_id))
+    return tuple(found) if text[:2] == "[{" and text[-2:] == "}]" else None
+
+
+def _importance(text: str) -> float | None:
+    return float(text) if text[:2] == "0." and text[2:].isdigit() and text.isascii() else None
+
+
+# What a reader answers None to takes the long way: unknown keys, errors, `conflicts`, rarer forms.
+_READERS: dict[str, Callable[[str], Any]] = {
+    "id": _id,
+    "category": _category,
+    "type": _one_of(TYPES),
+    "status": _one_of(STATUSES),
+    "confidence": lambda text: text if text in _HUNDREDTHS else None,
+    "prior": _HUNDREDTHS.get,
+    "votes": _votes,
+    "validation_count": _count,
+    "last_validated": _time,
+    "context": _context,
+    "tags": _words,
+    "files": _words,
+    "entities": _words,
+    "relations": _relations,
+    "merged_from": _ids,
+    "importance": _importance,
+    "pinned": {"true": True, "false": False}.get,
+    "expires_at": _time,
+    "agent": _word,
+    "source_id": _word,
+    "sources": _words,
+    "created_at": _time,
+    "updated_at": _time,
+}

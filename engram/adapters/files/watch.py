@@ -1,0 +1,110 @@
+"""Being told by the system which files of the lore folder changed, instead of looking at each (Linux: inotify).
+
+The kernel queues an event before the call that changed the file returns, so whoever asks afterwards knows.
+Not told: writes through shared memory, and what another machine does on a network file system.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from inotify_simple import Event, INotify
+
+_EXTENSION = ".md"
+
+
+class WatchLostError(Exception):
+    """Events were lost or folders moved: what was told so far is not all."""
+
+
+class FolderWatch:
+    """Changes in a set of folders since they were followed. Not for several threads at once."""
+
+    def __init__(self, root: str) -> None:
+        """Folders are relative to `root`. Raises OSError or ImportError where the system cannot tell."""
+        self._notify: INotify | None = None
+        from inotify_simple import INotify, flags
+
+        # As plain numbers: the library's enums cost more than the events.
+        self._made = int(flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO)
+        self._moved = int(flags.MOVED_FROM | flags.MOVED_TO)
+        self._lost = int(flags.Q_OVERFLOW | flags.UNMOUNT | flags.MOVE_SELF)
+        self._ignored, self._folder = int(flags.IGNORED), int(flags.ISDIR)
+        written = flags.MODIFY | flags.ATTRIB | flags.DELETE_SELF | flags.MOVE_SELF
+        self._mask = int(self._made | written | flags.ONLYDIR | flags.DONT_FOLLOW)
+        self.files: set[str] = set()
+        self.folders: set[str] = set()
+        self._root = root
+        self._process = os.getpid()
+        self._numbers: dict[int, str] = {}
+        self._followed: set[str] = set()
+        self._notify = INotify()
+
+    def follow(self, folder: str) -> None:
+        """Be told what happens in `folder` from now on; one that is not there (any more) is passed over.
+
+        Raises OSError where the system has no room for one more.
+        """
+        if folder in self._followed:
+            return
+        assert self._notify is not None
+        try:
+            number = self._notify.add_watch(f"{self._root}/{folder}", self._mask)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        self._numbers[number] = folder
+        self._followed.add(folder)
+
+    def follows(self, folders: Iterable[str]) -> bool:
+        """Whether all of `folders` are followed."""
+        return self._followed.issuperset(folders)
+
+    def listen(self) -> bool:
+        """Take in what happened; whether `files` or `folders` name anything. Raises WatchLostError."""
+        if os.getpid() != self._process:
+            raise WatchLostError  # a forked child would take events away from its parent
+        assert self._notify is not None
+        try:
+            events = self._notify.read(timeout=0)
+        except (OSError, ValueError) as error:
+            raise WatchLostError from error
+        for event in events:
+            self._take(event)
+        return bool(self.files or self.folders)
+
+    def settle(self, files: set[str], folders: set[str]) -> None:
+        """Forget changes that were dealt with; the sets are as they were read from here."""
+        self.files -= files
+        self.folders -= folders
+
+    def close(self) -> None:
+        """Give everything back to the system."""
+        if self._notify is not None:
+            self._notify.close()
+
+    def __del__(self) -> None:
+        """A store that nobody closed gives its watch back, too."""
+        self.close()
+
+    def _take(self, event: Event) -> None:
+        mask, name = event.mask, event.name
+        folder = self._numbers.get(event.wd)
+        if mask & self._lost or (mask & self._folder and mask & self._moved):
+            raise WatchLostError
+        if folder is None:
+            return
+        if mask & self._ignored:
+            del self._numbers[event.wd]
+            self._followed.discard(folder)
+        elif not name or mask & self._folder:
+            self.folders |= {folder, f"{folder}/{name}"} if name else {folder}
+        elif name.startswith("."):
+            return
+        elif mask & self._made:
+            self.folders.add(folder)
+        elif name.endswith(_EXTENSION):
+            self.files.add(f"{folder}/{name}")

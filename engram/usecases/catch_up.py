@@ -1,0 +1,153 @@
+"""Bringing the index in step with the files, under the index lock: the changed ones, or all into a new generation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.files.lock import FileLock
+from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.writer import GenerationWriter
+from engram.usecases import changes, freshness
+from engram.usecases.changes import Refreshed
+from engram.usecases.indexing import Indexer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.changes import Delta
+    from engram.usecases.store import Store
+
+EXACT_LIMIT = 100
+DEAD_SHARE = 0.02
+_LOCK_SECONDS = 2.0
+
+Progress = Callable[[int, int], None]
+
+
+def catch_up(
+    store: Store, thorough: bool, paths: Sequence[str], rebuild: str, progress: Progress | None
+) -> Refreshed:
+    """Do what `refresh` found necessary; another process that is at it is waited for a little.
+
+    Raises IndexUnavailableError where the index cannot be written.
+    """
+    with _IndexLock(store) as lock:
+        if not lock.held:
+            return Refreshed(fresh=False)
+        try:
+            with freshness.catching_up(store, swept=thorough, partly=bool(paths)):
+                return _catch_up(store, thorough, paths, rebuild, progress)
+        except EmbeddingError as error:
+            store.give_up_meaning(error)
+            return _catch_up(store, thorough, (), rebuild, progress)
+
+
+def _catch_up(
+    store: Store, thorough: bool, paths: Sequence[str], rebuild: str, progress: Progress | None
+) -> Refreshed:
+    generation = None if rebuild else store.index.look()
+    if generation is None:
+        return _rebuild(store, rebuild or store.index.why_rebuilt, progress)
+    try:
+        done = _update(store, generation, paths, sweep=thorough and not paths)
+    except DamagedIndexError as error:
+        store.index.damaged(str(error))
+        return _rebuild(store, str(error), progress)
+    if _too_many_dead(generation):
+        _rebuild(store, "many lore were changed or removed", None)
+    return done
+
+
+def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep: bool) -> Refreshed:
+    now = store.clock.nanoseconds()
+    with damage_noticed():
+        in_step = generation.check_in_step()
+        if paths:
+            delta = changes.named(store, generation, paths)
+        elif sweep:
+            delta = changes.swept(store, generation, now)
+        else:
+            delta = changes.in_folders(store, generation, now, *freshness.told(store))
+    small = generation.next_row - generation.dead <= freshness.SWEEP_ALWAYS
+    if in_step and delta.is_empty and (not sweep or (small and generation.head == freshness.head(store))):
+        return Refreshed()
+    writer = GenerationWriter(generation, bulk=False)
+    try:
+        done = _apply(store, writer, delta, now, None)
+        writer.commit({"head": freshness.head(store), "swept_ns": str(now)} if sweep else {})
+    except BaseException:
+        writer.abandon()
+        raise
+    return done
+
+
+def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
+    try:
+        return _build(store, why, progress)
+    except DamagedIndexError as error:  # a new one is not damaged: the disk refuses it
+        raise IndexUnavailableError(f"The search index cannot be built: {error}.") from error
+
+
+def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
+    now = store.clock.nanoseconds()
+    generation = store.index.create(store.clock.new_id())
+    writer = GenerationWriter(generation, bulk=True)
+    try:
+        done = _apply(store, writer, changes.everything(store, now), now, progress)
+        writer.commit({"head": freshness.head(store), "swept_ns": str(now), "rules": freshness.rules(store)})
+        store.index.switch(generation)
+    except BaseException:
+        writer.abandon()
+        store.index.discard(generation)
+        raise
+    return done._replace(rebuilt=why)
+
+
+def _apply(
+    store: Store,
+    writer: GenerationWriter,
+    delta: Delta,
+    now: int,
+    progress: Progress | None,
+) -> Refreshed:
+    indexer = Indexer(store, writer, delta.known, now)
+    for number, path in enumerate(sorted(delta.files)):
+        indexer.look_at(path, delta.files[path])
+        if progress is not None and number % 64 == 0:
+            progress(number, len(delta.files))
+    for path, why in delta.scan_problems.items():
+        indexer.problem(path, why)
+    indexer.gone(delta.gone)
+    indexer.finish()
+    writer.folders(delta.folders, delta.gone_folders)
+    if progress is not None:
+        progress(len(delta.files), len(delta.files))
+    return Refreshed(indexer.added, indexer.changed, len(delta.gone), indexer.problems)
+
+
+def _too_many_dead(generation: Generation) -> bool:
+    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one."""
+    alive = generation.next_row - generation.dead
+    return generation.dead > 0 and (alive <= EXACT_LIMIT or generation.dead > alive * DEAD_SHARE)
+
+
+class _IndexLock:
+    """The lock of whoever changes the index; waits a little, then lets the caller use what there is."""
+
+    def __init__(self, store: Store) -> None:
+        store.index.make_folder()
+        self._lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
+
+    def __enter__(self) -> FileLock:
+        try:
+            self._lock.acquire(_LOCK_SECONDS)
+        except OSError as error:
+            raise IndexUnavailableError(f"The index cannot be locked: {error.strerror}.") from None
+        return self._lock
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()

@@ -1,0 +1,168 @@
+"""What differs between the files on disk and the index: by the times of folders, by those of files, by name.
+
+A folder's time moves when a file is made, moved or deleted in it, which is how git and most editors write; a file
+written in place only shows by its own time, so all files are looked at (a sweep), or the system tells (watch).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import scan as walk
+from engram.adapters.files.scan import FileStamp, Scan
+from engram.usecases import freshness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.index.catalog import Known
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store import Store
+
+RACY_NS = 2_000_000_000
+
+
+class Delta(NamedTuple):
+    """What differs between disk and index: files to look at, files gone, folders' new times, folders gone.
+
+    `known` is what the index remembers of the files to look at and of those gone.
+    """
+
+    files: dict[str, FileStamp]
+    gone: list[str]
+    folders: dict[str, int]
+    gone_folders: list[str]
+    scan_problems: dict[str, str]
+    known: dict[str, Known]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.files or self.gone or self.folders or self.gone_folders or self.scan_problems)
+
+
+class Refreshed(NamedTuple):
+    """What a refresh did. `fresh` is False where another process holds the index and this one did not wait."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    problems: int = 0
+    rebuilt: str = ""
+    fresh: bool = True
+
+
+def everything(store: Store, now: int) -> Delta:
+    """All there is on disk: what a rebuild starts from. `now` in ns."""
+    found, pending = Scan({}, {}, {}, []), [store.places.folder]
+    while pending:
+        pending += _read(store, pending.pop(), found)
+    _sweep_leftovers(store, found)
+    return Delta(found.files, [], safe_times(found.folders, now), [], found.problems, {})
+
+
+def swept(store: Store, generation: Generation, now: int) -> Delta:
+    """Every difference: the folders that changed read again, and every other known file looked at."""
+    unclear, files = set[str](), set[str]()
+    lstat, signed, prefix = os.lstat, walk.SIGNED, store.places.root + "/"
+    for path, mtime_ns, size, inode in generation.stamps(RACY_NS):
+        try:
+            seen = lstat(prefix + path)
+        except OSError:
+            unclear.add(path)
+            continue
+        if (
+            seen.st_size != size
+            or seen.st_mtime_ns != mtime_ns
+            or (seen.st_ino ^ seen.st_ctime_ns) & signed != inode
+        ):
+            (files if mtime_ns or inode else unclear).add(path)
+    return in_folders(store, generation, now, _folders_of(store, generation, unclear), files)
+
+
+def _folders_of(store: Store, generation: Generation, paths: Iterable[str]) -> set[str]:
+    """The folders to read again for paths that are gone, no regular file, or a folder that could not be read."""
+    top = store.places.folder
+    found = {path if path in generation.folders else path.rpartition("/")[0] for path in paths}
+    return {folder for folder in found if f"{folder}/".startswith(f"{top}/")}
+
+
+def in_folders(
+    store: Store, generation: Generation, now: int, folders: Iterable[str] = (), files: Iterable[str] = ()
+) -> Delta:
+    """Differences in the folders whose time changed, in those named and the new ones below them, and of `files`."""
+    root, top = store.places.root, store.places.folder
+    found = Scan({}, {}, {}, [])
+    looked: set[str] = set()
+    pending = [f for f, t in generation.folders.items() if walk.folder_mtime(f"{root}/{f}") != t] or [top]
+    pending += folders
+    while pending:
+        folder = pending.pop()
+        if folder not in looked:
+            looked.add(folder)
+            inner = _read(store, folder, found)
+            pending += [
+                sub for sub in inner if sub not in generation.folders or not freshness.follows(store, sub)
+            ]
+    _sweep_leftovers(store, found)
+    paths = {path for folder in looked for path in generation.catalog.children(folder)}
+    for path in files:
+        stamp = walk.stamp(f"{root}/{path}") if path.rpartition("/")[0] not in looked else None
+        if stamp is not None:
+            found.files[path] = stamp
+    known = generation.catalog.known(sorted(paths | set(found.files)))
+    return _compare(generation, found, known, now, paths, looked)
+
+
+def named(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
+    """These files, whatever their times say."""
+    stamps = {path: walk.stamp(store.files.absolute(path)) for path in paths}
+    there = {path: stamp for path, stamp in stamps.items() if stamp is not None}
+    gone = [path for path in paths if path not in there]
+    return Delta(there, gone, {}, [], {}, generation.catalog.known(paths))
+
+
+def folders_changed(store: Store, generation: Generation) -> bool:
+    """Whether any folder's time is not what it was when it was read."""
+    stat = os.stat
+    try:
+        for folder, known in generation.absolute_folders(store.places.root):
+            if stat(folder).st_mtime_ns != known:
+                return True
+    except OSError:
+        return True
+    return not generation.folders and os.path.isdir(f"{store.places.root}/{store.places.folder}")
+
+
+def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:
+    """Folder times, those of the last two seconds as 0: a second change may not move them, so look again."""
+    return {folder: 0 if now - mtime < RACY_NS else mtime for folder, mtime in folders.items()}
+
+
+def _read(store: Store, folder: str, into: Scan) -> list[str]:
+    """Read a folder, followed from before on: nothing may happen unseen in between. Returns those in it."""
+    freshness.follow(store, folder)
+    return walk.scan_folder(store.places.root, folder, folder == store.places.folder, into)
+
+
+def _sweep_leftovers(store: Store, found: Scan) -> None:
+    if found.leftovers:
+        store.files.sweep(found.leftovers)
+
+
+def _compare(
+    generation: Generation, found: Scan, known: dict[str, Known], now: int, paths: set[str], folders: set[str]
+) -> Delta:
+    changed = {path: stamp for path, stamp in found.files.items() if _differs(stamp, known.get(path))}
+    gone = sorted(paths - set(found.files) - set(found.problems))
+    times = safe_times(found.folders, now)
+    moved = {folder: time for folder, time in times.items() if generation.folders.get(folder) != time}
+    problems = {p: why for p, why in found.problems.items() if p not in known or known[p].digest != why}
+    gone_folders = sorted(folders & set(generation.folders) - set(found.folders))
+    return Delta(changed, gone, moved, gone_folders, problems, known)
+
+
+def _differs(stamp: FileStamp, known: Known | None) -> bool:
+    """Whether a file must be read again: new, another stamp, or changed so lately that its time may not show it."""
+    return known is None or stamp != known.stamp or known.seen_ns - stamp.mtime_ns < RACY_NS

@@ -1,0 +1,73 @@
+"""The vector file finds each row's best vector, and its checks notice every change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.index.vectors import VectorFile, quantised
+
+if TYPE_CHECKING:
+    import pytest
+
+WIDTH = 32
+
+
+def random_units(count: int, seed: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, WIDTH)).astype("float32")
+    found: np.ndarray = vectors / np.linalg.norm(vectors, axis=1)[:, None]
+    return found
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=6), min_size=1, max_size=3), st.integers(0, 99)
+)
+def test_each_row_has_the_cosine_of_its_best_vector(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], seed: int
+) -> None:
+    file = VectorFile(str(tmp_path_factory.mktemp("vectors")), WIDTH)
+    counts: list[int] = []
+    query = random_units(1, seed + 1000)[0]
+    every = random_units(sum(map(sum, batches)), seed)
+    for batch in batches:  # searched after each, as a growing file is
+        slot = sum(counts)
+        file.write(len(counts), slot, every[slot : slot + sum(batch)], batch)
+        counts += batch
+        ends = np.cumsum(counts)
+        exact = [
+            (every[end - count : end] @ query).max() for count, end in zip(counts, ends.tolist(), strict=True)
+        ]
+        found = file.cosines(query, len(counts), int(ends[-1]))
+        assert found.dtype == np.float32
+        assert np.abs(found - exact).max() < 0.02
+
+
+def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(6, 1)
+    file.write(0, 0, every, [1, 3, 2])
+    assert file.cosines(every[5], 3, 6).argmax() == 2
+    assert len(file.cosines(every[3], 2, 4)) == 2
+    assert file.cosines(every[3], 3, 6).argmax() == 1
+
+
+def test_a_changed_byte_is_noticed_in_the_row_it_belongs_to(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    checks = list(enumerate(file.write(0, 0, random_units(6, 2), [1, 3, 2])))
+    assert file.damaged(checks, 3, 6) == []
+    with open(file.path, "r+b") as raw:
+        raw.seek(2 * WIDTH)
+        byte = raw.read(1)[0]
+        raw.seek(2 * WIDTH)
+        raw.write(bytes([byte ^ 1]))
+    assert file.damaged(checks, 3, 6) == [1]
+
+
+def test_rounding_keeps_the_vectors_it_is_given() -> None:
+    vectors = np.array([[0.0, 0.5, -0.5, 1.0, -1.0]], "float32")
+    assert quantised(vectors).tolist() == [[0, 112, -112, 127, -127]]
+    assert vectors[0, 3] == 1

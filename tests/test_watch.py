@@ -1,0 +1,177 @@
+"""A program that asks again and again is told of changes by the system, and answers from them at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from storekit import SECONDS, SteadyClock, opened
+
+from engram.adapters.files.watch import FolderWatch, WatchLostError
+from engram.usecases import changes, freshness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.app import Engram
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has inotify")
+
+
+@pytest.fixture
+def engram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engram]:
+    """A watched store that takes itself for too large to look at every file; its clock stands still."""
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", -1)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", -1)
+    clock = SteadyClock()
+    with opened(tmp_path / "store", clock) as found:
+        for word in ("broker", "parser", "widget"):
+            found.record(f"retry the {word}", category="FACT")
+        clock.ahead += 10 * SECONDS
+        found.refresh()
+        for _ in range(3):
+            found.query("retry")
+        assert found.store.watch is not None
+        yield found
+
+
+def told(engram: Engram, word: str) -> list[str]:
+    return [hit.lore.content for hit in engram.query(word, strategy="words").lore]
+
+
+def a_file(engram: Engram, word: str) -> Path:
+    return Path(engram.path) / engram.query(word, strategy="words").lore[0].path
+
+
+def test_a_file_written_in_place_is_answered_from_at_once(engram: Engram) -> None:
+    path = a_file(engram, "broker")
+    for word in ("kestrel", "osprey"):
+        path.write_text(path.read_text() + f"\n{word}\n")
+        assert len(told(engram, word)) == 1
+
+
+def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    told(engram, "broker")
+    looked: list[str] = []
+    monkeypatch.setattr(changes, "folders_changed", lambda *_: looked.append("at"))
+    told(engram, "broker")
+    assert looked == []
+    engram.store.clock.ahead += 2 * SECONDS  # type: ignore[attr-defined]
+    told(engram, "broker")
+    assert looked == ["at"], "once a second it looks for what the system does not tell"
+
+
+def test_new_moved_and_deleted_folders_and_files_are_answered_from_at_once(engram: Engram) -> None:
+    lore = Path(engram.path) / "lore"
+    deep = lore / "deep" / "deeper"
+    deep.mkdir(parents=True)
+    (deep / "one.md").write_text("# The kestrel hovers\n")
+    assert told(engram, "kestrel") == ["# The kestrel hovers"]
+    (deep / "one.md").write_text("# The osprey dives\n")
+    assert told(engram, "osprey") == ["# The osprey dives"]
+    (lore / "deep").rename(lore / "moved")
+    assert [hit.path for hit in engram.query("osprey").lore] == ["lore/moved/deeper/one.md"]
+    (lore / "moved" / "deeper" / "one.md").write_text("# The heron waits\n")
+    assert told(engram, "heron") == ["# The heron waits"]
+    (lore / "moved" / "deeper" / "one.md").unlink()
+    (lore / "moved" / "deeper").rmdir()
+    assert told(engram, "heron") == []
+    (lore / "moved" / "deeper").mkdir()
+    (lore / "moved" / "deeper" / "two.md").write_text("# The stork stands\n")
+    assert told(engram, "stork") == ["# The stork stands"]
+
+
+def test_a_folder_swapped_for_another_of_the_same_name_is_answered_from_at_once(engram: Engram) -> None:
+    lore, aside = Path(engram.path) / "lore", Path(engram.path) / "aside"
+    for folder, word in ((lore / "notes", "kestrel"), (aside, "osprey")):
+        folder.mkdir()
+        (folder / "one.md").write_text(f"# The {word}\n")
+    assert told(engram, "kestrel") == ["# The kestrel"]
+    (lore / "notes").rename(Path(engram.path) / "old")
+    aside.rename(lore / "notes")
+    assert (told(engram, "kestrel"), told(engram, "osprey")) == ([], ["# The osprey"])
+    (lore / "notes" / "one.md").write_text("# The heron\n")
+    assert told(engram, "heron") == ["# The heron"]
+
+
+def test_more_changes_than_the_system_remembers_are_all_found(engram: Engram) -> None:
+    paths = [a_file(engram, word) for word in ("broker", "parser")]
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    handles = [os.open(path, os.O_WRONLY | os.O_APPEND) for path in paths]
+    for _ in range(most // 2 + 10):  # equal events in a row would count once
+        for handle in handles:
+            os.write(handle, b"\n")
+    for handle in handles:
+        os.close(handle)
+    last = a_file(engram, "widget")
+    last.write_text(last.read_text() + "\nkestrel\n")
+    assert len(told(engram, "kestrel")) == 1
+
+
+def test_what_one_writer_settles_another_query_still_hears_of(tmp_path: Path) -> None:
+    (tmp_path / "lore").mkdir()
+    watch = FolderWatch(str(tmp_path))
+    watch.follow("lore")
+    watch.follow("nowhere")
+    assert watch.follows(["lore"])
+    assert not watch.follows(["lore", "nowhere"])
+    assert not watch.listen()
+    for name in ("one.md", "two.md", ".hidden.md"):
+        (tmp_path / "lore" / name).write_text("x")
+    assert watch.listen()
+    assert (watch.files, watch.folders) == ({"lore/one.md", "lore/two.md"}, {"lore"})
+    watch.settle({"lore/one.md"}, {"lore"})
+    assert watch.listen()
+    assert (watch.files, watch.folders) == ({"lore/two.md"}, set())
+    watch.close()
+    with pytest.raises(WatchLostError):
+        watch.listen()
+
+
+def test_a_forked_child_takes_no_events_from_its_parent(engram: Engram) -> None:
+    path = a_file(engram, "broker")
+    child = os.fork()
+    if not child:
+        try:
+            assert told(engram, "parser")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    path.write_text(path.read_text() + "\nkestrel\n")
+    assert len(told(engram, "kestrel")) == 1
+
+
+@pytest.mark.parametrize("trouble", [OSError(24, "Too many open files"), ImportError("inotify_simple")])
+def test_where_the_system_cannot_tell_it_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr("inotify_simple.INotify", refuse)
+    with opened(tmp_path / "store") as engram:
+        engram.record("retry the broker", category="FACT")
+        for word in ("kestrel", "osprey"):
+            engram.query("retry")
+            (Path(engram.path) / "lore" / f"{word}.md").write_text(f"# The {word}\n")
+            assert told(engram, word) == [f"# The {word}"]
+        assert engram.store.watch is None
+
+
+def test_a_store_without_room_for_more_watches_goes_on_without(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FolderWatch, "follow", full)
+    new = Path(engram.path) / "lore" / "new"
+    new.mkdir()
+    (new / "one.md").write_text("# The kestrel\n")
+    assert told(engram, "kestrel") == ["# The kestrel"]
+    assert engram.store.watch is None
+    (new / "two.md").write_text("# The osprey\n")
+    assert told(engram, "osprey") == ["# The osprey"]
