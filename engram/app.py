@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
 
 from engram.adapters.agents.session import agent_name, session_name
 from engram.domain.lore import ACTIVE, Lore
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -24,6 +24,7 @@ from engram.usecases.store import Caller, Store
 if TYPE_CHECKING:
     from datetime import datetime
     from types import TracebackType
+    from typing import Self
 
     from engram.usecases.background import Committer
     from engram.usecases.changes import Refreshed

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
-from engram.adapters.embed.provider import Embedder, open_embedder
+from engram.adapters.embed.provider import open_embedder
+
+if TYPE_CHECKING:
+    from engram.adapters.embed.protocols import Embedder
 
 WORDS = "the broker redelivers a message after every missed acknowledgement so consumers must be idempotent"
 

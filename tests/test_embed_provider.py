@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,12 @@ from hypothesis import strategies as st
 
 from engram.adapters.embed import identity
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.provider import BUNDLED_FOLDER, Embedder, open_embedder
+from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
 from engram.adapters.embed.tensorfile import read_header
 from engram.domain.errors import EngramError
+
+if TYPE_CHECKING:
+    from engram.adapters.embed.protocols import Embedder
 
 ROOT = Path(__file__).resolve().parents[1]
 TOKENIZER = {

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from engram.adapters.embed.provider import BUNDLED_FOLDER, Embedder, open_embedder
+from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
 
 if TYPE_CHECKING:
     from model2vec import StaticModel
+
+    from engram.adapters.embed.protocols import Embedder
 
 TEXTS = [
     "Never amend a commit that was pushed",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from engram.cli.registry import COMMANDS, Command, find
 from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, NoReturn
 
 DESCRIPTION = "Shared, persistent memory for AI coding agents and people: markdown lore in git."
 EPILOG = """examples:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, shorten
 from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from engram.domain.typed import NamedTuple
 
 
 class Command(NamedTuple):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from engram.domain.markdown_blocks import FENCE, TEXT, scan
+from engram.domain.typed import NamedTuple
 
 FACT = "FACT"
 _READ = 100_000  # characters, more than enough to tell

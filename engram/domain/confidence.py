@@ -6,7 +6,7 @@ All arithmetic is in thousandths, as integers, so that every machine gets the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

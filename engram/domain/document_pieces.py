@@ -7,9 +7,9 @@ close its first half and reopen its second.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from engram.domain.markdown_blocks import FENCE, HEADING, TABLE, TEXT, Block
+from engram.domain.typed import NamedTuple
 
 _LONG_WRAP = 4  # lines that reopen a block may take a fourth of the room, no more
 _HEAD_LINES = {FENCE: 1, TABLE: 2}

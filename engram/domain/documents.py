@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from engram.domain.document_pieces import Piece, cut, drop_blank_lines_before
 from engram.domain.lore import MAX_CONTENT, MAX_TITLE, title_of
 from engram.domain.markdown_blocks import HEADING, TEXT, Block, scan
 from engram.domain.slug import slug
+from engram.domain.typed import NamedTuple
 
 MIN_LIMIT = 40
 _MARKUP = re.compile(r"\s*(?:[>|<]|!\[|\[!\[|[-*+][ \t]|\d{1,9}[.)][ \t]|https?://\S+$|    |\t)")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain import confidence
 from engram.domain.categories import SEMANTIC
 from engram.domain.confidence import DEFAULT_PRIOR, Vote
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

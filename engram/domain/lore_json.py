@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.domain.times import render
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,7 +7,8 @@ of what is inside a paragraph. Between two blocks there is only blank space.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from engram.domain.typed import NamedTuple
 
 HEADING, FENCE, RAW, TABLE, TEXT = "heading", "fence", "raw", "table", "text"
 

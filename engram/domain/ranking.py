@@ -10,7 +10,7 @@ an additive mix with metadata was measured to fall below BM25 alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,8 @@ Sources: ECMA-48 (C0, C1, escape sequences), UAX #9 (bidirectional controls), UT
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

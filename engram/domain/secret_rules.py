@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import AnyStr, NamedTuple
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import AnyStr
 
 # A word start; the characters after a literal "\n" (escaped text in JSON or logs) count as one too.
 ALNUM_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from re import Match
-from typing import NamedTuple
 
 from engram.domain import secret_rules as rules
 from engram.domain.errors import SecretFoundError
+from engram.domain.typed import NamedTuple
 
 ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
 SHORTEST_HASH_PREFIX = 12  # hex digits of a sha256 that `allowed` takes; fewer would allow too much

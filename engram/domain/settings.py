@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
+from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "in-tree")
 PROVIDERS = ("bundled", "path", "none")

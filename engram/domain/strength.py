@@ -7,7 +7,7 @@ docs/recall.md says what the bounds give.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from engram.domain.typed import NamedTuple
 
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.domain import ulid
 from engram.domain.categories import TYPES, Categories
 from engram.domain.errors import ValidationError
 from engram.domain.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, STATUSES, Lore
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

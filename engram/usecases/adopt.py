@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain.errors import NotFoundError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change
 from engram.usecases.listing import Shown
 from engram.usecases.refresh import refresh

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
 
 from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import PLAIN, Places, Store
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ import contextlib
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
 
 from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
 
+_SWEEP_AGE_NS = 10_000_000_000
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
@@ -123,7 +124,7 @@ def _sweep_wanted(store: Store) -> bool:
     generation = store.index.generation
     if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:
         return False
-    return store.clock.nanoseconds() - generation.swept_ns > sweep_age(generation)
+    return store.clock.nanoseconds() - generation.swept_ns > max(_SWEEP_AGE_NS, sweep_age(generation))
 
 
 def _maintain(store: Store) -> None:

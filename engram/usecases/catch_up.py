@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.writer import GenerationWriter
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import changes, freshness
 from engram.usecases.changes import Refreshed
 from engram.usecases.indexing import Indexer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files import scan as walk
@@ -11,6 +10,7 @@ from engram.adapters.files.journal import Change, Operation
 from engram.domain import times, ulid
 from engram.domain.errors import ConflictError, NotFoundError
 from engram.domain.slug import slug
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
 
 if TYPE_CHECKING:

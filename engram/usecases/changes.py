@@ -7,10 +7,10 @@ written in place only shows by its own time, so all files are looked at (a sweep
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.scan import FileStamp, Scan
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import freshness
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ Replay after a kill is idempotent: all commits of a batch appear at once and car
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic, journal
 from engram.adapters.files.lock import FileLock
 from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:

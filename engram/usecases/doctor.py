@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.refresh import refresh
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import confidence, times
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change
 from engram.usecases.listing import Shown

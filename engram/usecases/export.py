@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
 from engram.domain.lore_json import lore_as_dict
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.listing import Shown, list_lore
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 from engram.usecases.resolve import Found, resolve
 

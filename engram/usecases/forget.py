@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change
 from engram.usecases.listing import Shown, get_many
 

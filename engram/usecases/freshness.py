@@ -7,9 +7,9 @@ still looked for by folder times once a second. A command that asks once looks f
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.lore import Lore, Relation
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change
 from engram.usecases.import_sources import Source, markdown_sources, row_sources

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.domain import confidence, times, ulid
 from engram.domain.confidence import Vote
 from engram.domain.lore import Conflict, Lore
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

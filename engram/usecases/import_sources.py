@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import atomic, codec, frontmatter, interchange
 from engram.adapters.files.tree import Problem
@@ -15,6 +14,7 @@ from engram.domain.confidence import Vote
 from engram.domain.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.record import Draft
 

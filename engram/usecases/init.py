@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from engram.adapters.files import atomic, config_file, places
 from engram.adapters.git.layout import find_repository
 from engram.domain.errors import StoreError, UsageError
+from engram.domain.typed import NamedTuple
 from engram.usecases.store import DEDICATED, IN_TREE
 
 FOLDER = "lore"

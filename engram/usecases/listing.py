@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from engram.adapters.index.damage import damage_noticed
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.lore import STATUSES, Lore
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_WORD, check_text
 from engram.usecases import change
 from engram.usecases.refresh import refresh

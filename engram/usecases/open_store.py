@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import config_file, places
 from engram.adapters.git.layout import find_repository
 from engram.domain.errors import NotFoundError, StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.clock import Clock
 from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
@@ -15,6 +14,7 @@ from engram.adapters.state.database import Retrieval
 from engram.domain import strength
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
 from engram.usecases import search
 from engram.usecases.refresh import refresh

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from engram.domain import times, ulid
 from engram.domain.categories import parse_types
 from engram.domain.errors import ValidationError
 from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change
 from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from engram.usecases.store import Store
 

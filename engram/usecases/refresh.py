@@ -6,8 +6,7 @@ time) and by the times of all files (a sweep: when there are few, when asked, or
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import changes, freshness
 from engram.usecases.changes import Refreshed
 

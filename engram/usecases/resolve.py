@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from engram.adapters.index.damage import damage_noticed
 from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError, StoreError
 from engram.domain.refs import Seen
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 from engram.usecases.refresh import refresh
 

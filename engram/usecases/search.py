@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import codec
 from engram.adapters.files import scan as walk
@@ -12,6 +11,7 @@ from engram.domain import ranking
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:

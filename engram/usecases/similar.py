@@ -7,12 +7,12 @@ loaded only when one of them shares enough words to be worth a cosine.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import refs
 from engram.domain.errors import EngramError
 from engram.domain.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 from engram.usecases.indexing import searchable
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import why_waiting
 from engram.usecases.refresh import refresh
 from engram.version import __version__

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
-from typing import TYPE_CHECKING, NamedTuple
+from _thread import RLock
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files import atomic
@@ -14,9 +13,10 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain import ulid
 from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.embed.provider import Embedder
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
@@ -59,7 +59,7 @@ class Store:
         self.settings = settings
         self.clock = clock
         self.caller = caller
-        self.lock = threading.RLock()
+        self.lock = RLock()  # what threading.RLock gives, without its import
         self.categories = Categories(_text_table(settings.get("store.categories")))
         self.files = LoreFolder(places.root, places.state, journaled=places.placement == DEDICATED)
         self.own_writes: dict[str, str] = {}

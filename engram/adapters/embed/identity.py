@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.tensorfile import HINT
-from engram.adapters.embed.tokenizing import TOKENIZER_FILE, VOCABULARY_FILE, read_settings
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.embed.tensorfile import TensorFile
 
 IDENTITY_FILE = "identity.txt"
 MODEL_FILE = "model.safetensors"
+TOKENIZER_FILE = "tokenizer.json"
+VOCABULARY_FILE = "vocabulary.txt"
 SCHEME = "mean1"  # how token vectors become one: to be changed with tokenizing or pooling
 _DIGEST_BYTES = 16
 _SAMPLES = 64
@@ -57,6 +58,8 @@ def derived_files(folder: str) -> dict[str, bytes]:
     Raises ValueError when the word list could not be read back. For replacing the model, and for a test.
     """
     from hashlib import blake2b
+
+    from engram.adapters.embed.tokenizing import read_settings
 
     ids: dict[str, int] = read_settings(os.path.join(folder, TOKENIZER_FILE))["model"]["vocab"]
     words = sorted(ids, key=ids.__getitem__)

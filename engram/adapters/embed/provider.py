@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Protocol
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.identity import MODEL_FILE, bundled_identity, folder_identity
 from engram.adapters.embed.static import StaticEmbedder
 from engram.adapters.embed.tensorfile import HINT, read_header
-from engram.adapters.embed.tokenizing import bundled_tokenizer, folder_tokenizer
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.embed.tokenizing import SizedTokenizer
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["BUNDLED_FOLDER", "Embedder", "EmbeddingError", "open_embedder"]
+__all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]
 
 BUNDLED_FOLDER = os.path.join(os.path.dirname(__file__), "bundled")
-
-
-class Embedder(Protocol):
-    """Texts to unit vectors, without network.
-
-    `name` is the provider ("bundled", "path"); `identity` changes whenever its vectors would, so vectors made
-    under another identity must be made again. Safe to use from several threads.
-    """
-
-    @property
-    def name(self) -> str:
-        """The provider's name."""
-
-    @property
-    def identity(self) -> str:
-        """What made the vectors: provider, model and method."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length of every vector."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row a text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
-
-    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of equally many tokens."""
-
-    def embed_one(self, text: str) -> NDArray[np.float32]:
-        """The same for one text, (dimensions,)."""
-
-    def token_ids(self, text: str) -> list[int]:
-        """The ids of a text's tokens, in order, unknown ones left out."""
-
-    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The vectors of tokens as unit rows, (len(ids), dimensions): for comparing texts token by token."""
 
 
 def open_embedder(provider: str, path: str | None = None) -> Embedder | None:
@@ -79,14 +41,26 @@ def _open_bundled() -> Embedder:
     except EmbeddingError as error:
         raise EmbeddingError(f"The bundled model is damaged: {error}", "Install Engram again.") from error
     identity = bundled_identity(BUNDLED_FOLDER)
-    return StaticEmbedder("bundled", identity, file, lambda: bundled_tokenizer(BUNDLED_FOLDER))
+    return StaticEmbedder("bundled", identity, file, _open_bundled_tokenizer)
 
 
 def _open_folder(folder: str) -> Embedder:
     """The model in a folder that exists. Raises EmbeddingError when it is not one."""
     file = read_header(os.path.join(folder, MODEL_FILE))
     identity = folder_identity(file, folder)
-    return StaticEmbedder("path", identity, file, lambda: folder_tokenizer(folder))
+    return StaticEmbedder("path", identity, file, lambda: _open_folder_tokenizer(folder))
+
+
+def _open_bundled_tokenizer() -> SizedTokenizer:
+    from engram.adapters.embed.tokenizing import bundled_tokenizer
+
+    return bundled_tokenizer(BUNDLED_FOLDER)
+
+
+def _open_folder_tokenizer(folder: str) -> SizedTokenizer:
+    from engram.adapters.embed.tokenizing import folder_tokenizer
+
+    return folder_tokenizer(folder)
 
 
 def _model_folder(path: str | None) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.tensorfile import HINT, TensorFile, map_tensor
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,10 +7,10 @@ JSON `{name: {"dtype", "shape", "data_offsets": [start, end]}}`, then the data, 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.numeric import numpy
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

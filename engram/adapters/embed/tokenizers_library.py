@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from sys import byteorder
-from typing import TYPE_CHECKING, Final
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.tensorfile import HINT
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from tokenizers import Tokenizer
 
 ID_FORMAT: Final = "i"  # the code of a packed token id for `memoryview` and numpy: four bytes

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.identity import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.tensorfile import HINT
 from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import Vocabulary, WordPieceTokenizer
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
-TOKENIZER_FILE = "tokenizer.json"
-VOCABULARY_FILE = "vocabulary.txt"
+    from engram.adapters.embed.protocols import Tokenizer
+
 # What the bundled tokenizer.json says, known without reading its 640 KB (a test compares).
 BUNDLED_SPECIAL = ("[PAD]", "[UNK]")
 BUNDLED_UNKNOWN = 1
-
-
-class Tokenizer(Protocol):
-    """Texts to token ids."""
-
-    def ids(self, text: str) -> list[int]:
-        """The token ids of a text, whole, without special tokens and without the unknown ones."""
-
-    def packed(self, text: str) -> bytes:
-        """The same as C ints, one after the other."""
 
 
 class SizedTokenizer(NamedTuple):

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.embed.tokenizers_library import ID_FORMAT, packed_id
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.adapters.embed.tokenizers_library import LibraryTokenizer

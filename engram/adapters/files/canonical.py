@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
 
-from engram.adapters.files.plain_yaml import WORDS
-from engram.adapters.files.scalars import reads_plain
+from engram.adapters.files.scalars import WORDS, reads_plain
 from engram.adapters.files.statement import DEFAULT_CATEGORY
 from engram.domain import ulid
 from engram.domain.categories import ALIASES, TYPES
 from engram.domain.confidence import Vote, two_decimals
 from engram.domain.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
+from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import MAX_ITEMS, MAX_WORD
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram.domain.categories import Categories
 
 _HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}

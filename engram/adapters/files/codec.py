@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from engram.adapters.files import canonical, fields, frontmatter, statement
+from engram.adapters.files import canonical, frontmatter, statement
 from engram.adapters.files.tree import Problem
 from engram.domain import times, ulid, validation
 from engram.domain.categories import TYPES
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.lore import MAX_CONTENT, Lore
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,6 +62,8 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
 
 def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
+    from engram.adapters.files import fields
+
     document, entries = frontmatter.load(text)
     said = fields.parse(entries, categories)
     lore = _lore(document, entries, said, raw, path, categories, modified)
@@ -72,7 +73,7 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
     """The canonical file of a lore. Raises ValidationError where no file can say it."""
-    from engram.adapters.files import render  # reading, the path of every query, does without
+    from engram.adapters.files import fields, render  # reading, the path of every query, does without
 
     lore = _valid(lore, categories)
     wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
@@ -90,7 +91,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     lore = _valid(lore, categories)
     if lore == file.lore:
         return file.raw
-    from engram.adapters.files import edit
+    from engram.adapters.files import edit, fields
 
     document, entries = frontmatter.load(frontmatter.decode(file.raw))
     values = edit.Values(
@@ -131,6 +132,8 @@ def _lore(
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
         return statement.lore_of(said, content, lore_id, None, categories)
+    from engram.adapters.files import fields
+
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
     return statement.lore_of(said, content, provisional_id(path, raw), created, categories)
 
@@ -170,7 +173,7 @@ def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, ob
         implied[key] = None if voted else before[key]
     if file.adopted:
         implied["category"] = statement.DEFAULT_CATEGORY
-        implied["created_at"] = fields.in_milliseconds(ulid.moment(lore.id))
+        implied["created_at"] = times.whole_milliseconds(ulid.moment(lore.id))
     return implied
 
 

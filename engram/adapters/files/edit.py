@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from engram.adapters.files import render
 from engram.adapters.files.fields import KEYS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram.adapters.files.tree import Entry
 
 _REMOVED = ""

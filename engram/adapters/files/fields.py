@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from engram.adapters.files.tree import Problem
 from engram.domain import times, ulid
@@ -16,9 +15,11 @@ from engram.domain.categories import TYPES
 from engram.domain.confidence import Vote, two_decimals
 from engram.domain.errors import ValidationError
 from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Relation
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from engram.adapters.files.tree import Entry, Value
     from engram.domain.categories import Categories
@@ -70,11 +71,6 @@ def thousandths_of(text: str) -> int | None:
     fraction = ((match[3] or "") + "0000")[:4]
     value = int(match[2] or "0") * 1000 + (int(fraction) + 5) // 10
     return -value if match[1] == "-" else value
-
-
-def in_milliseconds(moment: datetime) -> datetime:
-    """The moment as precise as a file can say it."""
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def _hint(key: str) -> str:
@@ -165,7 +161,7 @@ def _validations(value: Value) -> int | None:
 
 def _time(value: Value) -> datetime:
     try:
-        return in_milliseconds(times.parse(_text(value)))
+        return times.whole_milliseconds(times.parse(_text(value)))
     except (ValueError, OverflowError):
         raise _ExpectedError("a time like 2026-11-21T09:30:00Z") from None
 

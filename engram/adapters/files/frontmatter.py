@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import plain_yaml
 from engram.adapters.files.tree import FIRST_LINE, Problem
 from engram.domain import ulid
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.adapters.files.tree import Entry
@@ -104,6 +103,8 @@ def load(text: str) -> tuple[Document, list[Entry]]:
 
 def _entries(block: str) -> list[Entry] | None:
     text = block.replace("\r\n", "\n") if "\r" in block else block
+    from engram.adapters.files import plain_yaml  # what Engram itself wrote does without
+
     entries = plain_yaml.parse(text)
     if entries is not None:
         return entries

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from engram.adapters.files.import_fields import RowError, fields_of
 from engram.domain.safe_text import safe_json
+from engram.domain.typed import NamedTuple
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_ROWS = 200_000

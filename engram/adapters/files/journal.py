@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import os
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, TypeGuard
 
 _NAME = "journal.jsonl"
 _BATCH = "journal-"

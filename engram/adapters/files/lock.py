@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Self
 
 from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
 _POLL_SECONDS = 0.003
 

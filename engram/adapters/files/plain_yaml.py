@@ -8,10 +8,10 @@ two together).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from engram.adapters.files.scalars import is_readable, read_quoted, reads_plain
+from engram.adapters.files.scalars import WORDS, is_readable, read_quoted, reads_plain
 from engram.adapters.files.tree import Entry, comment_of
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.files.tree import Value
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # Most lines: a key and one word, a time or a number, which nothing can make anything but a plain string.
 _SIMPLE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*): (\w(?:[\w./:+-]*\w)?)")
 _WORD_MAP = re.compile(r"\{\w+: \w+(?:, \w+: \w+)*\}", re.ASCII)
-WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)
 _FLOW_WORD = re.compile(r"[^,\[\]{}]+")
 _FLOW_KEY = re.compile(r"(\w+): +", re.ASCII)
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?= |$)")

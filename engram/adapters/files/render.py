@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
 
 from engram.adapters.files.scalars import is_readable, scalar
 from engram.domain import times
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from engram.domain.confidence import Vote
     from engram.domain.lore import Conflict, Relation

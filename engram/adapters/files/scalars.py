@@ -16,6 +16,7 @@ _NOT_ONE_LINE = f"[\t\n{_UNSAFE}]"
 # NUL and lone surrogates have no escape that is read back: they stay, and are refused with the text.
 _ESCAPED = '["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
+WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a list in flow style, none quoted
 _FLOW_MARKS = re.compile(r"[,?\[\]{}]")
 _TYPED_WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"))
 _TYPED_LETTERS = frozenset("0123456789abcdefABCDEFnNiIxXoOtTzZ_.,:+- ")

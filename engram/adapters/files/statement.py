@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from engram.adapters.files.fields import in_milliseconds, thousandths_of
 from engram.adapters.files.frontmatter import normalise
-from engram.domain import confidence, ulid
+from engram.domain import confidence, times, ulid
 from engram.domain.confidence import DEFAULT_PRIOR, two_decimals
 from engram.domain.lore import ACTIVE, NO_VOTES, Lore
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from engram.domain.categories import Categories
 
@@ -67,6 +66,8 @@ def _prior(said: dict[str, Any]) -> int:
     votes, merged = said.get("votes") or NO_VOTES, len(said.get("merged_from", ()))
     if shown == two_decimals(confidence.derive(prior, votes, merged)):
         return prior
+    from engram.adapters.files.fields import thousandths_of  # a rare edit by hand
+
     return confidence.prior_for(thousandths_of(shown) or 0, votes, merged)
 
 
@@ -86,7 +87,7 @@ def wanted(lore: Lore) -> dict[str, Any]:
     del found["content"]
     for name in ("created_at", "updated_at", "last_validated", "expires_at"):
         if found[name] is not None:
-            found[name] = in_milliseconds(found[name])
+            found[name] = times.whole_milliseconds(found[name])
     found["confidence"] = two_decimals(lore.thousandths)
     found["validation_count"] = lore.validation_count
     return found
@@ -118,6 +119,6 @@ def defaults(lore: Lore, categories: Categories) -> dict[str, Any]:
         "source_id": "",
         "sources": (),
         "created_at": None,
-        "updated_at": in_milliseconds(lore.created_at),
+        "updated_at": times.whole_milliseconds(lore.created_at),
         "conflicts": (),
     }

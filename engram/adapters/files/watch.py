@@ -7,7 +7,8 @@ Not told: writes through shared memory, and what another machine does on a netwo
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Journal, Operation
 from engram.adapters.files.lock import FileLock
 from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

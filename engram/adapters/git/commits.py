@@ -7,11 +7,11 @@ second for one file, fast-import a tenth of that.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.git import failures, identity, layout, locks, staging, stream, trailers, tree
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

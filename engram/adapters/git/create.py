@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.git import layout
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError, StoreError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import NamedTuple
 
 from engram.domain.errors import GitError
+from engram.domain.typed import NamedTuple
 
 MAIN = "main"
 BRANCHES = "refs/heads/"

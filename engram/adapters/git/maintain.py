@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING
 
 from engram.adapters.git import failures
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository

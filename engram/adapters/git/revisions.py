@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import tarfile
-from typing import TYPE_CHECKING
 
 from engram.adapters.git.runner import run
 from engram.domain import times
 from engram.domain.errors import NotFoundError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,11 @@ the paths while that is under way: after a kill, `sync_index` brings just those 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.git import layout, locks, tree
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError, StoreError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,10 +8,12 @@ from __future__ import annotations
 import marshal
 import sqlite3
 import zlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from engram.domain.lore import Lore
 

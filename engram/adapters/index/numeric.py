@@ -6,7 +6,8 @@ One BLAS thread: starting a pool costs 50 CPU-ms at import, and under load more 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import ModuleType

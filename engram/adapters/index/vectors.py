@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import zlib
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from engram.adapters.index.numeric import dot_products, numpy_module
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

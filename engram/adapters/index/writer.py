@@ -7,9 +7,9 @@ removes the surplus before it numbers a row again.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import config_file, places
 from engram.domain import settings
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

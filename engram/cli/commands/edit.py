@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.present import lore_json
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.listing import Shown

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from engram.adapters.files import places
 from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.export import FORMATS, JSON, JSONL, MARKDOWN
 
 if TYPE_CHECKING:

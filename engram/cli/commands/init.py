@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from engram.domain.safe_text import safe_text
 from engram.domain.settings import PLACEMENTS
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

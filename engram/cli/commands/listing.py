@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from engram.cli.present import hit_line, lore_json
+from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check_words
 
 if TYPE_CHECKING:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.cli.present import answer_json, recalled_lines
 from engram.domain.budget import shares
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

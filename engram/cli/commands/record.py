@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.output import counted
 from engram.cli.present import confidence, lore_json
 from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from engram.cli.output import counted
 from engram.cli.progress import progress
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse

@@ -1,0 +1,65 @@
+"""A loaded static embedding model: a text's vector is the direction of the mean of its tokens' vectors."""
+
+from __future__ import annotations
+
+from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.table import TokenTable, units
+from engram.adapters.embed.tokenizers_library import ID_FORMAT
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.protocols import Tokenizer
+
+
+class StaticModel:
+    """A tokenizer with the table of its tokens' vectors, of `dimensions` numbers each."""
+
+    def __init__(self, tokenizer: Tokenizer, table: TokenTable, dimensions: int) -> None:
+        self.tokenizer = tokenizer
+        self.table = table
+        self._dimensions = dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        rows: NDArray[np.float32] = numpy().empty((len(texts), self._dimensions), dtype="float32")
+        for number, text in enumerate(texts):
+            rows[number] = self.embed_one(text)
+        return rows
+
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError.
+
+        Text `i` gives one row, and where `parts[i]` is more than 1, one more for each of so many slices of
+        equally many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts.
+        """
+        count = sum(1 if number == 1 else number + 1 for number in parts)
+        sums: NDArray[np.float32] = numpy().empty((count, self._dimensions), dtype="float32")
+        at = 0
+        # Words of all first, vectors after: each finds its memory in the processor's cache.
+        for ids, number in zip(list(map(self._ids, texts)), parts, strict=True):
+            if number > 1:
+                slices = sums[at + 1 : at + 1 + number]
+                self.table.part_sums(ids, slices)
+                slices.sum(axis=0, out=sums[at])
+                at += number + 1
+            else:
+                self.table.sum(ids, sums[at])
+                at += 1
+        return units(sums)
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """The vector of one text, (dimensions,): of length 1, or zeros. Raises EmbeddingError."""
+        return self.table.unit_mean(self._ids(text))
+
+    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """The vectors of tokens as unit or zero rows, (len(ids), dimensions)."""
+        return units(self.table.rows(numpy().array(ids, dtype="intc")))
+
+    def _ids(self, text: str) -> NDArray[np.integer]:
+        """The ids of a text's tokens, (tokens,)."""
+        return numpy().frombuffer(self.tokenizer.packed(text), ID_FORMAT)  # type: ignore[no-any-return]
