@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from engram.usecases.background import Committer
     from engram.usecases.changes import Refreshed
     from engram.usecases.clock import Clock
+    from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
@@ -49,7 +49,7 @@ class Engram:
         self.store = store
         self._committer: Committer | None = None
         if background and store.files.journaled:
-            from engram.usecases.background import Committer
+            from engram.usecases.committer import Committer
 
             self._committer = Committer(store)
 

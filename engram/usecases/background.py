@@ -1,6 +1,6 @@
 """What can wait until the caller has its answer: commits, the index, a look at every file.
 
-A command starts one detached process for it; a long-lived program uses a thread.
+A command starts one detached process for it; a long-lived program uses a thread (committer).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
@@ -65,40 +64,6 @@ def start_detached(root: str) -> None:
     flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     null = subprocess.DEVNULL
     subprocess.Popen(arguments, stdin=null, stdout=null, stderr=null, creationflags=flags, env=_environment())
-
-
-class Committer:
-    """Commits of a long-lived program: a thread that works through the journal soon after each change."""
-
-    def __init__(self, store: Store) -> None:
-        """The thread starts with the first change."""
-        self._store = store
-        self._wake = threading.Event()
-        self._stopping = False
-        self._thread: threading.Thread | None = None
-
-    def changed(self) -> None:
-        """Something was written."""
-        if not has_work(self._store) or self._stopping:
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
-            self._thread.start()
-        self._wake.set()
-
-    def stop(self) -> None:
-        """Commit what is left, then end the thread."""
-        self._stopping = True
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join(timeout=60)
-        commit_quietly(self._store)
-
-    def _run(self) -> None:
-        while not self._stopping:
-            self._wake.wait()
-            self._wake.clear()
-            commit_quietly(self._store)
 
 
 def _environment() -> dict[str, str]:

@@ -1,0 +1,141 @@
+"""Merging two versions of a lore file, as bytes: a pure function of its arguments.
+
+Nothing is reformatted that both sides left alone, and no text of either side is lost: it is in the file, among
+its `conflicts`, or in a file beside it. docs/merge-rules.md has the rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
+from engram.domain.lore import Conflict
+from engram.domain.merge import DELETED, FILE, only_passing
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.domain.categories import Categories
+
+
+class Kept(NamedTuple):
+    """A version that no entry of `conflicts` can hold: write it at `path`, beside the merged file."""
+
+    path: str
+    content: bytes
+
+
+class Merged(NamedTuple):
+    """What two versions of a file became.
+
+    `content` is None where the file is deleted. `fields` names what the sides differed in (`deleted` and `file`
+    where it is the whole file). `conflicts` are new; they are in `content`, unless that cannot be read.
+    """
+
+    content: bytes | None
+    fields: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is left for a person."""
+        return not self.conflicts and not self.kept
+
+
+def merge_files(
+    base: bytes | None,
+    ours: bytes | None,
+    theirs: bytes | None,
+    path: str,
+    categories: Categories,
+    now: datetime,
+    sources: tuple[str, str] = ("", ""),
+) -> Merged:
+    """Merge two versions of the lore file at `path`; None is a file that is not there. Raises nothing.
+
+    `now` (see `engram.domain.merge.reference_time`) and `sources`, the short names of the clones that wrote
+    ours and theirs, have to be the same on every machine that merges the same two versions.
+    """
+    if theirs in (ours, base):
+        return Merged(ours)
+    if ours == base:
+        return Merged(theirs)
+    job = Job(path, categories, now)
+    before = None if base is None else read_side(base, "", job)
+    if ours is None:
+        assert theirs is not None
+        return _against_deletion(before, theirs, sources, job)
+    if theirs is None:
+        return _against_deletion(before, ours, sources[::-1], job)
+    one, other = read_side(ours, sources[0], job), read_side(theirs, sources[1], job)
+    if one and other:
+        return _both_readable(before, one, other, job)
+    if one:
+        return _one_unreadable(one, theirs, sources[1], job)
+    if other:
+        return _one_unreadable(other, ours, sources[0], job)
+    return Merged(max(ours, theirs), (FILE,), (), (_beside(path, min(ours, theirs)),))
+
+
+def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
+    pair = pair_up(base, one, other, job.now)
+    if pair is None:
+        return _two_lore(base, one, other, job)
+    result = merge_pair(pair, job)
+    if result is None:
+        return Merged(pair.winner.file.raw, (FILE,), (), (_beside(job.path, pair.loser.file.raw),))
+    return Merged(*result)
+
+
+def _two_lore(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
+    """Two lore at one path: the one of the base stays, or the older one; the other moves beside it."""
+    first, second = sorted((one, other), key=lambda side: side.file.lore.id)
+    if base and second.file.lore.id == base.file.lore.id:
+        first, second = second, first
+    return Merged(first.file.raw, ("id",), (), (_beside(job.path, second.file.raw),))
+
+
+def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged:
+    try:
+        entry = Conflict(FILE, raw.decode(), source, "")
+    except UnicodeDecodeError:
+        content = None
+    else:
+        content = with_conflict(readable, entry, job)
+    if content is None:
+        return Merged(readable.file.raw, (FILE,), (), (_beside(job.path, raw),))
+    return Merged(content, (FILE,), _unless_there(readable, entry))
+
+
+def _against_deletion(base: Side | None, raw: bytes, sources: tuple[str, str], job: Job) -> Merged:
+    """One side deleted what the other changed; `sources` has the one that deleted first."""
+    entry = Conflict(DELETED, "", sources[0], "")
+    edited = read_side(raw, sources[1], job)
+    if edited is None:
+        return Merged(raw, (DELETED,), (entry,))
+    if base and _is_passing(base, edited):
+        return Merged(None, (DELETED,))
+    content = with_conflict(edited, entry, job)
+    return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
+
+
+def _is_passing(base: Side, edited: Side) -> bool:
+    before, after = base.file.lore, edited.file.lore
+    if not base.file.adopted:
+        before = before._replace(id=after.id)
+    same_rest = base.outline.foreign == edited.outline.foreign
+    return same_rest and base.outline.comments == edited.outline.comments and only_passing(before, after)
+
+
+def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
+    there = {(found.field, found.value) for found in side.file.lore.conflicts}
+    return () if (entry.field, entry.value) in there else (entry,)
+
+
+def _beside(path: str, raw: bytes) -> Kept:
+    """`name~1a2b3c4d.md`: by content, so the same on every machine, and after `name.md` in alphabetical order."""
+    from hashlib import sha256
+
+    stem, dot, ending = path.rpartition(".")
+    return Kept(f"{stem or path}~{sha256(raw).hexdigest()[:8]}{dot}{ending if stem else ''}", raw)

@@ -1,0 +1,216 @@
+"""What surrounds the values in two versions of a lore file: unknown keys, comments, order, fences, line ends.
+
+The merge of the values is the domain's. Here the texts of the keys are put together, so that the codec's own
+edit has to replace only the lines of what neither side says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.adapters.files import frontmatter
+from engram.adapters.files.fields import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.files.frontmatter import Document
+    from engram.adapters.files.tree import Value
+
+_RANK = {key: rank for rank, key in enumerate(KEYS)}
+_END = "\0"  # no key holds a NUL
+
+
+class _Part(NamedTuple):
+    """A key with its lines, the lines above it that are no key's, and the comment at its end."""
+
+    lead: str = ""
+    text: str | None = None
+    comment: str = ""
+    value: Value | None = None
+
+
+_NOTHING = _Part()
+
+
+class Outline(NamedTuple):
+    """A file taken apart. The part with the key NUL is what stands below the last key."""
+
+    document: Document
+    parts: dict[str, _Part]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys in the order of the file."""
+        return [key for key in self.parts if key != _END]
+
+    @property
+    def foreign(self) -> dict[str, Value]:
+        """The values of the keys that no field of a lore has."""
+        return {
+            key: part.value
+            for key, part in self.parts.items()
+            if key != _END and key not in _RANK and part.value is not None
+        }
+
+    @property
+    def comments(self) -> list[str]:
+        """What people wrote beside and between the keys."""
+        found = [text.strip() for part in self.parts.values() for text in (*_lines(part.lead), part.comment)]
+        return sorted([text for text in found if text])
+
+
+class Frame(NamedTuple):
+    """A text that says what both sides say, where they agree, and the unknown keys' values that lost.
+
+    `foreign` are the values that the unknown keys then have, `differing` those in which the sides differed.
+    """
+
+    text: str
+    foreign: dict[str, Value]
+    lost: tuple[tuple[str, str], ...]
+    differing: tuple[str, ...]
+
+
+def outline(text: str) -> Outline:
+    """Take a file apart. Raises Problem as `frontmatter.load` does."""
+    document, entries = frontmatter.load(text)
+    lines = _lines(document.block)
+    parts: dict[str, _Part] = {}
+    at = 0
+    for entry in entries:
+        lead, own = "".join(lines[at : entry.start]), "".join(lines[entry.start : entry.end])
+        parts[entry.key] = _Part(lead, own, entry.comment, entry.value)
+        at = entry.end
+    parts[_END] = _Part("".join(lines[at:]))
+    return Outline(document, parts)
+
+
+def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
+    """The frame of the merged file; where both sides changed one thing, it is the winner's."""
+    before = base or Outline(winner.document._replace(block="", body=""), {})
+    lost: list[tuple[str, str]] = []
+    parts: dict[str, _Part] = {}
+    for key in dict.fromkeys([*winner.parts, *loser.parts]):
+        sides = [side.parts.get(key, _NOTHING) for side in (before, winner, loser)]
+        part = _part(sides, key in _RANK or key == _END)
+        if part is None:
+            part = sides[1]
+            lost.append((key, _shown(sides[2])))
+        parts[key] = part
+    order = [key for key in _order(before.keys, winner.keys, loser.keys) if parts[key].text is not None]
+    block = "".join([parts[key].lead + (parts[key].text or "") for key in [*order, _END] if key in parts])
+    foreign = Outline(winner.document, parts).foreign
+    return Frame(_text(base, winner, loser, block), foreign, tuple(lost), _differing(winner, loser))
+
+
+def keep_winner(base: Outline | None, winner: Outline, loser: Outline, text: str) -> Frame:
+    """The winner's file (`text`) as the frame, with all that only the loser's unknown keys say lost."""
+    old, one, other = (side.foreign if side else {} for side in (base, winner, loser))
+    lost = [
+        (key, _shown(loser.parts[key]))
+        for key, value in other.items()
+        if value not in (one.get(key), old.get(key))
+    ]
+    return Frame(text, one, tuple(lost), _differing(winner, loser))
+
+
+def _differing(winner: Outline, loser: Outline) -> tuple[str, ...]:
+    one, other = winner.foreign, loser.foreign
+    return tuple(sorted([key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]))
+
+
+def _part(sides: Sequence[_Part], known: bool) -> _Part | None:
+    """The part that goes into the frame; None where both sides changed the value of an unknown key."""
+    old, one, other = sides
+    if known or one.value == other.value:
+        chosen = _pick(old, one, other, [part.text for part in sides])
+    elif one.value == old.value:
+        chosen = other
+    elif other.value == old.value:
+        chosen = one
+    else:
+        return None
+    comment = _pick(old.comment, one.comment, other.comment)
+    return _Part(_lead(sides), _commented(chosen, comment), comment, chosen.value)
+
+
+def _pick(old: Any, one: Any, other: Any, by: Sequence[Any] = ()) -> Any:
+    """The three-way choice: what changed, and the winner's where both did. `by` is what is compared."""
+    before, first, _ = by or (old, one, other)
+    return other if first == before else one
+
+
+def _lead(sides: Sequence[_Part]) -> str:
+    """The lines above a key; where both sides wrote there, those of both."""
+    old, one, other = (part.lead for part in sides)
+    if old in (one, other) or one == other:
+        return str(_pick(old, one, other))
+    present = {line.strip() for line in _lines(one) + _lines(old)} | {""}
+    return one + "".join([line for line in _lines(other) if line.strip() not in present])
+
+
+def _commented(part: _Part, comment: str) -> str | None:
+    """The text of a key of one line, with this comment at its end."""
+    if part.text is None or part.comment == comment or part.text.count("\n") != 1:
+        return part.text
+    line = part.text.rstrip("\r\n")
+    end = part.text[len(line) :]
+    return line.removesuffix(part.comment) + comment + end if line.endswith(part.comment) else part.text
+
+
+def _shown(part: _Part) -> str:
+    """A value that lost, for a person: a text as it is, anything else as it stood in the file."""
+    if isinstance(part.value, str):
+        return part.value
+    return (part.text or "").replace("\r\n", "\n").rstrip("\n")
+
+
+def _order(base: Sequence[str], winner: Sequence[str], loser: Sequence[str]) -> list[str]:
+    """The keys of both sides. What is new goes after the key that it follows; new keys of both are sorted."""
+    shared = set(winner) & set(loser)
+    old, first, second = ([key for key in keys if key in shared] for keys in (base, winner, loser))
+    spine = _pick(old, first, second)
+    one, other = _gaps(winner, shared), _gaps(loser, shared)
+    found: list[str] = []
+    for anchor in (_END, *spine):
+        new, also = one.get(anchor, []), other.get(anchor, [])
+        found += [anchor] if anchor != _END else []
+        found += sorted([*new, *also], key=_rank) if new and also else [*new, *also]
+    return found
+
+
+def _gaps(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
+    """The keys that only one side has, by the shared key before them."""
+    gaps: dict[str, list[str]] = {}
+    anchor = _END
+    for key in keys:
+        if key in shared:
+            anchor = key
+        else:
+            gaps.setdefault(anchor, []).append(key)
+    return gaps
+
+
+def _rank(key: str) -> tuple[int, str]:
+    return _RANK.get(key, len(_RANK)), key
+
+
+def _text(base: Outline | None, winner: Outline, loser: Outline, block: str) -> str:
+    one, other = winner.document, loser.document
+    old = base.document if base else None
+    bom = _pick(old and old.bom, one.bom, other.bom)
+    shell = _pick(old and _shell(old), _shell(one), _shell(other))
+    body = _pick(old and old.body, one.body, other.body)
+    if block and not shell[0]:
+        shell = _shell(one) if one.opening else _shell(other)
+    return f"{bom}{shell[0]}{block}{shell[1]}{body}"
+
+
+def _shell(document: Document) -> tuple[str, str]:
+    return document.opening, document.closing
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; only a line feed ends one."""
+    return [line + "\n" for line in text.split("\n")[:-1]]

@@ -1,0 +1,203 @@
+"""Merging two readable versions of one lore into the bytes of its file.
+
+The frame says what surrounds the values, the domain what the values become, the codec writes them in; the
+result is read again, and taken only where it says exactly what was meant.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import codec, edit, frontmatter, merge_frame, statement
+from engram.adapters.files.fields import parse
+from engram.adapters.files.tree import Problem
+from engram.domain import merge as rules
+from engram.domain.errors import LoreFileError, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.merge_frame import Frame, Outline
+    from engram.domain.categories import Categories
+    from engram.domain.lore import Conflict, Lore
+    from engram.domain.merge import Settled, Version
+
+# When a file that says no time was created: any other time is earlier.
+_NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)
+# What a reader takes from elsewhere where a file without an id does not say it: nobody wrote it, so nor does a merge.
+_UNSAID = ("id", "category", "created_at", "updated_at", "confidence", "validation_count")
+
+
+class Job(NamedTuple):
+    """What holds for a whole merge: the path of the file, the store's categories, the time of the merge."""
+
+    path: str
+    categories: Categories
+    now: datetime
+
+
+class Side(NamedTuple):
+    """A version of a file: what it says, its text taken apart, the clone that wrote it."""
+
+    file: LoreFile
+    outline: Outline
+    source: str
+
+
+class Pair(NamedTuple):
+    """Two versions of one lore, the winner first, and the base where there is one."""
+
+    base: Side | None
+    winner: Side
+    loser: Side
+    versions: tuple[Version, Version]
+    adopted: bool
+
+
+class Result(NamedTuple):
+    """The merged bytes, the fields in which the sides differed, the new entries of `conflicts`."""
+
+    content: bytes
+    fields: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+def read_side(raw: bytes, source: str, job: Job) -> Side | None:
+    """Read a version; None where it is no lore."""
+    try:
+        file = codec.read(raw, job.path, job.categories, _NEVER_CREATED)
+        outline = merge_frame.outline(raw.decode())
+    except (LoreFileError, Problem):
+        return None
+    if file.lore.updated_at == _NEVER_CREATED:
+        file = file._replace(lore=file.lore._replace(updated_at=rules.NEVER))
+    return Side(file, outline, source)
+
+
+def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair | None:
+    """The two sides in order; None where they are two different lore."""
+    lore_id = _shared_id(base, ours, theirs)
+    if lore_id is None:
+        return None
+    versions = rules.in_order(_version(ours, lore_id), _version(theirs, lore_id), now)
+    winner, loser = (ours, theirs) if versions[0].digest == _digest(ours) else (theirs, ours)
+    if base and base.file.adopted and base.file.lore.id != lore_id:
+        base = None
+    return Pair(base, winner, loser, versions, ours.file.adopted or theirs.file.adopted)
+
+
+def merge_pair(pair: Pair, job: Job) -> Result | None:
+    """The merged file; None where no file can say all that both sides say."""
+    for frame, tight in _frames(pair):
+        settled = _settled(pair, frame, job, tight)
+        content = _written(frame, settled.lore, pair.adopted, job)
+        if content is not None:
+            fields = (*_renamed(pair), *settled.fields, *frame.differing)
+            return Result(content, fields, settled.losses)
+    return None
+
+
+def with_conflict(side: Side, entry: Conflict, job: Job) -> bytes | None:
+    """The file with one more entry in `conflicts`; None where it does not fit in."""
+    lore = side.file.lore
+    entries = rules.merge_conflicts(lore.conflicts, lore.conflicts, lore.conflicts, [entry])
+    frame = merge_frame.Frame(side.file.raw.decode(), side.outline.foreign, (), ())
+    return _written(frame, lore._replace(conflicts=entries), side.file.adopted, job)
+
+
+def _renamed(pair: Pair) -> tuple[str, ...]:
+    ids = {side.file.lore.id for side in (pair.winner, pair.loser) if side.file.adopted}
+    return ("id",) if len(ids) > 1 else ()
+
+
+def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
+    files = (ours.file, theirs.file)
+    ids = {file.lore.id for file in files if file.adopted} or {min([file.lore.id for file in files])}
+    # Two clones gave a person's file its id at once: the older id stays.
+    named_twice = base is not None and not base.file.adopted
+    return min(ids) if len(ids) == 1 or named_twice else None
+
+
+def _version(side: Side, lore_id: str) -> Version:
+    return rules.Version(side.file.lore._replace(id=lore_id), _digest(side), side.source)
+
+
+def _digest(side: Side) -> bytes:
+    from hashlib import blake2b
+
+    return blake2b(side.file.raw, digest_size=16).digest()
+
+
+def _frames(pair: Pair) -> Iterator[tuple[Frame, bool]]:
+    """What the merged lore may be written into, best first, and whether to save room.
+
+    The second is for sides whose keys do not go together (one is indented), the third for what grew too large.
+    """
+    sides = (pair.base, pair.winner, pair.loser)
+    newlines = [side.outline.document.newline if side else "" for side in sides]
+    if len({*newlines} - {""}) == 1:
+        base, winner, loser = (side.outline if side else None for side in sides)
+        assert winner
+        assert loser
+        yield merge_frame.combine(base, winner, loser), False
+    else:
+        base, winner, loser = (_with_line_feeds(side) if side else None for side in sides)
+        assert winner
+        assert loser
+        ending = newlines[2] if newlines[1] == newlines[0] else newlines[1]
+        frame = merge_frame.combine(base, winner, loser)
+        yield frame._replace(text=frame.text.replace("\n", ending)), False
+    frame = merge_frame.keep_winner(base, winner, loser, pair.winner.file.raw.decode())
+    yield frame, False
+    yield frame, True
+
+
+def _with_line_feeds(side: Side) -> Outline:
+    return merge_frame.outline(side.file.raw.decode().replace("\r\n", "\n"))
+
+
+def _settled(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
+    winner, loser = pair.versions
+    lost = [rules.loss(name, value, loser) for name, value in frame.lost]
+    base = pair.base.file.lore if pair.base else None
+    settled = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
+    return settled._replace(lore=statement.canonical(settled.lore))
+
+
+def _written(frame: Frame, lore: Lore, adopted: bool, job: Job) -> bytes | None:
+    """The frame edited to say this lore; None where it then does not say exactly that."""
+    side = read_side(frame.text.encode(), "", job)
+    if side is None:
+        return None
+    try:
+        write = codec.rewrite if adopted else _rewrite_without_id
+        content = write(side.file, lore, job.categories)
+    except (ValidationError, Problem):
+        return None
+    written = read_side(content, "", job)
+    if written is None or written.outline.foreign != frame.foreign or written.file.adopted != adopted:
+        return None
+    same = lore if adopted else lore._replace(id=written.file.lore.id)
+    return content if written.file.lore == same else None
+
+
+def _rewrite_without_id(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
+    """The file of a person, still without an id, made to say this lore. Raises Problem."""
+    lore = lore._replace(id=file.lore.id)
+    if lore == file.lore:
+        return file.raw
+    document, entries = frontmatter.load(file.raw.decode())
+    newline = document.newline
+    before, left_out = statement.wanted(file.lore), statement.defaults(lore, categories)
+    implied = {**left_out, **{key: before[key] for key in _UNSAID}}
+    values = edit.Values(parse(entries, categories), statement.wanted(lore), implied, left_out)
+    block = edit.edit(document.block, entries, values, newline)
+    body = document.body
+    if lore.content != file.lore.content:
+        body = frontmatter.replace_content(body, lore.content, newline)
+    opening, closing = document.opening, document.closing
+    if block and not opening:
+        opening, closing = f"---{newline}", f"---{newline}{newline}"
+    return f"{document.bom}{opening}{block}{closing}{body}".encode()

@@ -1,0 +1,262 @@
+"""How two versions of one lore become one: the rule of each field, as values.
+
+Every rule is symmetric, and looks at nothing but its arguments, so that all clones get the same result.
+The rules and their reasons are in docs/merge-rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from engram.domain import times
+from engram.domain.confidence import larger
+from engram.domain.lore import MAX_CONTENT, Conflict, Lore
+from engram.domain.text_merge import merge_text
+from engram.domain.validation import MAX_ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.domain.categories import Categories
+
+Item = TypeVar("Item")
+TRUSTED_AHEAD = timedelta(hours=24)
+# The `updated_at` of a version that says none: every other is later.
+NEVER = datetime.min.replace(tzinfo=UTC)
+# What a clone may change without keeping alive a lore that another deletes.
+PASSING = ("votes", "last_validated", "created_at", "updated_at")
+DELETED = "deleted"
+FILE = "file"
+
+
+class Version(NamedTuple):
+    """One side of a merge.
+
+    `digest` is of the bytes of its file and breaks ties; `source` is the short name of the clone that wrote
+    it, empty where that is not known.
+    """
+
+    lore: Lore
+    digest: bytes
+    source: str = ""
+
+
+class Settled(NamedTuple):
+    """A merged lore, the fields in which the sides differed, and the new entries of `conflicts`."""
+
+    lore: Lore
+    fields: tuple[str, ...]
+    losses: tuple[Conflict, ...]
+
+
+def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
+    """The `now` of a merge of two commits: the newest of their times that this machine's clock can believe.
+
+    The clock only chooses, so that machines whose clocks are right get the same time whenever they merge;
+    a commit dated over 24 hours ahead is left out. Where all are, it is the earliest.
+    """
+    believed = [head for head in heads if head <= _limit(clock)]
+    return max(believed) if believed else min(heads)
+
+
+def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
+    """The winner and the loser: by `updated_at`, then digest; a stamp over 24 hours after `now` never wins."""
+    limit = _limit(now)
+
+    def rank(version: Version) -> tuple[bool, datetime, bytes]:
+        return version.lore.updated_at <= limit, version.lore.updated_at, version.digest
+
+    return (ours, theirs) if rank(ours) >= rank(theirs) else (theirs, ours)
+
+
+def merge(
+    base: Lore | None,
+    winner: Version,
+    loser: Version,
+    categories: Categories,
+    now: datetime,
+    lost: Sequence[Conflict] = (),
+    tight: bool = False,
+) -> Settled:
+    """Merge two versions of one lore, in the order that `in_order` gave them.
+
+    `lost` are losing versions of what is no field of a lore; they join `conflicts`. `tight` is for what does
+    not fit into one file together: the winner's lists and text stay, those of the loser go into `conflicts`.
+    """
+    one, other = winner.lore, loser.lore
+    before = base or Lore(one.id, "", "", one.created_at, one.updated_at, type="")
+    losses = list(lost)
+    found = _scalars(before, winner, loser, categories, losses)
+    found.update(_lists(before, winner, loser, losses, tight))
+    found["content"] = _content(base, winner, loser, losses, tight)
+    found["merged_from"] = united(one.merged_from, other.merged_from)
+    clones = sorted(one.votes.keys() | other.votes.keys())
+    found["votes"] = {
+        clone: larger([side.votes[clone] for side in (one, other) if clone in side.votes]) for clone in clones
+    }
+    found["created_at"] = min(one.created_at, other.created_at)
+    found["updated_at"] = _latest([one.updated_at, other.updated_at], now)
+    found["last_validated"] = _latest([one.last_validated, other.last_validated], now)
+    found["conflicts"] = merge_conflicts(before.conflicts, one.conflicts, other.conflicts, losses)
+    fields = tuple([name for name in Lore._fields if getattr(one, name) != getattr(other, name)])
+    known = {_key(entry) for entry in (*one.conflicts, *other.conflicts)}
+    new = tuple([entry for entry in sorted(losses) if _key(entry) not in known])
+    return Settled(one._replace(**found), fields, new)
+
+
+def only_passing(before: Lore, after: Lore) -> bool:
+    """Whether a change is of votes and dates alone, so that a deletion on another clone stands."""
+    same = {name: getattr(before, name) for name in PASSING}
+    return after._replace(**same) == before
+
+
+def loss(field: str, value: str, loser: Version) -> Conflict:
+    """A value that lost, as an entry of `conflicts`."""
+    stamp = loser.lore.updated_at
+    return Conflict(field, value, loser.source, "" if stamp == NEVER else times.render(stamp))
+
+
+def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
+    """What both sides have, and what one side has that was not in the base.
+
+    A change of one side alone stands as that side wrote it. Else what was in the base comes first, in its
+    order, then what is new, sorted: so the order of merging does not show.
+    """
+    if tuple(one) == tuple(base) or tuple(one) == tuple(other):
+        return tuple(other)
+    if tuple(other) == tuple(base):
+        return tuple(one)
+    first, second, old = set(one), set(other), set(base)
+    return _ordered(base, (first & second) | (first - old) | (second - old))
+
+
+def united(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    """What any side has: the list that has it all already, else sorted."""
+    both = {*one, *other}
+    complete = [tuple(side) for side in (one, other) if set(side) == both]
+    return complete[0] if len(set(complete)) == 1 else tuple(sorted(both))
+
+
+def merge_conflicts(
+    base: Sequence[Conflict], one: Sequence[Conflict], other: Sequence[Conflict], losses: Iterable[Conflict]
+) -> tuple[Conflict, ...]:
+    """Entries unite by field and value, without those that one side resolved; new losses are always there."""
+    new = {_key(entry): entry for entry in sorted(losses)}
+    sides = [[_key(entry) for entry in side] for side in (base, one, other)]
+    keys = list(merge_list(*sides))
+    latest: dict[tuple[str, str], Conflict] = {}
+    for entry in sorted([*one, *other, *new.values()], key=lambda entry: (entry.at, entry.source)):
+        latest[_key(entry)] = entry
+    if new.keys() - set(keys):
+        keys = list(_ordered(sides[0], {*keys, *new}))
+    return tuple([latest[key] for key in dict.fromkeys(keys)])
+
+
+def _scalars(
+    base: Lore, winner: Version, loser: Version, categories: Categories, losses: list[Conflict]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, shown in _SCALARS.items():
+        before, one, other = (
+            _stated_type(lore, categories) if name == "type" else getattr(lore, name)
+            for lore in (base, winner.lore, loser.lore)
+        )
+        found[name] = other if one == before else one
+        if before != one != other != before:
+            losses.append(loss(name, shown(other), loser))
+    # A type that follows from the category follows it to the merged one.
+    found["type"] = found["type"] or categories.type_of(found["category"])
+    return found
+
+
+def _lists(
+    base: Lore, winner: Version, loser: Version, losses: list[Conflict], tight: bool
+) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, shown in _LISTS.items():
+        before, one, other = (_items(lore, name) for lore in (base, winner.lore, loser.lore))
+        merged = merge_list(before, one, other)
+        # One side's own list is never too long: only a union can be.
+        if merged != one and (tight or (merged != other and len(merged) > MAX_ITEMS)):
+            merged = one
+            losses.append(loss(name, "\n".join([shown(item) for item in other]), loser))
+        found[name] = merged
+    return found
+
+
+def _content(base: Lore | None, winner: Version, loser: Version, losses: list[Conflict], tight: bool) -> str:
+    one, other = winner.lore.content, loser.lore.content
+    if one == other:
+        return one
+    merged = merge_text(base.content, one, other) if base else None
+    if merged is None or (merged != one and tight) or not 0 < len(merged.strip()) <= MAX_CONTENT:
+        losses.append(loss("content", other, loser))
+        return one
+    return merged
+
+
+def _items(lore: Lore, name: str) -> tuple[Any, ...]:
+    """A list field; the one source of a lore, which its file leaves out, is there."""
+    if name == "sources" and not lore.sources and lore.source_id:
+        return (lore.source_id,)
+    found: tuple[Any, ...] = getattr(lore, name)
+    return found
+
+
+def _stated_type(lore: Lore, categories: Categories) -> str:
+    """The type where it is not the category's own: else two changes of a category would be two conflicts."""
+    return "" if lore.type == categories.type_of(lore.category) else lore.type
+
+
+def _latest(moments: Iterable[datetime | None], now: datetime) -> datetime | None:
+    """The latest; one over 24 hours after `now` only where there is no other."""
+    limit = _limit(now)
+    return max([found for found in moments if found], key=lambda found: (found <= limit, found), default=None)
+
+
+def _limit(now: datetime) -> datetime:
+    """The last moment that a clock at `now` believes."""
+    try:
+        return now + TRUSTED_AHEAD
+    except OverflowError:
+        return now
+
+
+def _ordered(base: Iterable[Any], items: set[Any]) -> tuple[Any, ...]:
+    kept = dict.fromkeys([item for item in base if item in items])
+    return (*kept, *sorted(items - kept.keys()))
+
+
+def _key(entry: Conflict) -> tuple[str, str]:
+    return entry.field, entry.value
+
+
+def _thousandths(value: int) -> str:
+    return f"{'-' if value < 0 else ''}{abs(value) // 1000}.{abs(value) % 1000:03d}"
+
+
+def _unset(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+_SCALARS: dict[str, Callable[[Any], str]] = {
+    "category": str,
+    "type": str,
+    "status": str,
+    "prior": _thousandths,
+    "importance": _unset,
+    "pinned": lambda value: "true" if value else "false",
+    "expires_at": lambda value: times.render(value) if value else "",
+    "agent": str,
+    "source_id": str,
+}
+_LISTS: dict[str, Callable[[Any], str]] = {
+    "context": str,
+    "tags": str,
+    "files": str,
+    "entities": str,
+    "sources": str,
+    "relations": " ".join,
+}
