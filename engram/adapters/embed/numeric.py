@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from types import ModuleType
 
 
+@cache
 def numpy() -> ModuleType:
     """The numpy module. To be called instead of importing it, so that the limit is set before that.
 

@@ -38,7 +38,7 @@ class LoreFolder:
         parts = path.split("/")
         if os.path.isabs(path) or ".." in parts or "" in parts:
             raise StoreError(f"'{path}' leads out of the store.", "Paths of lore are relative to the store.")
-        return os.path.join(self.root, *parts)
+        return f"{self.root}/{path}" if os.sep == "/" else os.path.join(self.root, *parts)
 
     def read(self, path: str) -> bytes:
         """The bytes of a store file. Raises NotFoundError, StoreError."""

@@ -6,6 +6,7 @@ One BLAS thread: starting a pool costs 50 CPU-ms at import, and under load more 
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from engram.domain.typed import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy
 
 
+@cache
 def numpy_module() -> ModuleType:
     """numpy."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -212,12 +212,10 @@ def _surface(
         known = dict(connection.execute(query, (session, *[lore_id for lore_id, _ in shown])))
         last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
         following = (last[0] or 0) + 1
-        for lore_id, title in shown:
-            if lore_id not in known:
-                known[lore_id] = following
-                values = (session, following, lore_id, title, now)
-                connection.execute("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
-                following += 1
+        new = {lore_id: title for lore_id, title in shown if lore_id not in known}
+        values = [(session, number, *pair, now) for number, pair in enumerate(new.items(), following)]
+        connection.executemany("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
+        known |= {lore_id: number for _, number, lore_id, _, _ in values}
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
