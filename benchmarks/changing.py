@@ -55,7 +55,7 @@ def changes(root: str, repeats: int = REPEATS, many: int = MANY) -> dict[str, Co
             settle(store)
 
 
-_KINDS = ("replaced", "rewritten", "new", "deleted", "many")
+_KINDS = ("replaced", "rewritten", "swept", "new", "deleted", "many")
 
 
 class _Changer:
@@ -88,7 +88,16 @@ class _Changer:
         return lambda: self._shows(word, lore_id)
 
     def rewritten(self) -> Callable[[], bool]:
-        """One file written in place: its folder's time stays, so only a look at all files sees it."""
+        """One file written in place: its folder's time stays; this program has asked before, so it is told."""
+        path, lore_id, word = self._next()
+        for _ in range(2):
+            self._shows(word, lore_id)
+        with open(path, "ab") as file:
+            file.write(f"\n{word}\n".encode())
+        return lambda: self._shows(word, lore_id)
+
+    def swept(self) -> Callable[[], bool]:
+        """The same, found by a look at all files."""
         path, lore_id, word = self._next()
         with open(path, "ab") as file:
             file.write(f"\n{word}\n".encode())

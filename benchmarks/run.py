@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SEED = 1
 _COLD_RUNS = 11
 _RECORD_RUNS = 15
-_CLI = "import sys; from engram.cli.main import main; sys.exit(main())"
+_CLI = "from engram.cli.main import run; run()"
 _PAUSE_SECONDS = 0.6
 
 
@@ -84,7 +84,7 @@ def _size(folder: str, count: int) -> Group:
     _say(f"{count:,} lore: rebuild")
     figures = [*_rebuild(plain, count)]
     _say(f"{count:,} lore: freshness and changes")
-    figures += [*_freshness(plain), *_changes(plain)]
+    figures += [*_freshness(plain), *_changes(plain, count)]
     _say(f"{count:,} lore: queries")
     figures += [*_warm(plain, count), *_cold_queries(plain, count)]
     dedicated = _dedicated_store(folder, count)
@@ -98,30 +98,41 @@ def _rebuild(root: str, count: int) -> list[Figure]:
     spent = median([Cost(*found["cost"]) for found in runs])
     peak = max(found["peak_mb"] for found in runs)
     per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs a lore"
-    seconds = against(timed("Rebuild the index", spent, per_lore), spent.cpu_ms, 0.25 * count, "CPU-ms")
+    seconds = timed("Rebuild the index", spent, per_lore)
+    if count >= 10_000:  # in a small store the model's loading is most of it
+        seconds = against(seconds, spent.cpu_ms, 0.25 * count, "CPU-ms")
     memory = against(Figure("Rebuild: peak memory", more=f"{peak:.0f} MB"), peak, 700, "MB")
     return [seconds, memory, Figure("Index on disk", more=f"{runs[0]['disk_mb']:.1f} MB")]
 
 
 def _freshness(root: str) -> list[Figure]:
     found = _task("freshness", root)
-    tier, sweep = Cost(*found["tier"]), Cost(*found["sweep"])
+    told = Cost(*found["told"])
     return [
-        against(timed("Nothing changed: as a query checks it", tier), tier.wall_ms, 1, "ms"),
-        timed("Nothing changed: every file looked at", sweep),
+        against(
+            timed("Nothing changed: told by the system (a program that asks again)", told),
+            told.wall_ms,
+            1,
+            "ms",
+        ),
+        timed("Nothing changed: every folder looked at (the first question)", Cost(*found["folders"])),
+        timed("Nothing changed: every file looked at (`refresh`)", Cost(*found["sweep"])),
     ]
 
 
-def _changes(root: str) -> list[Figure]:
+def _changes(root: str, count: int) -> list[Figure]:
     found = {name: Cost(*cost) for name, cost in _task("changes", root).items()}
     names = {
         "replaced": "Searchable: 1 file edited (replaced)",
-        "rewritten": "Searchable: 1 file edited in place (all files looked at)",
+        "rewritten": "Searchable: 1 file edited in place (told by the system)",
         "new": "Searchable: 1 new file",
         "deleted": "Gone from answers: 1 deleted file",
     }
     figures = [against(timed(name, found[key]), found[key].wall_ms, 80, "ms") for key, name in names.items()]
-    return [*figures, timed("Searchable: 100 files edited", found["many"])]
+    swept = timed("Searchable: 1 file edited in place (every file looked at)", found["swept"])
+    if count <= 10_000:  # in larger stores nobody waits for that
+        swept = against(swept, found["swept"].wall_ms, 80, "ms")
+    return [*figures, swept, timed("Searchable: 100 files edited", found["many"])]
 
 
 def _warm(root: str, count: int) -> list[Figure]:

@@ -1,7 +1,5 @@
 """`python -m engram` is `engram`."""
 
-import sys
+from engram.cli.main import run
 
-from engram.cli.main import main
-
-sys.exit(main())
+run()

@@ -64,7 +64,7 @@ def test_wheel_says_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
     metadata = HeaderParser().parsestr(wheel.read(f"{folder}/METADATA").decode())
     assert version is not None
     assert (metadata["Name"], metadata["Version"]) == ("engram-lore", version[1])
-    assert "engram = engram.cli.main:main" in wheel.read(f"{folder}/entry_points.txt").decode()
+    assert "engram = engram.cli.main:run" in wheel.read(f"{folder}/entry_points.txt").decode()
 
 
 @pytest.mark.parametrize("target", PROJECT["scripts"].values())

@@ -14,7 +14,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
     (ROOT / "docs").rglob("*.md")
 )
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
-START = "from engram.cli.main import main; raise SystemExit(main())"
+START = "from engram.cli.main import run; run()"
 
 
 def shell_lines(page: Path) -> list[str]:

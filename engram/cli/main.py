@@ -9,8 +9,31 @@ import sys
 TYPE_CHECKING = False  # importing typing would be a third of what `engram --version` costs
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from engram.domain.errors import EngramError
+
+
+def run() -> NoReturn:
+    """The command as a process of its own: run it and end.
+
+    Taking all modules apart at the end is a fifth of what a query costs and of use to nobody, so it is left out
+    unless threads are at work; and most commands end before anything is worth collecting.
+    """
+    import gc
+
+    gc.set_threshold(20_000, 20, 20)
+    code = main()
+    threading = sys.modules.get("threading")
+    if threading is None or threading.active_count() == 1:
+        import atexit
+        from contextlib import suppress
+
+        atexit._run_exitfuncs()  # noqa: SLF001 - os._exit would not
+        with suppress(OSError):
+            sys.stderr.flush()  # stdout is, and its errors are told
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,7 +160,3 @@ def _speak_utf8() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
