@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import freshness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engram.adapters.index.catalog import Known
     from engram.adapters.index.generation import Generation
@@ -95,8 +95,7 @@ def in_folders(
     root, top = store.places.root, store.places.folder
     found = Scan({}, {}, {}, [])
     looked: set[str] = set()
-    pending = [f for f, t in generation.folders.items() if walk.folder_mtime(f"{root}/{f}") != t] or [top]
-    pending += folders
+    pending = [*_changed(generation, root), *folders] or [top]
     while pending:
         folder = pending.pop()
         if folder not in looked:
@@ -125,14 +124,21 @@ def named(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
 
 def folders_changed(store: Store, generation: Generation) -> bool:
     """Whether any folder's time is not what it was when it was read."""
-    stat = os.stat
-    try:
-        for folder, known in generation.absolute_folders(store.places.root):
-            if stat(folder).st_mtime_ns != known:
-                return True
-    except OSError:
-        return True
-    return not generation.folders and os.path.isdir(f"{store.places.root}/{store.places.folder}")
+    root = store.places.root
+    if not generation.folders:
+        return os.path.isdir(f"{root}/{store.places.folder}")
+    return next(_changed(generation, root), None) is not None
+
+
+def _changed(generation: Generation, root: str) -> Iterator[str]:
+    """The folders whose time is another, or that are gone."""
+    lstat, prefix = os.lstat, root + "/"
+    for folder, known in generation.folders.items():
+        try:
+            if lstat(prefix + folder).st_mtime_ns != known:
+                yield folder
+        except OSError:
+            yield folder
 
 
 def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:

@@ -77,18 +77,11 @@ class Generation:
             if not name.endswith(".json")  # a living writer notes in them what it is about to write
         }
         self.folders = self.catalog.folders()
-        self._absolute: list[tuple[str, int]] = []
         self._stamps: list[tuple[str, int, int, int]] | None = None
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
         if self.vectors is not None:
             self.vectors.check_size(self.next_row, self.next_slot)
-
-    def absolute_folders(self, root: str) -> list[tuple[str, int]]:
-        """Each folder's absolute path and its mtime (ns) when it was last read; kept ready, for every query asks."""
-        if not self._absolute:
-            self._absolute = [(f"{root}/{folder}", mtime) for folder, mtime in self.folders.items()]
-        return self._absolute
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
         """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.
