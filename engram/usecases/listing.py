@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.damage import damage_noticed
-from engram.domain.errors import EngramError, StoreError, UsageError
+from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import MAX_WORD, check_text
+from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.usecases import change
-from engram.usecases.refresh import refresh
+from engram.usecases.consult import consult
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
 
+_LARGEST = (1 << 63) - 1  # for SQLite
 SORTS = {
     "created": "created_at DESC, id DESC",
     "updated": "updated_at DESC, id DESC",
@@ -70,14 +71,13 @@ def list_hits(
         raise UsageError(f"Lore cannot be sorted by '{sort}'.", f"Sort keys: {', '.join(SORTS)}.")
     if limit is not None and limit < 0:
         raise UsageError(f"The limit must not be negative, but is {limit}.")
+    tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _LARGEST)}"
+
+    def ask(generation: Generation) -> tuple[list[Hit], int]:
+        return generation.catalog.select(where, values, tail), generation.catalog.count(where, values)
+
     with store.lock:
-        refresh(store, thorough=False)
-        generation = store.index.look()
-        if generation is None:
-            raise StoreError("The index cannot be built.", "Run `engram doctor`.")
-        with damage_noticed():
-            tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else limit}"
-            return generation.catalog.select(where, values, tail), generation.catalog.count(where, values)
+        return consult(store, ask)
 
 
 def list_lore(store: Store, **options: object) -> Listing:
@@ -104,6 +104,8 @@ def _conditions(
             raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
         conditions.append("status = ?")
         values.append(status)
+    if len(tags) > MAX_ITEMS:
+        raise UsageError(f"{len(tags):,} tags are too many to list by; at most {MAX_ITEMS} are looked at.")
     for tag in tags:
         check_text("tags", tag, MAX_WORD)
         conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")

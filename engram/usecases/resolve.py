@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.damage import damage_noticed
 from engram.domain import refs, ulid
-from engram.domain.errors import AmbiguousError, EngramError, NotFoundError, StoreError
+from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.refs import Seen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
-from engram.usecases.refresh import refresh
+from engram.usecases.consult import consult
 
 if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
@@ -44,12 +43,9 @@ def resolve(store: Store, name: str) -> Found:
 def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
     """The catalog's lines of an id, after a cheap refresh; looks at every file before it says that there is none."""
     for thorough in (False, True):
-        refresh(store, thorough=thorough)
-        generation = store.index.look()
-        if generation is None:
-            raise StoreError("The index cannot be built.", "Run `engram doctor`.")
-        with damage_noticed():
-            found = generation.catalog.select("id = ?", [lore_id])
+        found = consult(
+            store, lambda generation: generation.catalog.select("id = ?", [lore_id]), thorough=thorough
+        )
         if found:
             return found
     return []
@@ -72,14 +68,12 @@ def _by_id(store: Store, name: str) -> str:
     looks_like_id = len(prefix) >= refs.MIN_PREFIX and all(letter in ulid.ALPHABET for letter in prefix)
     if not looks_like_id:
         return ""
-    refresh(store, thorough=False)
-    generation = store.index.look()
-    if generation is None:
-        return ""
-    with damage_noticed():
-        found = generation.catalog.select(
+    found = consult(
+        store,
+        lambda generation: generation.catalog.select(
             "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
-        )
+        ),
+    )
     titles = {hit.id: hit.title for hit in found}
     if len(titles) > 1:
         raise _ambiguous(name, list(titles.items()))

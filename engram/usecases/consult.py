@@ -1,0 +1,38 @@
+"""Asking the index for what only it knows; one that turns out to be damaged is made anew first."""
+
+from __future__ import annotations
+
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.refresh import refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store import Store
+
+    T = TypeVar("T")
+
+
+def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = False) -> T:
+    """What `ask` finds in the index, brought up to date before as `refresh` does.
+
+    Raises StoreError where there can be no index, and whatever `ask` raises itself.
+    """
+    try:
+        return _ask(store, ask, thorough)
+    except DamagedIndexError as error:
+        store.index.damaged(str(error))
+        return _ask(store, ask, thorough)
+
+
+def _ask(store: Store, ask: Callable[[Generation], T], thorough: bool) -> T:
+    refresh(store, thorough=thorough)
+    generation = store.index.look()
+    if generation is None:
+        raise StoreError("The index cannot be built.", "Run `engram doctor`.")
+    with damage_noticed():
+        return ask(generation)
