@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEED = 1
-_COLD_RUNS = 11
-_RECORD_RUNS = 15
+_RUNS = 11
 _CLI = "from engram.cli.main import run; run()"
 _PAUSE_SECONDS = 0.6
 
@@ -41,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--output", help="also write the report to this file")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stores here and use them again")
+    parser.add_argument(
+        "--runs", type=int, default=_RUNS, help="how often whole processes are started (default: %(default)s)"
+    )
     given = parser.parse_args(arguments)
     output = os.path.abspath(given.output) if given.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
@@ -48,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         isolate(os.path.join(temporary, "home"))
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         _compile()
-        groups = [_start_up(temporary), *(_size(folder, _count(size)) for size in given.sizes.split(","))]
+        groups = [_start_up(temporary, given.runs)]
+        groups += [_size(folder, _count(size), given.runs) for size in given.sizes.split(",")]
         text = report(
             groups,
             describe_machine(),
@@ -68,28 +71,28 @@ def _compile() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
 
 
-def _start_up(folder: str) -> Group:
-    bare = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(_COLD_RUNS)])
+def _start_up(folder: str, runs: int) -> Group:
+    bare = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(runs)])
     figures = [timed("Python that does nothing", bare)]
     if _cli_missing(folder):
         figures.append(Figure("`engram --version`", more="skipped: engram.cli.main cannot be imported"))
     else:
-        spent = _cold(folder, "--version")
+        spent = median([_checked(folder, "--version").cost for _ in range(runs)])
         figures.append(against(timed("`engram --version`", spent), spent.cpu_ms, 30, "CPU-ms"))
     return Group("Start", figures)
 
 
-def _size(folder: str, count: int) -> Group:
+def _size(folder: str, count: int, runs: int) -> Group:
     plain = _plain_store(folder, count)
     _say(f"{count:,} lore: rebuild")
     figures = [*_rebuild(plain, count)]
     _say(f"{count:,} lore: freshness and changes")
     figures += [*_freshness(plain), *_changes(plain, count)]
     _say(f"{count:,} lore: queries")
-    figures += [*_warm(plain, count), *_cold_queries(plain, count)]
+    figures += [*_warm(plain, count), *_cold_queries(plain, count, runs)]
     dedicated = _dedicated_store(folder, count)
     _say(f"{count:,} lore: recording")
-    figures += [*_record(dedicated), *_cold_record(dedicated)]
+    figures += [*_record(dedicated), *_cold_record(dedicated, runs)]
     return Group(f"{count:,} lore", figures)
 
 
@@ -154,10 +157,10 @@ def _warm(root: str, count: int) -> list[Figure]:
     ]
 
 
-def _cold_queries(root: str, count: int) -> list[Figure]:
+def _cold_queries(root: str, count: int, runs: int) -> list[Figure]:
     if _cli_missing(root):
         return [Figure("`engram query`", more="skipped: engram.cli.main cannot be imported")]
-    questions = generate.questions(_COLD_RUNS, SEED + 1)
+    questions = generate.questions(runs, SEED + 1)
     hybrid = median([_checked(root, "query", text).cost for text in questions])
     words = median([_checked(root, "query", text, "--strategy", "words").cost for text in questions])
     whole = timed("`engram query`, hybrid, whole process", hybrid)
@@ -184,21 +187,17 @@ def _record(root: str) -> list[Figure]:
     ]
 
 
-def _cold_record(root: str) -> list[Figure]:
+def _cold_record(root: str, runs: int) -> list[Figure]:
     if _cli_missing(root):
         return [Figure("`engram record`", more="skipped: engram.cli.main cannot be imported")]
     writer = generate.Writer(SEED + 3)
     costs = []
-    for _ in range(_RECORD_RUNS):
+    for _ in range(runs):
         lore = writer.lore(int.from_bytes(os.urandom(6)))
         costs.append(_checked(root, "record", lore.content, "--category", lore.category).cost)
         time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
     spent = median(costs)
     return [against(timed("`engram record`, whole process (p50)", spent), spent.wall_ms, 120, "ms")]
-
-
-def _cold(folder: str, *arguments: str) -> Cost:
-    return median([_checked(folder, *arguments).cost for _ in range(_COLD_RUNS)])
 
 
 def _checked(folder: str, *arguments: str) -> Child:

@@ -72,7 +72,16 @@ def test_changes_are_noticed_shown_and_undone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path: Path) -> None:
     output = tmp_path / "report.md"
-    command = [sys.executable, str(BENCHMARKS / "run.py"), "--sizes", "500", "--output", str(output)]
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "run.py"),
+        "--sizes",
+        "500",
+        "--runs",
+        "2",
+        "--output",
+        str(output),
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     text = output.read_text("utf-8")
