@@ -93,6 +93,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return folder
 
 
+@pytest.fixture
+def persons_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that belongs to a person: nothing in its environment, a name and an address in its configuration."""
+    import gitkit
+
+    gitkit.isolate(monkeypatch, tmp_path)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The same for fixtures that outlive a test; PYTHONPATH keeps its meaning in another folder."""

@@ -44,9 +44,7 @@ HARD_NAMES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture(params=["loose refs", "packed refs", "linked worktree", "sha256"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import gitkit
 import pytest
 from gitkit import apply, assert_sound, change, git, state_folder, status
 
@@ -16,10 +15,7 @@ from engram.adapters.git.layout import MAIN, read_head
 from engram.adapters.git.maintain import loose_objects, maintain
 from engram.domain.errors import StoreError
 
-
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 def test_a_repository_is_made_with_its_folders_and_no_configuration(

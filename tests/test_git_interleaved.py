@@ -20,9 +20,7 @@ from engram.domain.errors import GitError
 LORE = "lore/new.md"
 
 
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture

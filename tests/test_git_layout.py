@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import gitkit
 import pytest
 from gitkit import git, make_repository, opened, person_commits
 
@@ -13,10 +12,7 @@ from engram.adapters.git import layout
 from engram.adapters.git.layout import Head, Repository, busy, find_repository, read_head
 from engram.domain.errors import GitError
 
-
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture

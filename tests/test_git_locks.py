@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import gitkit
 import pytest
 from gitkit import apply, change, make_repository, person_commits, state_folder, status
 
@@ -16,10 +15,7 @@ from engram.adapters.git.commits import commit_all
 from engram.adapters.git.layout import Repository, read_head
 from engram.domain.errors import GitError
 
-
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import gitkit
 import pytest
 from gitkit import git, make_repository, person_commits
 from hypothesis import given
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 
-@pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    gitkit.isolate(monkeypatch, tmp_path)
+pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture

@@ -54,6 +54,20 @@ def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Declare the filters that every command about many lore has."""
+    add = parser.add_argument
+    add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
+    add(
+        "-t",
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="only lore with this tag (repeatable: all of them)",
+    )
+
+
 def full_parser() -> argparse.ArgumentParser:
     """The parser of everything; it imports every command."""
     parser = Parser(
@@ -136,6 +150,7 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
 
 __all__ = [
     "COMMANDS",
+    "add_filters",
     "command_first",
     "command_parser",
     "find",

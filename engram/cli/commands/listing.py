@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from engram.cli.parsing import add_filters
 from engram.cli.present import hit_line, lore_json
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check_words
@@ -26,16 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--limit", type=int, default=20, metavar="N", help="how many (default 20)")
     add("--all", action="store_true", help="all of them")
-    add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
+    add_filters(parser)
     add("--status", default="", help="only active, pending, archived or superseded")
-    add(
-        "-t",
-        "--tag",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="only lore with this tag (repeatable: all of them)",
-    )
     add(
         "--sort",
         default="created",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli.parsing import add_filters
 from engram.cli.present import answer_json, recalled_lines
 from engram.domain.budget import shares
 from engram.domain.errors import UsageError
@@ -32,16 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="leave out lore below this (default: recall.min_confidence, 0.50)",
     )
-    add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
+    add_filters(parser)
     add("--type", action="append", default=[], help="only this type (repeatable)")
-    add(
-        "-t",
-        "--tag",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="only lore with this tag (repeatable: all of them)",
-    )
     add(
         "-f",
         "--file",
