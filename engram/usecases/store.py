@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from _thread import RLock
 
@@ -146,6 +147,11 @@ class Store:
             self._index.close()
             self._index = None
         self.state.close()
+
+    def __del__(self) -> None:
+        """What nobody closed is closed; at the end of Python some parts may be gone already."""
+        with contextlib.suppress(Exception):
+            self.close()
 
     @property
     def _source_path(self) -> str:

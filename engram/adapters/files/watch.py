@@ -27,7 +27,6 @@ class FolderWatch:
 
     def __init__(self, root: str) -> None:
         """Folders are relative to `root`. Raises OSError or ImportError where the system cannot tell."""
-        self._notify: INotify | None = None
         from inotify_simple import INotify, flags
 
         # As plain numbers: the library's enums cost more than the events.
@@ -43,7 +42,7 @@ class FolderWatch:
         self._process = os.getpid()
         self._numbers: dict[int, str] = {}
         self._followed: set[str] = set()
-        self._notify = INotify()
+        self._notify: INotify = INotify()
 
     def follow(self, folder: str) -> None:
         """Be told what happens in `folder` from now on; one that is not there (any more) is passed over.
@@ -52,7 +51,6 @@ class FolderWatch:
         """
         if folder in self._followed:
             return
-        assert self._notify is not None
         try:
             number = self._notify.add_watch(f"{self._root}/{folder}", self._mask)
         except (FileNotFoundError, NotADirectoryError):
@@ -68,7 +66,6 @@ class FolderWatch:
         """Take in what happened; whether `files` or `folders` name anything. Raises WatchLostError."""
         if os.getpid() != self._process:
             raise WatchLostError  # a forked child would take events away from its parent
-        assert self._notify is not None
         try:
             events = self._notify.read(timeout=0)
         except (OSError, ValueError) as error:
@@ -84,12 +81,7 @@ class FolderWatch:
 
     def close(self) -> None:
         """Give everything back to the system."""
-        if self._notify is not None:
-            self._notify.close()
-
-    def __del__(self) -> None:
-        """A store that nobody closed gives its watch back, too."""
-        self.close()
+        self._notify.close()
 
     def _take(self, event: Event) -> None:
         mask, name = event.mask, event.name
