@@ -5,6 +5,7 @@ It is written last in every change of the index, so what it says is there, is th
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import sqlite3
 import zlib
@@ -141,6 +142,11 @@ class Catalog:
     def close(self) -> None:
         """Close the database."""
         self.connection.close()
+
+    def __del__(self) -> None:
+        """One that belongs to a generation which could not be opened is closed, too."""
+        with contextlib.suppress(AttributeError, sqlite3.Error):
+            self.connection.close()
 
     def meta(self) -> dict[str, str]:
         """Everything the catalog notes about the whole index."""
