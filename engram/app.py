@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
+    from engram.usecases.restore import Restored
+    from engram.usecases.sync import Synced
+    from engram.usecases.undo import Undone
 
 Words = str | Sequence[str]
 
@@ -196,6 +199,18 @@ class Engram:
         self._changed()
         return done
 
+    def sync(
+        self, remote: str = "", *, pull: bool = True, push: bool = True, timeout: float = 120.0
+    ) -> Synced:
+        """Commit what waits, fetch, merge by field, push; `timeout` in seconds for each command that uses the network.
+
+        Raises UsageError (no repository of its own), RemoteError, SyncBlockedError; what goes wrong after
+        something was done is in the answer's `.errors`.
+        """
+        from engram.usecases.sync import Options, sync
+
+        return sync(self.store, Options(remote, pull, push, timeout))
+
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""
         from engram.usecases.refresh import refresh
@@ -217,6 +232,36 @@ class Engram:
         if self._committer is not None:
             self._committer.stop()
         self.store.close()
+
+    def undo(self, count: int = 1) -> Undone:
+        """Take back this clone's last `count` operations by a new commit; what others changed since stays.
+
+        Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
+        """
+        from engram.usecases.undo import undo
+
+        done = undo(self.store, count)
+        self._changed()
+        return done
+
+    def redo(self) -> Undone:
+        """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
+        from engram.usecases.undo import redo
+
+        done = redo(self.store)
+        self._changed()
+        return done
+
+    def restore(self, name: str, at: str) -> Restored:
+        """Bring a lore back as it was at a commit or date, also one that was forgotten; votes since then stay.
+
+        Raises NotFoundError, AmbiguousError, SecretFoundError, LoreFileError, StoreError, GitError.
+        """
+        from engram.usecases.restore import restore
+
+        done = restore(self.store, name, at)
+        self._changed()
+        return done
 
     def _changed(self) -> None:
         if self._committer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,17 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("edit", ("edit", "L1", "--add-tag", "billing")),
     ("list", ("list", "--tag", "billing")),
     ("log", ("log", "L1")),
+    ("diff", ("diff", "L1")),
+    ("blame", ("blame", "L1")),
+    ("undo", ("undo",)),
+    ("redo", ("redo",)),
+    ("restore", ("restore", "L1", "--at", "HEAD~1")),
     ("session", ("session",)),
     ("status", ("status",)),
+    ("remote", ("remote", "add", "origin", "../hub.git")),
+    ("sync --dry-run", ("sync", "--dry-run")),
+    ("sync", ("sync",)),
+    ("clone", ("clone", "../hub.git", "../clone")),
     ("import", ("import", "notes")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
@@ -62,6 +72,8 @@ def printed(
     for name, arguments in SCRIPT:
         if name == "import":
             set_scene(folder)
+        if name == "remote":
+            subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
         main([*arguments, "--json"])
         text = capsys.readouterr().out
         found[name] = json.loads(text)

@@ -80,9 +80,11 @@ def exit_codes() -> str:
         errors.USAGE: "the call or a value in it is wrong",
         errors.NOT_FOUND: "there is no such lore, file or store",
         errors.NEEDS_HUMAN: "needs a person: ambiguous, or changed by somebody else meanwhile",
-        errors.REMOTE_FAILED: "a remote failed (kept for the commands that will talk to one)",
+        errors.REMOTE_FAILED: "a remote failed: refused, unreachable, too slow",
         errors.INTERRUPTED: "interrupted",
     }
+    import engram.app  # noqa: F401 - with all errors there are, whatever was imported before
+
     kinds = [errors.EngramError, *errors.EngramError.__subclasses__()]
     rows = []
     for code, meaning in meanings.items():

@@ -23,8 +23,16 @@ COMMANDS = (
     Command("list", "listing", "list lore by filter and order"),
     Command("edit", "edit", "change a lore, in your editor or by field"),
     Command("forget", "forget", "delete lore (history keeps them)"),
+    Command("undo", "undo", "take back the last operations"),
+    Command("redo", "redo", "bring back what the last undo took back"),
     Command("log", "log", "the history of a lore, from git"),
+    Command("diff", "diff", "what changed in a lore, or in all"),
+    Command("blame", "blame", "which commit and agent gave each field and line of a lore"),
+    Command("restore", "restore", "bring a lore back as it was at a commit or date"),
     Command("session", "session", "what this session was shown, with its refs"),
+    Command("sync", "sync", "bring this clone and its remote together"),
+    Command("clone", "clone", "make a store from a remote one"),
+    Command("remote", "remote", "add, remove and list what a store is synced with"),
     Command("status", "status", "how store, index, git and embedding are"),
     Command("import", "import_", "import markdown, JSON or JSON Lines"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),
@@ -36,7 +44,11 @@ COMMANDS = (
     Command("completion", "completion", "print a shell completion script"),
 )
 
+# Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what it does.
+PLUMBING = (Command("merge-driver", "merge_driver", "merge two versions of a lore file; git calls it"),)
+
 
 def find(name: str) -> Command | None:
     """The command of that name or alias."""
-    return next((command for command in COMMANDS if name == command.name or name in command.aliases), None)
+    known = (*COMMANDS, *PLUMBING)
+    return next((command for command in known if name == command.name or name in command.aliases), None)

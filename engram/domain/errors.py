@@ -140,3 +140,26 @@ class GitError(EngramError):
         super().__init__(message, hint)
         self.command = command
         self.stderr = stderr
+
+
+class RemoteError(EngramError):
+    """A remote cannot be reached, or refuses; `kind` says how: offline, timeout, auth, declined and so on."""
+
+    code = "remote"
+    exit_code = REMOTE_FAILED
+
+    def __init__(self, kind: str, message: str, hint: str = "", *, stderr: str = "") -> None:
+        super().__init__(message, hint)
+        self.kind = kind
+        self.stderr = stderr
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with its kind."""
+        return {**super().as_dict(), "kind": self.kind}
+
+
+class SyncBlockedError(EngramError):
+    """A sync cannot go on by itself: what came in is refused, or the repository needs a person first."""
+
+    code = "blocked"
+    exit_code = NEEDS_HUMAN

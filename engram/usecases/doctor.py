@@ -11,11 +11,21 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.refresh import refresh
+from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
+    from engram.usecases.repair import Repaired
     from engram.usecases.store import Store
+
+
+DRIVER = "merge-driver"
+_UNMERGED = "two versions of this file were not merged"
+_UNTOLD = {
+    "attributes": "git does not know which files are lore",
+    "command": "git does not know how Engram merges lore, so a plain `git pull` may leave conflicts",
+}
 
 
 class Finding(NamedTuple):
@@ -29,19 +39,70 @@ class Finding(NamedTuple):
 
 
 def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Look at everything. With `fix`, rebuild a damaged index, sweep leftovers and commit what waits."""
+    """Look at everything.
+
+    With `fix`, merge files with conflict markers, rebuild a damaged index, sweep leftovers, complete what git
+    has to know, and commit what waits.
+    """
     with store.lock:
-        found = [*_leftovers(store, fix), *_index(store, fix), *_files(store)]
-        return [*found, *_journal(store, fix), *_degraded(store)]
+        found = [*_leftovers(store, fix), *_index(store, fix)]
+        merges = _merges(store, fix)
+        files = _files(store, {one.where for one in merges})
+        return [*found, *merges, *files, *_driver(store, fix), *_journal(store, fix), *_degraded(store)]
 
 
-def _files(store: Store) -> list[Finding]:
+def _merges(store: Store, fix: bool) -> list[Finding]:
+    """Files with conflict markers, and those that git left unmerged."""
+    from engram.usecases import repair
+
+    generation = store.index.look()
+    paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
+    marked = repair.marked(store, paths)
+    if not fix:
+        return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
+    found = [_mended(repair.repair(store, path), store.places.placement) for path in marked]
+    if any(one.fixed for one in found):
+        refresh(store)
+    return found
+
+
+def _mended(done: Repaired, placement: str) -> Finding:
+    if not done.source:
+        return Finding("file", done.path, f"{_UNMERGED}: {done.trouble}")
+    what = f"merged from {done.source}"
+    if done.conflicts:
+        what += f"; both versions of {', '.join(done.conflicts)} are in it, see `engram show`"
+    if done.open_merge:
+        what += "; end the merge with `git commit`" if placement == DEDICATED else "; `git add` it"
+    return Finding("file", done.path, what, fixed=True)
+
+
+def _driver(store: Store, fix: bool) -> list[Finding]:
+    """Whether a plain `git pull` would merge lore by field; sync does so by itself."""
+    from engram.usecases.install_driver import complete, what_is_missing
+
+    places = store.places
+    if places.repository is None or places.placement != DEDICATED:
+        return []
+    try:
+        missing = what_is_missing(places.repository, places.folder, places.root)
+        if missing and fix:
+            complete(store, missing)
+    except EngramError as error:
+        return [Finding(DRIVER, "", f"git cannot be told how to merge lore: {error.message}", error.hint)]
+    hint = "`engram doctor --fix` tells it."
+    return [Finding(DRIVER, what, _UNTOLD[what], hint, fix) for what in missing]
+
+
+def _files(store: Store, told: Collection[str]) -> list[Finding]:
+    """Files that are no lore yet or cannot be recalled, but for those `told` of already."""
     generation = store.index.look()
     if generation is None:
         return []
     problems = [
         Finding("file", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint)
         for p in generation.catalog.problems()
+        if p.path not in told
     ]
     waiting = [
         Finding(

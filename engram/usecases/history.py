@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.domain.errors import StoreError, UsageError
+from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
+from engram.usecases.lineage import Version, lore_of, repository_of, versions
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Event(NamedTuple):
-    """One commit that touched a lore: id, time (UTC), author, the agent that made it ("" unknown), subject."""
+    """One commit that touched a lore: id, time (UTC), author, the agent that made it ("" unknown), subject.
+
+    `confidence` is the lore's after it, 0.00..1.00; None where the commit deleted it or it could not be read.
+    """
 
     commit: str
     at: datetime
@@ -23,47 +27,34 @@ class Event(NamedTuple):
     session: str
     delta: str
     subject: str
+    confidence: float | None
 
 
 def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]:
     """The id of the named lore and its commits, newest first. Raises NotFoundError, UsageError, GitError, StoreError."""
     if limit < 1:
         raise UsageError(f"The limit must be 1 or more, not {limit}.")
-    repository = store.places.repository
-    if repository is None:
-        raise StoreError(
-            "This store is a folder outside git, so it has no history.", "`git init` there starts one."
-        )
-    from engram.adapters.git.history import log
-
+    repository_of(store)
     with store.lock:
         commit_quietly(store)
         found = resolve(store, name)
-    path = _in_repository(store, found.path)
-    events = [
-        Event(
-            entry.short,
-            datetime.fromtimestamp(entry.moment, UTC),
-            entry.author,
-            _first(entry.trailers.get("Engram-Agent", ())),
-            _first(entry.trailers.get("Engram-Session", ())),
-            _first(entry.trailers.get("Engram-Delta", ())),
-            entry.subject,
-        )
-        for entry in log(repository, path, limit)
-    ]
-    return found.id, events
+    return found.id, [_event(store, version) for version in versions(store, found.path, found.id, limit)]
 
 
-def _in_repository(store: Store, path: str) -> str:
-    """The store path as git knows it: relative to the work tree, which may be above the store."""
-    import os
+def _event(store: Store, version: Version) -> Event:
+    entry, lore = version.entry, lore_of(store, version)
+    return Event(
+        entry.short,
+        datetime.fromtimestamp(entry.moment, UTC),
+        entry.author,
+        first(entry.trailers.get("Engram-Agent", ())),
+        first(entry.trailers.get("Engram-Session", ())),
+        first(entry.trailers.get("Engram-Delta", ())),
+        entry.subject,
+        lore.confidence if lore else None,
+    )
 
-    assert store.places.repository is not None
-    top = os.path.realpath(store.places.repository.worktree)
-    full = os.path.realpath(store.files.absolute(path))
-    return os.path.relpath(full, top).replace(os.sep, "/")
 
-
-def _first(values: tuple[str, ...]) -> str:
+def first(values: tuple[str, ...]) -> str:
+    """The first of a trailer's values; "" where it has none."""
     return values[0] if values else ""

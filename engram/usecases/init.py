@@ -60,6 +60,8 @@ def _existing(root: str, placement: str) -> Initialised:
     found = describe(root, "project").placement
     if placement and placement != found:
         raise StoreError(f"{root} is a store already, with the placement {found}.", "Nothing was changed.")
+    if found == DEDICATED:
+        _tell_git(root, attributes=False)
     return Initialised(root, found, True, _why(found))
 
 
@@ -78,7 +80,18 @@ def _make_repository(root: str) -> None:
         repository = init_repository(root)
     state = state_folder(root, repository)
     _make_folder(state)
+    _tell_git(root, attributes=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram init\n", "init")
+
+
+def _tell_git(root: str, *, attributes: bool) -> None:
+    """Have git merge lore by field. A store that is there keeps its .gitattributes, which `doctor --fix` completes."""
+    repository = find_repository(root)
+    if repository is None:
+        return
+    from engram.usecases.install_driver import install_merge_driver
+
+    install_merge_driver(repository, FOLDER, root, attributes=attributes)
 
 
 def _commit_start(root: str) -> None:

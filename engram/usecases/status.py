@@ -75,18 +75,28 @@ def _git(store: Store) -> dict[str, object]:
             "branch": None,
             "head": None,
             "message": "not in git",
+            "sync": None,
         }
     from engram.adapters.git.layout import read_head
+    from engram.usecases.sync_state import distance, last
 
-    head = read_head(repository)
+    head, synced = read_head(repository), last(store)
+    ahead, behind = distance(store)
     return {
-        "ahead": 0,
-        "behind": 0,
+        "ahead": ahead,
+        "behind": behind,
         "pending": pending,
         "branch": head.branch,
         "head": head.oid,
-        "message": why_waiting(store),
+        "message": why_waiting(store) or _why_not_synced(synced),
+        "sync": synced,
     }
+
+
+def _why_not_synced(synced: dict[str, object]) -> str:
+    """What stopped the last sync ("" if nothing did)."""
+    error = synced["error"]
+    return f"the last sync failed: {error.get('message', '')}" if isinstance(error, dict) else ""
 
 
 def _embedding(store: Store) -> dict[str, object]:

@@ -10,6 +10,8 @@ from engram.domain.errors import GitError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.adapters.git.layout import Repository
 
 ATTRIBUTES = ".gitattributes"
@@ -40,21 +42,43 @@ def init(path: str, lore_folder: str = "lore") -> Repository:
 
 def never_convert(repo: Repository, lore_folder: str = "lore") -> bool:
     """Make sure that .gitattributes holds `<lore folder>/** -text`; True when it had to be added."""
-    file = os.path.join(repo.worktree, ATTRIBUTES)
-    line = f"{lore_folder}/** -text".encode()
-    try:
-        with open(file, "rb") as opened:
-            content = opened.read()
-    except FileNotFoundError:
-        content = b""
-    if line in content.splitlines():
+    return add_attributes(repo.worktree, [f"{lore_folder}/** -text"])
+
+
+def add_attributes(folder: str, lines: Sequence[str]) -> bool:
+    """Make sure that the .gitattributes in `folder` has these lines; True when one had to be added."""
+    file = os.path.join(folder, ATTRIBUTES)
+    content = read_attributes(folder)
+    wanted = with_attributes(content, lines)
+    if wanted == content:
         return False
-    if content and not content.endswith(b"\n"):
-        content += b"\n"
     try:
         with open(file + ".new", "wb") as opened:
-            opened.write(content + line + b"\n")
+            opened.write(wanted)
         os.replace(file + ".new", file)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {error.strerror}.", "Check disk and rights.") from error
     return True
+
+
+def read_attributes(folder: str) -> bytes:
+    """What the .gitattributes in `folder` holds; nothing where there is none. Raises StoreError for a link and the like."""
+    file = os.path.join(folder, ATTRIBUTES)
+    if os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file)):
+        raise StoreError(f"{file} is not a regular file.", "Git does not read it either; remove it.")
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}.", "Check its rights.") from error
+
+
+def with_attributes(content: bytes, lines: Sequence[str]) -> bytes:
+    """The .gitattributes with those of the lines added that it has not."""
+    present = [line.rstrip() for line in content.splitlines()]
+    missing = [line.encode() for line in lines if line.encode() not in present]
+    if missing and content and not content.endswith(b"\n"):
+        content += b"\n"
+    return content + b"".join(line + b"\n" for line in missing)

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.errors import GitError
+from engram.domain.errors import GitError, RemoteError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.domain.errors import EngramError
 
 BUSY, DUBIOUS, NOT_A_REPOSITORY, NO_SPACE, DENIED, DAMAGED, MOVED, TIMEOUT, FAILED = (
     "busy",
@@ -53,6 +57,116 @@ ADVICE = {
     MOVED: ("The branch moved while Engram was committing.", "Try again: nothing was lost."),
 }
 
+# Of the commands that talk to a remote. What the server says comes with "remote: " before it.
+REJECTED, DECLINED, AUTH, FORBIDDEN, NOT_FOUND, OFFLINE, NO_BRANCH, UNSOUND, PROTOCOL = (
+    "rejected",
+    "declined",
+    "auth",
+    "forbidden",
+    "not-found",
+    "offline",
+    "no-branch",
+    "unsound",
+    "protocol",
+)
+REMOTE_MARKERS = (
+    (NO_BRANCH, ("couldn't find remote ref",)),
+    (PROTOCOL, ("' not allowed",)),
+    # Somebody else pushed: before our push began, or while the server was taking it in.
+    (REJECTED, ("[rejected]", "(fetch first)", "(non-fast-forward)", "(failed to update ref)")),
+    (REJECTED, ("incorrect old value provided", "remote: error: cannot lock ref", "(cannot lock ref")),
+    (FORBIDDEN, ("error: 403", "write access to repository not granted", "you are not allowed to")),
+    (DECLINED, ("[remote rejected]", "hook declined", "protected branch")),
+    (
+        AUTH,
+        (
+            "authentication failed",
+            "could not read username",
+            "could not read password",
+            "terminal prompts disabled",
+            "error: 401",
+            "permission denied (publickey",
+            "host key verification failed",
+            "unable to get password from user",
+        ),
+    ),
+    (UNSOUND, ("fsck error", "error in object", "did not send all necessary objects", "remote did not send")),
+    (UNSOUND, ("index-pack failed", "unpack-objects failed", "inflate", "bad object", "missing blob")),
+    (
+        OFFLINE,
+        (
+            "could not resolve host",
+            "name or service not known",
+            "temporary failure in name resolution",
+            "connection refused",
+            "failed to connect",
+            "couldn't connect to server",
+            "network is unreachable",
+            "no route to host",
+            "connection timed out",
+            "connection reset",
+            "operation too slow",
+            "remote end hung up",
+            "unexpected disconnect",
+            "early eof",
+            "empty reply from server",
+        ),
+    ),
+    (
+        NOT_FOUND,
+        (
+            "does not appear to be a git repository",
+            "repository not found",
+            "' not found",
+            "error: 404",
+            "no such remote",
+            "does not exist",
+            "not a git repository",
+        ),
+    ),
+    (FORBIDDEN, ("could not read from remote repository",)),
+    (TIMEOUT, ("stopped at its time limit",)),
+)
+REMOTE_ADVICE = {
+    REJECTED: (
+        "Others kept pushing to {remote} at the same time.",
+        "Run `engram sync` again: nothing is lost.",
+    ),
+    DECLINED: (
+        "{remote} declined the push: {reason}.",
+        "Ask who runs the remote; your lore are safe here and go out with a later sync.",
+    ),
+    AUTH: (
+        "{remote} wants to know who you are, and Engram never asks for passwords.",
+        "Set up an SSH key or a git credential helper; `git ls-remote {remote}` shows whether it works.",
+    ),
+    FORBIDDEN: (
+        "{remote} knows you but does not let you do this.",
+        "Ask its owner for access, or check its address: `engram remote list`.",
+    ),
+    NOT_FOUND: (
+        "There is no repository at the address of {remote}.",
+        "Check it: `engram remote list`, then `engram remote remove` and `engram remote add`.",
+    ),
+    OFFLINE: (
+        "{remote} cannot be reached now.",
+        "Nothing is lost: go on working, and run `engram sync` when you are online.",
+    ),
+    TIMEOUT: (
+        "{remote} did not answer within the time limit.",
+        "Try again later, or allow more with `--timeout SECONDS`.",
+    ),
+    PROTOCOL: (
+        "The address of {remote} is of a kind that is not allowed.",
+        "Use https://…, ssh://… or a folder, and look at the variable GIT_ALLOW_PROTOCOL if you have set it.",
+    ),
+    NO_BRANCH: ("{remote} has no such branch.", "`git ls-remote {remote}` lists those it has."),
+    UNSOUND: (
+        "What {remote} has is damaged or forged, so it was not taken: {reason}.",
+        "Run `git fsck` in that repository and repair what it names; nothing was changed here.",
+    ),
+}
+
 
 def kind(stderr: str) -> str:
     """The kind of failure that git's error text tells of; "failed" when it is none of the known ones."""
@@ -80,6 +194,39 @@ def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitEr
         command=without_credentials(" ".join(args)),
         stderr=stderr,
     )
+
+
+def remote_kind(text: str) -> str:
+    """The kind of failure of a command that talked to a remote; "failed" when it is none of the known ones."""
+    lowered = text.lower()
+    for name, words in REMOTE_MARKERS:
+        if any(word in lowered for word in words):
+            return name
+    return FAILED
+
+
+def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, text: str) -> EngramError:
+    """The error for a command that talked to `remote`; `text` is what git printed.
+
+    Trouble of this machine (a full disk, a lock) is a `GitError`, everything else a `RemoteError`.
+    """
+    text = without_credentials(text)
+    if kind(text) in (NO_SPACE, BUSY, DUBIOUS):
+        return failure(folder, args, code, text)
+    name = remote_kind(text)
+    reason = _reason(text)
+    default = (f"git {subcommand(args)} failed with {{remote}}: {{reason}}.", "Run `engram doctor`.")
+    message, hint = REMOTE_ADVICE.get(name, default)
+    message, hint = (part.replace("{reason}", reason).replace("{remote}", remote) for part in (message, hint))
+    return RemoteError(name, message, hint, stderr=text)
+
+
+def _reason(text: str) -> str:
+    """What the server itself said, else git's telling line."""
+    said = [line.removeprefix("remote:").strip() for line in text.splitlines() if line.startswith("remote:")]
+    words = next((line for line in said if line and not line.startswith("Resolving")), "")
+    refused = re.search(r"\[remote rejected\].*\((.*)\)", text)
+    return (words or (refused[1] if refused else "") or _telling_line(text) or "no reason given").rstrip(".")
 
 
 def subcommand(args: tuple[str, ...]) -> str:

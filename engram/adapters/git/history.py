@@ -7,27 +7,33 @@ from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.git.layout import Repository
 
 LOG_SECONDS = 60.0
-FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%(trailers:only=true,unfold=true)")
+FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%P", "%(trailers:only=true,unfold=true)")
 
 
 class LogEntry(NamedTuple):
-    """One commit. `moment` is the author's time in unix seconds; a trailer's values keep their order."""
+    """One commit. `moment` is the author's time in unix seconds; a trailer's values keep their order.
+
+    `parents` of the log of a path are the last commits before it that touched the path.
+    """
 
     oid: str
     short: str
     author: str
     moment: int
     subject: str
+    parents: tuple[str, ...]
     trailers: Mapping[str, tuple[str, ...]]
 
 
-def log(repo: Repository, path: str, limit: int, *, follow: bool = False) -> tuple[LogEntry, ...]:
-    """The last `limit` commits that touched `path` ("" for all), newest first.
+def log(
+    repo: Repository, path: str, limit: int, *, follow: bool = False, also: Sequence[str] = ()
+) -> tuple[LogEntry, ...]:
+    """The last `limit` commits that touched `path` ("" for all) or one of `also`, newest first.
 
     `follow` goes on beyond renames, which costs git about twice the time: lore files keep their names.
     """
@@ -35,12 +41,17 @@ def log(repo: Repository, path: str, limit: int, *, follow: bool = False) -> tup
         return ()
     words = ["-z", f"-n{limit}", "--no-show-signature", "--encoding=UTF-8", f"--format={'%x00'.join(FIELDS)}"]
     words.append("--follow" if follow and path else "--no-follow")
-    where = ("--", path) if path else ()
+    words += ["--parents", "--topo-order"] if path else []
+    where = ("--", path, *also) if path else ()
     fields = run(repo, "log", *words, "HEAD", *where, deadline=LOG_SECONDS).stdout.split(b"\0")
     step = len(FIELDS)
     return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
 
 
 def _entry(fields: list[bytes]) -> LogEntry:
-    oid, short, author, moment, subject, trailing = (field.decode("utf-8", "replace") for field in fields)
-    return LogEntry(oid, short, author, int(moment), subject, trailers.parse(trailing))
+    oid, short, author, moment, subject, parents, trailing = (
+        field.decode("utf-8", "replace") for field in fields
+    )
+    return LogEntry(
+        oid, short, author, int(moment), subject, tuple(parents.split()), trailers.parse(trailing)
+    )

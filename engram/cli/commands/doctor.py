@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Look at everything: files that cannot be recalled, a damaged index, leftovers, commits that wait."
+    "Look at everything: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
+    "commits that wait."
 )
 EXAMPLES = ("engram doctor", "engram doctor --fix")
 
@@ -19,16 +20,18 @@ EXAMPLES = ("engram doctor", "engram doctor --fix")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--fix", action="store_true", help="rebuild, sweep and commit what can be mended without asking"
+        "--fix",
+        action="store_true",
+        help="merge, rebuild, sweep and commit what can be mended without asking",
     )
 
 
 def run(call: Call) -> int:
-    """Look and report; exit 1 while something is wrong that was not mended (files to adopt are no fault)."""
-    from engram.usecases.doctor import doctor
+    """Look and report; exit 1 while something is wrong that was not mended (files to adopt and an untold git are no fault)."""
+    from engram.usecases.doctor import DRIVER, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
-    wrong = [one for one in found if not one.fixed and one.kind != "adoption"]
+    wrong = [one for one in found if not one.fixed and one.kind not in ("adoption", DRIVER)]
     call.output.document({"ok": not wrong, "findings": [one._asdict() for one in found]})
     for one in found:
         mark = "mended" if one.fixed else one.kind

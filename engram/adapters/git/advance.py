@@ -1,0 +1,57 @@
+"""Move the branch to a commit that exists already, with the index in step, unless somebody moved it before."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import commits, failures, layout, locks, merging, staging
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.tree import Entry
+
+
+def advance(
+    repo: Repository,
+    head: Head,
+    new: str,
+    entries: Mapping[str, Entry | None],
+    state_folder: str,
+    reason: str,
+    *,
+    patience: float = staging.PATIENCE,
+) -> bool:
+    """Move the branch from `head` to `new`; False when HEAD is elsewhere by now.
+
+    `entries` is what `new` holds otherwise than `head`; the work tree's files are not looked at. The order,
+    index first, is that of `commits` (see `staging`). Raises `GitError` when git is busy.
+    """
+    staging.sync_index(repo, state_folder, patience=patience)
+    branch = f"{layout.BRANCHES}{head.branch}"
+    ref_locks = (os.path.join(repo.git_dir, "HEAD.lock"), os.path.join(repo.common_dir, f"{branch}.lock"))
+    locks.wait_free(ref_locks, patience)
+    with locks.held(staging.index_lock(repo), patience):
+        if layout.read_head(repo) != head:
+            return False
+        staging.remember(repo, state_folder, entries)
+        if entries:
+            staging.replace_entries(repo, entries)
+        moved = _move(repo, branch, head.oid, new, reason)
+        if not moved:
+            staging.match_head(repo, entries)
+    staging.forget(repo, state_folder)
+    return moved
+
+
+def _move(repo: Repository, branch: str, old: str | None, new: str, reason: str) -> bool:
+    words = (*commits.DURABLE, "update-ref", "-m", reason, branch, new, old or "0" * len(new))
+    done = run(repo, *words, check=False, env=merging.reflog_identity())
+    if done.code == 0:
+        return True
+    if failures.kind(done.stderr) in (failures.MOVED, failures.BUSY):
+        return False
+    raise failures.failure(repo.worktree, words, done.code, done.stderr)

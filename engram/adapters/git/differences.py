@@ -1,0 +1,87 @@
+"""What differs between two commits, file by file, and the bytes of many files at once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from engram.adapters.git import layout
+from engram.adapters.git.runner import run
+from engram.adapters.git.tree import Entry
+from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+SECONDS = 120.0
+AT_ONCE = 4000  # objects read by one git process
+
+
+class Difference(NamedTuple):
+    """What two commits hold at one path; None is nothing. Links and submodules show by their modes."""
+
+    before: Entry | None
+    after: Entry | None
+
+
+def empty_tree(repo: Repository) -> str:
+    """The id of the tree that holds nothing, which git knows without having it."""
+    return hashlib.new(layout.hash_name(repo), b"tree 0\0", usedforsecurity=False).hexdigest()
+
+
+def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
+    """Each path that is not the same in two commits or trees; without `before`, all that `after` holds."""
+    words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
+    listed = run(repo, *words, before or empty_tree(repo), after, deadline=SECONDS).stdout
+    parts = os.fsdecode(listed).split("\0")
+    found: dict[str, Difference] = {}
+    for facts, path in zip(parts[0::2], parts[1::2], strict=False):
+        old_mode, mode, old, new, kind = facts[1:].split(" ")
+        is_new, is_gone = kind == "A", kind == "D"
+        found[path] = Difference(
+            None if is_new else Entry(old_mode, old), None if is_gone else Entry(mode, new)
+        )
+    return found
+
+
+def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
+    """The sizes of blobs in bytes; what is not here or no blob is left out."""
+    wanted = list(dict.fromkeys(oids))
+    if not wanted:
+        return {}
+    asked = "".join(f"{oid}\n" for oid in wanted).encode()
+    listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    lines = (line.split(" ") for line in listed.decode().splitlines())
+    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+
+
+def blobs(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
+    """The bytes of blobs. Raises GitError where one is missing or damaged."""
+    wanted = list(dict.fromkeys(oids))
+    found: dict[str, bytes] = {}
+    for start in range(0, len(wanted), AT_ONCE):
+        found.update(_batch(repo, wanted[start : start + AT_ONCE]))
+    return found
+
+
+def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:
+    asked = "".join(f"{oid}\n" for oid in oids).encode()
+    data = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    found: dict[str, bytes] = {}
+    at = 0
+    for oid in oids:
+        end = data.find(b"\n", at)
+        header = data[at:end].split(b" ")
+        if len(header) != 3 or header[1] != b"blob":
+            raise GitError(
+                f"The git repository at {repo.worktree} is damaged: it lacks the file contents {oid[:10]}.",
+                "Run `git fsck` there and repair what it names.",
+                stderr="missing blob",
+            )
+        size = int(header[2])
+        found[oid] = data[end + 1 : end + 1 + size]
+        at = end + size + 2
+    return found

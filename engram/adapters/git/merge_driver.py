@@ -1,0 +1,78 @@
+"""What git has to be told so that it merges lore files by field, and what it tells a merge driver.
+
+A driver is told the three versions and the path (gitattributes(5)). Which commits are merged it has to find
+out: `git merge` and `git pull` name the other one in a variable `GITHEAD_<commit id>`; MERGE_HEAD is only
+written afterwards. A cherry-pick or a rebase names the other one, if at all, in a file of the git folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from engram.adapters.git import layout
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+ATTRIBUTE = "merge=engram"
+_COMMAND = "merge.engram.driver"
+_NAME = "merge.engram.name"
+_TITLE = "Engram: lore by field"
+_OTHERS = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
+
+
+def command_line(python: str, package_root: str | None) -> str:
+    """The command that git's shell runs: this interpreter, whatever blanks or percent signs are in its path.
+
+    `package_root` is the folder that holds the package, where the interpreter does not find it by itself.
+    `-P` keeps the working folder, which a pulled repository fills, out of what Python imports.
+    """
+    from shlex import quote
+
+    words = [f"PYTHONPATH={quote(package_root)}"] if package_root else []
+    words += [quote(python), "-P", "-m", "engram", "merge-driver"]
+    return " ".join(words).replace("%", "%%") + " %O %A %B %P"
+
+
+def configured(repo: Repository) -> str:
+    """The driver's command in the repository's own configuration; "" where there is none."""
+    found = run(repo, "config", "--local", "-z", "--get", _COMMAND, check=False)
+    return os.fsdecode(found.stdout).rstrip("\0") if found.code == 0 else ""
+
+
+def configure(repo: Repository, command: str) -> None:
+    """Write the driver into the repository's own configuration. Raises GitError."""
+    run(repo, "config", "--local", "--replace-all", _NAME, _TITLE)
+    run(repo, "config", "--local", "--replace-all", _COMMAND, command)
+
+
+def merged_heads(repo: Repository, environment: Mapping[str, str]) -> list[str]:
+    """The commits that are being merged right now, as far as a driver can know: HEAD first, then the others."""
+    head = layout.read_head(repo).oid
+    others = [name.removeprefix("GITHEAD_") for name in environment if name.startswith("GITHEAD_")]
+    others = sorted(name for name in others if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", name))
+    if not others:
+        files = (_first_line(os.path.join(repo.git_dir, name)) for name in _OTHERS)
+        others = [oid for oid in files if re.fullmatch("[0-9a-f]{40,64}", oid)][:1]
+    return [*([head] if head else []), *others]
+
+
+def committer_times(repo: Repository, commits: Sequence[str]) -> list[int]:
+    """When the commits were made, in unix seconds. Raises GitError for one that is not there."""
+    if not commits:
+        return []
+    said = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *commits).stdout
+    return [int(line) for line in said.split()]
+
+
+def _first_line(file: str) -> str:
+    try:
+        with open(file, encoding="ascii", errors="replace") as opened:
+            return opened.readline().strip()
+    except OSError:
+        return ""

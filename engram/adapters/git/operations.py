@@ -1,0 +1,58 @@
+"""Engram's own commits, newest first: which operation each is, and what it takes back or brings back."""
+
+from __future__ import annotations
+
+from engram.adapters.git import identity, layout, trailers
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.git.layout import Repository
+
+LORE = "Engram-Lore"
+SOURCE = "Engram-Source"
+UNDO = "Engram-Undo"
+REDO = "Engram-Redo"
+_PAGE = 500
+_SECONDS = 60.0
+_FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
+
+
+class OwnCommit(NamedTuple):
+    """A commit of one operation. `undoes` names the commits that it takes back, `redoes` the undo that it takes back."""
+
+    oid: str
+    subject: str
+    lore: tuple[str, ...]
+    undoes: tuple[str, ...]
+    redoes: tuple[str, ...]
+
+
+def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
+    """The operations in HEAD's history that this clone made, newest first, read by the page.
+
+    A commit says which clone made it by `Engram-Source`; one that does not say so is taken for this clone's where
+    this clone's person committed it.
+    """
+    if layout.read_head(repo).oid is None:
+        return
+    person = identity.committer(repo)
+    skip = 0
+    while page := _page(repo, skip):
+        for oid, who, subject, trailing in page:
+            said = trailers.parse(trailing)
+            if trailers.OPERATION not in said or LORE not in said:
+                continue
+            if said.get(SOURCE, (source,))[0] != source or (SOURCE not in said and who != person):
+                continue
+            yield OwnCommit(oid, subject, said[LORE], said.get(UNDO, ()), said.get(REDO, ()))
+        skip += _PAGE
+
+
+def _page(repo: Repository, skip: int) -> list[tuple[str, ...]]:
+    words = ("log", "-z", "--no-merges", "--no-show-signature", "--encoding=UTF-8", f"--format={_FORMAT}")
+    said = run(repo, *words, f"-n{_PAGE}", f"--skip={skip}", "HEAD", deadline=_SECONDS).stdout
+    fields = said.decode("utf-8", "replace").split("\0")
+    return [tuple(fields[at : at + 4]) for at in range(0, len(fields) - 3, 4)]

@@ -1,0 +1,191 @@
+"""The remotes of a repository, and the commands that talk to them: fetch, push, list, clone.
+
+Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import failures, layout
+from engram.adapters.git.runner import Result, run
+from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.git.layout import Repository
+
+DEADLINE = 120.0  # seconds
+DEFAULT = "origin"
+# A connection over which less comes than this is as good as none.
+SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
+
+
+class Remote(NamedTuple):
+    """A remote by its name; `url` is shown to people, without credentials."""
+
+    name: str
+    url: str
+
+
+class Counterpart(NamedTuple):
+    """The branch of a remote that a branch here is synced with."""
+
+    remote: str
+    branch: str
+
+    @property
+    def ref(self) -> str:
+        """Where its last known commit is kept here."""
+        return f"refs/remotes/{self.remote}/{self.branch}"
+
+
+def remotes(repo: Repository) -> tuple[Remote, ...]:
+    """The remotes, in the order of the configuration."""
+    listed = run(repo, "config", "-z", "--get-regexp", r"^remote\..*\.url$", check=False).stdout
+    found: dict[str, str] = {}
+    for item in os.fsdecode(listed).split("\0"):
+        key, _, url = item.partition("\n")
+        if url:
+            found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
+    return tuple(Remote(name, failures.without_credentials(url)) for name, url in found.items())
+
+
+def add(repo: Repository, name: str, url: str) -> None:
+    """Add a remote. Raises UsageError for a name that is taken or cannot be, or an address of an unknown kind."""
+    checked_url(url)
+    if any(remote.name == name for remote in remotes(repo)):
+        raise UsageError(f"There is a remote '{name}' already.", f"engram remote remove {name}")
+    done = run(repo, "remote", "add", "--", name, url, check=False)
+    if done.code:
+        raise UsageError(f"'{name}' cannot be the name of a remote.", "Use letters and digits, like origin.")
+
+
+def remove(repo: Repository, name: str) -> None:
+    """Forget a remote and what was known of it. Raises UsageError where there is none."""
+    known = remotes(repo)
+    if all(remote.name != name for remote in known):
+        names = ", ".join(remote.name for remote in known) or "none"
+        raise UsageError(f"There is no remote '{name}'.", f"Remotes here: {names}.")
+    run(repo, "remote", "remove", "--", name)
+
+
+def checked_url(url: str) -> str:
+    """`url` if git may be given it. Raises UsageError: `ext::` and its like run programs."""
+    if not url.strip() or url.startswith("-") or "::" in url.partition("/")[0] or "\n" in url:
+        raise UsageError(
+            f"'{failures.without_credentials(url)}' is not the address of a repository.",
+            "Use https://…, ssh://…, user@host:path or the path of a folder.",
+        )
+    return url
+
+
+def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
+    """What `branch` is synced with: as git's configuration says, else the same name at origin or the only remote.
+
+    `named` picks a remote. Raises RemoteError where there is none.
+    """
+    known = [remote.name for remote in remotes(repo)]
+    if named and named not in known:
+        raise RemoteError(failures.NOT_FOUND, f"There is no remote '{named}'.", "engram remote list")
+    upstream = _setting(repo, f"branch.{branch}.remote"), _setting(repo, f"branch.{branch}.merge")
+    remote = named or (upstream[0] if upstream[0] in known else "") or (DEFAULT if DEFAULT in known else "")
+    if not remote and len(known) == 1:
+        remote = known[0]
+    if not remote:
+        message = "There are several remotes." if known else "This store has no remote yet."
+        hint = f"Name one: engram sync {known[0]}" if known else "engram remote add origin URL"
+        raise RemoteError("no-remote", message, hint)
+    merge = upstream[1].removeprefix(layout.BRANCHES) if upstream[0] == remote else ""
+    return Counterpart(remote, merge or branch)
+
+
+def remember(repo: Repository, branch: str, other: Counterpart) -> None:
+    """Note in git's configuration what `branch` is synced with, as `git push -u` does."""
+    wanted = {
+        f"branch.{branch}.remote": other.remote,
+        f"branch.{branch}.merge": layout.BRANCHES + other.branch,
+    }
+    for key, value in wanted.items():
+        if _setting(repo, key) != value:
+            run(repo, "config", key, value)
+
+
+def tracked(repo: Repository, other: Counterpart) -> str | None:
+    """The commit that the remote branch had when we last looked; None where it is not known."""
+    name = f"{other.ref}^{{commit}}"
+    found = run(repo, "rev-parse", "--verify", "--quiet", name, check=False).stdout.decode().strip()
+    return found or None
+
+
+def fetch(repo: Repository, other: Counterpart, *, deadline: float = DEADLINE) -> str | None:
+    """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
+
+    A clone without its whole history gets the rest: without it there is no telling what both sides had.
+    """
+    refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
+    whole = ("--unshallow",) if os.path.exists(os.path.join(repo.common_dir, "shallow")) else ()
+    words = (*SLOW, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
+             "--no-recurse-submodules", *whole, other.remote, refspec)  # fmt: skip
+    try:
+        _talk(repo, other.remote, words, deadline)
+    except RemoteError as error:
+        if error.kind != failures.NO_BRANCH:
+            raise
+        run(repo, "update-ref", "-d", other.ref)
+        return None
+    return tracked(repo, other)
+
+
+def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> str | None:
+    """The branch that the remote itself is on; None where it has no commits. Raises RemoteError."""
+    listing = _talk(repo, remote, (*SLOW, "ls-remote", "--symref", remote, "HEAD", "refs/heads/*"), deadline)
+    names: list[str] = []
+    head = ""
+    for line in os.fsdecode(listing.stdout).splitlines():
+        value, _, name = line.partition("\t")
+        if value.startswith("ref: ") and name == "HEAD":
+            head = value.removeprefix(f"ref: {layout.BRANCHES}")
+        elif name.startswith(layout.BRANCHES):
+            names.append(name.removeprefix(layout.BRANCHES))
+    return head if head in names else (names[0] if len(names) == 1 else None)
+
+
+def push(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
+    """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
+    refspec = f"{commit}:{layout.BRANCHES}{other.branch}"
+    words = (*SLOW, "push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no",
+             other.remote, refspec)  # fmt: skip
+    _talk(repo, other.remote, words, deadline)
+
+
+def clone(url: str, folder: str, *, deadline: float = DEADLINE) -> None:
+    """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
+    checked_url(url)
+    words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
+             f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
+    _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline)
+
+
+def _talk(where: Repository | str, remote: str, words: Sequence[str], deadline: float) -> Result:
+    folder = where if isinstance(where, str) else where.worktree
+    try:
+        done = run(where, *words, deadline=deadline, check=False)
+    except GitError as error:
+        if failures.kind(error.stderr) != failures.TIMEOUT:
+            raise
+        raise _error(folder, remote, words, 1, error.stderr) from None
+    if done.code:
+        said = done.stderr + done.stdout.decode("utf-8", "replace")
+        raise _error(folder, remote, words, done.code, said)
+    return done
+
+
+def _error(folder: str, remote: str, words: Sequence[str], code: int, text: str) -> EngramError:
+    return failures.remote_failure(folder, remote, tuple(words), code, text)
+
+
+def _setting(repo: Repository, key: str) -> str:
+    return os.fsdecode(run(repo, "config", "--get", key, check=False).stdout).rstrip("\n")

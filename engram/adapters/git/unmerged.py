@@ -1,0 +1,71 @@
+"""Merges that were left to a person: those under way, and those whose commit holds what nobody resolved."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.adapters.git.layout import Repository
+
+LOG_SECONDS = 60.0
+
+
+class Stages(NamedTuple):
+    """The contents that git could not merge at a path, as object ids; None where a version has no file."""
+
+    base: str | None
+    ours: str | None
+    theirs: str | None
+
+
+class MergeCommit(NamedTuple):
+    """A merge of two commits."""
+
+    oid: str
+    ours: str
+    theirs: str
+
+
+def unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
+    """What git's index holds unmerged under `folder` (relative to the work tree)."""
+    said = run(repo, "ls-files", "-u", "-z", "--full-name", "--", folder or ".").stdout
+    found: dict[str, list[str | None]] = {}
+    for line in os.fsdecode(said).split("\0"):
+        facts, tab, path = line.partition("\t")
+        if tab:
+            _, oid, stage = facts.split(" ")
+            found.setdefault(path, [None, None, None])[int(stage) - 1] = oid
+    return {path: Stages(*versions) for path, versions in found.items()}
+
+
+def merges_of(repo: Repository, path: str, limit: int = 50) -> list[MergeCommit]:
+    """The last merges of two commits in HEAD's history in which `path` differs from a parent, newest first."""
+    words = ("rev-list", "--merges", "--full-history", f"-n{limit}", "HEAD", "--", path)
+    oids = run(repo, *words, deadline=LOG_SECONDS).stdout.decode().split()
+    return [merge for merge in _with_parents(repo, oids) if merge is not None]
+
+
+def merge_bases(repo: Repository, one: str, other: str) -> list[str]:
+    """The last common commits of two, sorted; none where they share no history."""
+    return sorted(run(repo, "merge-base", "--all", one, other, check=False).stdout.decode().split())
+
+
+def resolve(repo: Repository, paths: Iterable[str]) -> None:
+    """Tell the index that what the work tree holds at the paths is the result of the merge."""
+    batch = os.fsencode("".join(f"{path}\0" for path in paths))
+    if batch:
+        run(repo, "update-index", "--add", "--remove", "-z", "--stdin", stdin=batch)
+
+
+def _with_parents(repo: Repository, oids: list[str]) -> Iterable[MergeCommit | None]:
+    if not oids:
+        return
+    said = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%H %P", *oids).stdout
+    for line in said.decode().splitlines():
+        words = line.split()
+        yield MergeCommit(*words) if len(words) == 3 else None

@@ -1,0 +1,85 @@
+"""What commits changed, and the bytes of files in them: many of each by one git process."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+READ_SECONDS = 120.0
+_FILES = ("100644", "100755")
+
+
+class PathChange(NamedTuple):
+    """A file that a commit changed: the ids of its content before and after (None: no regular file)."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+def changes_of(repo: Repository, commit: str, parent: str = "") -> tuple[PathChange, ...]:
+    """The files in which a commit differs from its parent (the only one, unless `parent` names it)."""
+    ends = (parent, commit) if parent else ("--root", commit)
+    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", *ends).stdout
+    words = os.fsdecode(said).split("\0")
+    return tuple(_change(facts, path) for facts, path in zip(words[::2], words[1::2], strict=False))
+
+
+def changed_paths(repo: Repository, start: str, end: str) -> list[str]:
+    """The paths in which two commits differ; a `start` of "" holds nothing."""
+    if not start or not end:
+        return names_at(repo, end, "") if end else []
+    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--name-only", start, end).stdout
+    return [path for path in os.fsdecode(said).split("\0") if path]
+
+
+def commit_id(repo: Repository, revision: str) -> str:
+    """The commit that a revision names; "" where there is none."""
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return run(repo, *words, check=False).stdout.decode().strip()
+
+
+def read_objects(repo: Repository, names: Sequence[str]) -> list[bytes | None]:
+    """The bytes that names like `<id>` or `<commit>:<path>` stand for, in order; None where there is no file."""
+    wanted = [name for name in names if "\n" not in name]
+    if not wanted:
+        return [None] * len(names)
+    batch = os.fsencode("".join(f"{name}\n" for name in wanted))
+    said = run(repo, "cat-file", "--batch", stdin=batch, deadline=READ_SECONDS).stdout
+    found = iter(_contents(said, len(wanted)))
+    return [None if "\n" in name else next(found) for name in names]
+
+
+def names_at(repo: Repository, commit: str, folder: str) -> list[str]:
+    """The paths of all files under `folder` (relative to the work tree, "" for all) in a commit."""
+    where = ("--", folder) if folder else ()
+    said = run(repo, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, *where).stdout
+    return [path for path in os.fsdecode(said).split("\0") if path]
+
+
+def _change(facts: str, path: str) -> PathChange:
+    mode_before, mode_after, before, after, _ = facts.lstrip(":").split(" ")
+    return PathChange(
+        path, before if mode_before in _FILES else None, after if mode_after in _FILES else None
+    )
+
+
+def _contents(said: bytes, count: int) -> Iterable[bytes | None]:
+    at = 0
+    for _ in range(count):
+        end = said.index(b"\n", at)
+        words = said[at:end].rsplit(b" ", 2)
+        at = end + 1
+        if words[-1] == b"missing" or not words[-1].isdigit():
+            yield None
+            continue
+        size = int(words[-1])
+        yield said[at : at + size] if words[-2] == b"blob" else None
+        at += size + 1

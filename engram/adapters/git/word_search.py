@@ -1,0 +1,20 @@
+"""Finding the files of a commit that hold a text."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+
+SECONDS = 60.0
+
+
+def files_with(repo: Repository, commit: str, folder: str, text: str) -> list[str]:
+    """The paths under `folder` of the files in `commit` that hold `text`, letter by letter."""
+    words = ("grep", "-l", "-z", "-F", "--full-name", "-e", text, commit, "--", folder)
+    said = os.fsdecode(run(repo, *words, check=False, deadline=SECONDS).stdout)
+    return [name.removeprefix(f"{commit}:") for name in said.split("\0") if name]

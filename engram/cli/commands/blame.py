@@ -1,0 +1,46 @@
+"""`engram blame`: where each field and line of a lore is from."""
+
+from __future__ import annotations
+
+from engram.cli.output import DIM, shorten
+from engram.domain.safe_text import safe_text
+from engram.domain.times import render
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.blame import Blamed
+
+DESCRIPTION = (
+    "Which commit gave each field and each line of a lore, when, and which agent or person that was."
+)
+EXAMPLES = ("engram blame L1", "engram blame 01M805C3 --json")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="REF", help="which lore")
+
+
+def run(call: Call) -> int:
+    """Print one line for each line of the file."""
+    from engram.usecases.blame import blame
+
+    lore_id, rows = blame(call.store, call.arguments.name)
+    said = [{**row._asdict(), "at": render(row.at) if row.at else None} for row in rows]
+    call.output.document({"id": lore_id, "lines": said})
+    for row in rows:
+        for text in row.text.split("\n"):
+            origin = safe_text(_origin(row))
+            call.output.line(f"{call.output.styled(origin, DIM)} {safe_text(text)}".rstrip())
+    return 0
+
+
+def _origin(row: Blamed) -> str:
+    if not row.commit:
+        return f"{'not committed':<42}"
+    who = shorten(row.agent or row.author.partition(" <")[0], 14)
+    moment = render(row.at)[:16].replace("T", " ") if row.at else ""
+    return f"{row.commit:<10} {moment} {who:<14}"

@@ -1,0 +1,49 @@
+"""`engram clone`: a store from a remote."""
+
+from __future__ import annotations
+
+import os
+
+from engram.cli.commands.sync import steps, timeout
+from engram.cli.output import counted
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Make a store from a remote one, to be kept in step with `engram sync`.\n"
+    "An empty repository becomes a new store."
+)
+EXAMPLES = (
+    "engram clone git@example.org:team/lore.git",
+    "engram clone https://example.org/lore.git ~/team-lore",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("url", metavar="URL", help="the repository's address: https, ssh or a folder")
+    parser.add_argument("path", metavar="PATH", nargs="?", default="", help="where (default: its name, here)")
+    timeout(parser)
+
+
+def run(call: Call) -> int:
+    """Clone it and say what came."""
+    from engram.usecases.clone import clone
+
+    given = call.arguments
+    with steps(call.output) as step:
+        done = clone(given.url, os.path.expanduser(given.path), timeout=given.timeout, step=step)
+    call.output.document(
+        {"store": {"path": done.root, "placement": "dedicated"}, "lore_count": done.lore, "empty": done.empty}
+    )
+    if done.empty:
+        call.output.line(safe_text(f"The remote is empty: made a new store at {done.root}"))
+        call.output.rule("Next: engram record …, then engram sync")
+    else:
+        call.output.line(safe_text(f"Cloned {counted(done.lore, 'lore', 'lore')} to {done.root}"))
+    return 0

@@ -1,0 +1,47 @@
+"""`engram merge-driver`: what git calls to merge two versions of a lore file."""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Merge two versions of a lore file by field. Git calls it where `engram init` told it to,\n"
+    "with the names of temporary files; the result replaces OURS."
+)
+EXAMPLES = ("git config merge.engram.driver   # how git calls it",)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("base", metavar="BASE", help="the last version that both sides had (%%O)")
+    parser.add_argument("ours", metavar="OURS", help="our version, and the result (%%A)")
+    parser.add_argument("theirs", metavar="THEIRS", help="the other version (%%B)")
+    parser.add_argument("path", metavar="PATH", help="where the result belongs (%%P)")
+
+
+def run(call: Call) -> int:
+    """Merge; what is left for a person is in the file, so only a merge that could not be made is an error."""
+    from engram.usecases.clock import Clock
+    from engram.usecases.merge_driver import merge_driver
+
+    given = call.arguments
+    merged = merge_driver(given.base, given.ours, given.theirs, given.path, os.environ, Clock())
+    kept = [one.path for one in merged.kept]
+    fields = [entry.field for entry in merged.conflicts]
+    call.output.document(
+        {"path": given.path, "fields": list(merged.fields), "conflicts": fields, "kept": kept}
+    )
+    if fields and not call.output.json:
+        call.output.note(
+            f"{given.path}: both changed {', '.join(fields)}; what lost is among its `conflicts`"
+        )
+    for path in kept:
+        call.output.note(f"{given.path}: the other version is {path}")
+    return 0

@@ -1,0 +1,25 @@
+"""`engram redo`: bring back what the last undo took back."""
+
+from __future__ import annotations
+
+from engram.cli.commands.undo import report
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = "Bring back what the last `engram undo` took back, by a new commit; as often as was undone."
+EXAMPLES = ("engram redo",)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(call: Call) -> int:
+    """Bring it back and say what that was."""
+    from engram.usecases.undo import redo
+
+    return report(call, "Redone", redo(call.store))

@@ -1,0 +1,57 @@
+"""`engram remote`: where a store is synced with."""
+
+from __future__ import annotations
+
+from engram.domain.errors import UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = "The repositories that this store is synced with: add one, remove one, list them."
+EXAMPLES = (
+    "engram remote add origin git@example.org:team/lore.git",
+    "engram remote list",
+    "engram remote remove origin",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "action", choices=("add", "remove", "list"), nargs="?", default="list", help="what to do"
+    )
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="what to call the remote; the usual name is origin"
+    )
+    parser.add_argument("url", metavar="URL", nargs="?", help="its address: https, ssh or a folder (for add)")
+
+
+def run(call: Call) -> int:
+    """Do it, then list what there is."""
+    from engram.usecases import remote
+
+    given = call.arguments
+    if given.action == "add":
+        if not given.name or not given.url:
+            raise UsageError("A name and an address are needed.", "engram remote add origin URL")
+        remote.add(call.store, given.name, given.url)
+    elif given.action == "remove":
+        if not given.name or given.url:
+            raise UsageError("The name of one remote is needed.", "engram remote remove origin")
+        remote.remove(call.store, given.name)
+    elif given.name:
+        raise UsageError("`list` takes no name.", "engram remote list")
+    found = remote.list_remotes(call.store)
+    call.output.document({"remotes": [one._asdict() for one in found]})
+    for one in found:
+        call.output.line(safe_text(f"{one.name}  {one.url}"))
+    if not found:
+        call.output.line("No remotes.")
+        call.output.rule("Next: engram remote add origin URL")
+    elif given.action == "add":
+        call.output.rule("Next: engram sync")
+    return 0

@@ -1,0 +1,38 @@
+"""`engram restore`: bring a lore back as it was."""
+
+from __future__ import annotations
+
+from engram.cli.present import lore_json
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Bring a lore back as it was at a commit or date, also one that was forgotten.\n"
+    "Votes since then stay, and so does history."
+)
+EXAMPLES = ("engram restore L1 --at HEAD~3", "engram restore 01M805C3 --at 2026-11-01")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="REF", help="which lore; one that is gone by its id")
+    parser.add_argument("--at", metavar="REV", required=True, help="a commit, branch, tag or date")
+
+
+def run(call: Call) -> int:
+    """Bring it back and say so."""
+    from engram.usecases.restore import restore
+
+    done = restore(call.store, call.arguments.name, call.arguments.at)
+    call.wrote = done.changed
+    call.output.document(
+        {"lore": lore_json(done.lore, done.path), "commit": done.commit, "changed": done.changed}
+    )
+    word = "Restored" if done.changed else "It is as it was then:"
+    call.output.line(f"{word} {done.lore.id}  {safe_text(done.lore.title)}")
+    return 0

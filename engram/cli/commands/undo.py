@@ -1,0 +1,45 @@
+"""`engram undo`: take back Engram's last operations."""
+
+from __future__ import annotations
+
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.undo import Undone
+
+DESCRIPTION = (
+    "Take back the last operations of this clone (record, feedback, edit, forget, import, …) by a new commit.\n"
+    "What others changed since stays, and so does everything that was pushed."
+)
+EXAMPLES = ("engram undo", "engram undo 3", "engram redo")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("count", metavar="N", nargs="?", type=int, default=1, help="how many (default 1)")
+
+
+def run(call: Call) -> int:
+    """Take them back and say what that was."""
+    from engram.usecases.undo import undo
+
+    return report(call, "Undone", undo(call.store, call.arguments.count))
+
+
+def report(call: Call, word: str, done: Undone) -> int:
+    """Say what was taken back or brought back."""
+    call.wrote = True
+    call.output.document({word.lower(): list(done.operations), **_details(done)})
+    for subject in done.operations:
+        call.output.line(safe_text(f"{word} {subject}"))
+    for note in done.kept:
+        call.output.note(note)
+    return 0
+
+
+def _details(done: Undone) -> dict[str, object]:
+    return {"lore": list(done.lore), "paths": list(done.paths), "notes": list(done.kept)}

@@ -1,0 +1,116 @@
+"""What a sync is about to do, as a value: what comes in, what goes out, what both sides changed; and what it refuses.
+
+Files are known by what a commit holds at a path: (mode, object id), or None for nothing.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Held = tuple[str, str] | None
+
+LARGEST_LORE = 256 * 1024  # bytes
+LARGEST_OTHER = 8 * 1024 * 1024
+REGULAR = ("100644", "100755")
+NOT_LORE = ("entities", "agents")  # folders directly below the lore folder with rules of their own
+WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
+LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; a temporary's name has to fit beside a file's
+# What HFS+ leaves out of names before it compares them (git's own list, utf8.c: next_hfs_char).
+IGNORED = frozenset(
+    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+)
+GIT_NAMES = frozenset((".git", "git~1"))
+
+
+class Plan(NamedTuple):
+    """The paths that only they changed, that only we changed, and that both did, differently."""
+
+    incoming: tuple[str, ...] = ()
+    outgoing: tuple[str, ...] = ()
+    to_merge: tuple[str, ...] = ()
+
+
+def plan(ours: Mapping[str, Held], theirs: Mapping[str, Held]) -> Plan:
+    """The plan, from what each side changed since the base (path to what it holds now)."""
+    both = ours.keys() & theirs.keys()
+    return Plan(
+        tuple(sorted(theirs.keys() - both)),
+        tuple(sorted(ours.keys() - both)),
+        tuple(sorted(path for path in both if ours[path] != theirs[path])),
+    )
+
+
+def is_lore(path: str, folder: str) -> bool:
+    """Whether a path is that of a lore file in the lore folder `folder`."""
+    prefix = f"{folder}/"
+    parts = path.removeprefix(prefix).split("/")
+    if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):
+        return False
+    return len(parts) == 1 or parts[0] not in NOT_LORE
+
+
+def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:
+    """What becomes of a file that both changed where its content is not looked into, and whether one side lost.
+
+    `one` is the side that wins.
+    """
+    if one == other or other == base:
+        return one, False
+    if one == base:
+        return other, False
+    if one is None or other is None:
+        return one or other, False
+    return one, True
+
+
+def refusal(path: str, mode: str, size: int, folder: str) -> str:
+    """Why a file of a remote is not written here; "" if it is. `size` in bytes."""
+    odd = unsafe_name(path)
+    if odd:
+        return odd
+    if mode not in REGULAR:
+        return f"is {WHAT.get(mode, 'not a regular file')}"
+    limit = LARGEST_LORE if path.startswith(f"{folder}/") else LARGEST_OTHER
+    return f"has {size:,} bytes, more than the {limit:,} allowed" if size > limit else ""
+
+
+def unsafe_name(path: str) -> str:
+    """Why a path may not be written on any system; "" if it may."""
+    if len(path.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
+        return "has a path that is too long"
+    for part in path.split("/"):
+        why = _unsafe_part(part)
+        if why:
+            return why
+    return ""
+
+
+def _unsafe_part(part: str) -> str:
+    plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
+    if part in ("", ".", "..") or not plain:
+        return "leads out of the store"
+    # NTFS: a name before `:` is the file, after it a stream of it.
+    if plain.partition(":")[0].rstrip(" .") in GIT_NAMES:
+        return "would lie in a .git folder"
+    if "\\" in part or any(letter < " " or letter == "\x7f" for letter in part):
+        return "has a name with control characters or backslashes"
+    if any("\ud800" <= letter <= "\udfff" for letter in part):
+        return "has a name that is not UTF-8"
+    if part.endswith(".engram-tmp"):
+        return "has the name of a temporary file of Engram"
+    return "has a name that is too long" if len(part.encode()) > LONGEST_NAME else ""
+
+
+def clash(present: Iterable[str]) -> str:
+    """A path that would have to be a file and a folder at once, or ""."""
+    files = set(present)
+    for path in sorted(files):
+        at = path.find("/")
+        while at >= 0:
+            if path[:at] in files:
+                return path[:at]
+            at = path.find("/", at + 1)
+    return ""

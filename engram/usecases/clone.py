@@ -1,0 +1,172 @@
+"""Making a dedicated store from a remote: its files are written by Engram itself, so that nothing in them is executed."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import atomic
+from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git import create, failures, layout, remotes, tree
+from engram.adapters.git.differences import blobs, differences, sizes
+from engram.adapters.git.runner import run
+from engram.domain import sync_plan
+from engram.domain.errors import EngramError, StoreError, SyncBlockedError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.init import FOLDER, init
+from engram.usecases.open_store import state_folder
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.adapters.git.layout import Repository
+
+AT_ONCE = 2000  # files
+
+
+class Cloned(NamedTuple):
+    """The new store: its root, how many lore files it has, and whether the remote was empty."""
+
+    root: str
+    lore: int
+    empty: bool
+
+
+def clone(
+    url: str, path: str = "", *, timeout: float = remotes.DEADLINE, step: Callable[[str], None] | None = None
+) -> Cloned:
+    """Make a store at `path` (default: the last part of the address, here) from the repository at `url`.
+
+    An empty repository becomes a new store that the first sync pushes. `timeout` in seconds. Raises UsageError,
+    RemoteError, SyncBlockedError (nothing is left behind then), StoreError.
+    """
+    url = _absolute(remotes.checked_url(url))
+    root = os.path.abspath(path or _name(url))
+    was_there = _checked_target(root)
+    tell = step or (lambda _what: None)
+    try:
+        _make_parent(root)
+        tell(f"cloning {failures.without_credentials(url)}")
+        remotes.clone(url, root, deadline=timeout)
+        return _settled(root, tell)
+    except BaseException as error:
+        _remove(root, was_there)
+        if isinstance(error, EngramError) or not isinstance(error, OSError):
+            raise
+        raise atomic.unwritable(str(error.filename or root), error) from None
+
+
+def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
+    repo = layout.find_repository(root)
+    assert repo is not None
+    head = layout.read_head(repo)
+    if head.oid is None:
+        create.never_convert(repo, FOLDER)
+        init(root, placement=DEDICATED)
+        return Cloned(root, 0, empty=True)
+    entries = {path: found.after for path, found in differences(repo, None, head.oid).items() if found.after}
+    folder = _lore_folder(repo, entries)
+    _check(repo, entries, folder)
+    tell("writing files")
+    _write_files(repo, entries)
+    run(repo, "read-tree", head.oid)
+    from engram.usecases.install_driver import install_merge_driver
+
+    install_merge_driver(repo, folder, root, attributes=False)
+    state = state_folder(root, repo)
+    os.makedirs(state, exist_ok=True)
+    atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
+    return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
+
+
+def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
+    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store."""
+    import tomllib
+
+    entry = entries.get(CONFIG_NAME)
+    hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
+    if entry is None or entry.mode not in sync_plan.REGULAR:
+        raise UsageError("That repository is not a store of Engram's own.", hint)
+    try:
+        found = tomllib.loads(blobs(repo, [entry.oid])[entry.oid].decode()).get("store", {})
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise SyncBlockedError(
+            f"The {CONFIG_NAME} of that repository cannot be read.", "Have it mended there."
+        ) from None
+    if not isinstance(found, dict) or found.get("placement") != DEDICATED:
+        raise UsageError("That repository keeps its lore beside other things (placement in-tree).", hint)
+    folder = found.get("folder", FOLDER)
+    return folder if isinstance(folder, str) else FOLDER
+
+
+def _check(repo: Repository, entries: dict[str, tree.Entry], folder: str) -> None:
+    size_of = sizes(repo, (entry.oid for entry in entries.values() if entry.mode != "160000"))
+    for path, entry in sorted(entries.items()):
+        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
+        if why:
+            raise SyncBlockedError(
+                f"The remote's {path!r} {why}; nothing was cloned.",
+                "Have it removed from the remote's branch first.",
+            )
+
+
+def _write_files(repo: Repository, entries: dict[str, tree.Entry]) -> None:
+    paths = list(entries)
+    for at in range(0, len(paths), AT_ONCE):
+        some = paths[at : at + AT_ONCE]
+        contents = blobs(repo, (entries[path].oid for path in some))
+        for path in some:
+            _write(
+                os.path.join(repo.worktree, *path.split("/")), contents[entries[path].oid], entries[path].mode
+            )
+
+
+def _write(file: str, content: bytes, mode: str) -> None:
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(file, flags, 0o755 if mode == tree.EXECUTABLE else 0o644)
+    with os.fdopen(handle, "wb") as opened:
+        opened.write(content)
+
+
+def _absolute(url: str) -> str:
+    """A folder's path from the root: git would take it relative to another folder."""
+    local = os.path.expanduser(url)
+    return os.path.abspath(local) if os.path.isdir(local) else url
+
+
+def _name(url: str) -> str:
+    name = url.rstrip("/").removesuffix("/.git").replace("\\", "/").rpartition("/")[2].rpartition(":")[2]
+    name = name.removesuffix(".git")
+    if not name or sync_plan.unsafe_name(name):
+        raise UsageError("The address gives no name for the folder.", "Name one: engram clone URL PATH")
+    return name
+
+
+def _checked_target(root: str) -> bool:
+    """Whether the folder is there already (empty)."""
+    if not os.path.lexists(root):
+        return False
+    if not os.path.isdir(root) or os.listdir(root):
+        raise UsageError(
+            f"{root} is there already and not an empty folder.", "Name another: engram clone URL PATH"
+        )
+    return True
+
+
+def _make_parent(root: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(root), exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{root} cannot be made: {error.strerror}.", "Check the path and its permissions."
+        ) from None
+
+
+def _remove(root: str, was_there: bool) -> None:
+    """Take away what a failed clone left; a folder that was there before stays, empty."""
+    import shutil
+
+    shutil.rmtree(root, ignore_errors=True)
+    if was_there:
+        os.makedirs(root, exist_ok=True)

@@ -1,0 +1,172 @@
+"""What changed in a lore, or in all of them: between commits, since a commit, or by the last change."""
+
+from __future__ import annotations
+
+from engram.domain.errors import NotFoundError, StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import past
+from engram.usecases.commit import commit_quietly
+from engram.usecases.lineage import in_git, in_store, read_lore, repository_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+FILES = ""  # in the place of a commit: the files as they are now
+
+
+class Difference(NamedTuple):
+    """One file before and after: store paths and bytes ("" and None where it was or is not there), and its lore."""
+
+    path_before: str
+    path_after: str
+    before: bytes | None
+    after: bytes | None
+    lore_before: Lore | None
+    lore_after: Lore | None
+
+    @property
+    def lore(self) -> Lore | None:
+        """The lore, as it is after the change where it still is."""
+        return self.lore_after or self.lore_before
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields that differ."""
+        if self.lore_before is None or self.lore_after is None:
+            return []
+        pairs = zip(self.lore_before._asdict().items(), self.lore_after._asdict().items(), strict=True)
+        return [name for (name, one), (_, other) in pairs if one != other]
+
+
+class Diff(NamedTuple):
+    """What differs between two states; `start` and `end` are commit ids, `end` is "" for the files as they are."""
+
+    start: str
+    end: str
+    differences: tuple[Difference, ...]
+
+
+def diff(store: Store, names: Sequence[str]) -> Diff:
+    """What `[LORE] [REV [REV]]` differ in.
+
+    With one revision: from it to now. With none: what is not committed; where all is committed, what the last
+    commit changed. Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
+    """
+    from engram.adapters.git.revisions import resolve as resolve_revision
+
+    repository = repository_of(store)
+    with store.lock:
+        commit_quietly(store)
+        lore, words = _lore_first(store, names)
+        if len(words) > 2:
+            raise UsageError("A comparison has at most two ends.", "engram diff [LORE] [REV [REV]]")
+        commits = [resolve_revision(repository, word) for word in words]
+        if commits:
+            return _between(store, commits[0], commits[1] if len(commits) == 2 else FILES, lore)
+        return _latest(store, lore)
+
+
+def _lore_first(store: Store, names: Sequence[str]) -> tuple[past.Wanted | None, Sequence[str]]:
+    """The lore that the first word names, if it names one, and the other words."""
+    from engram.adapters.git.revisions import resolve as resolve_revision
+
+    if not names:
+        return None, names
+    repository = repository_of(store)
+    start = "HEAD" if len(names) < 2 else names[1]
+    try:
+        return past.wanted(store, names[0], resolve_revision(repository, start)), names[1:]
+    except NotFoundError as error:
+        try:
+            resolve_revision(repository, names[0])
+        except NotFoundError:
+            if len(names) < 2:
+                message = f"'{names[0][:60]}' names neither a lore nor a commit here."
+                raise NotFoundError(message, error.hint) from None
+            raise error from None
+        return None, names
+
+
+def _latest(store: Store, lore: past.Wanted | None) -> Diff:
+    from engram.adapters.git.history import log
+
+    repository = repository_of(store)
+    now = _between(store, "HEAD", FILES, lore)
+    name = in_git(store, store.places.folder) if lore is None or not lore.path else in_git(store, lore.path)
+    last = log(repository, name, 1)
+    if now.differences or not last:
+        return now
+    return _between(store, f"{last[0].oid}^", last[0].oid, lore)
+
+
+def _between(store: Store, start: str, end: str, lore: past.Wanted | None) -> Diff:
+    """The differences; a `start` that does not exist (before the first commit) holds nothing."""
+    from engram.adapters.git.versions import changed_paths, read_objects
+    from engram.adapters.git.versions import commit_id as known
+
+    repository = repository_of(store)
+    start, stop = known(repository, start), known(repository, end or "HEAD")
+    folder = in_git(store, store.places.folder)
+    if lore is not None:
+        now = in_git(store, lore.path) if lore.path else ""
+        found = [past.path_at(store, commit, lore.id, now) for commit in (start, stop) if commit]
+        paths = [path for path in dict.fromkeys([*found, now]) if path]
+    else:
+        paths = [path for path in changed_paths(repository, start, stop) if path.startswith(folder + "/")]
+        paths = list(dict.fromkeys([*paths, *(_uncommitted(store) if end == FILES else ())]))
+    old = read_objects(repository, [f"{start}:{path}" for path in paths]) if start else [None] * len(paths)
+    new = (
+        [_file(store, path) for path in paths]
+        if end == FILES
+        else read_objects(repository, [f"{stop}:{path}" for path in paths])
+    )
+    changed = [
+        _difference(store, path, one, other)
+        for path, one, other in zip(paths, old, new, strict=True)
+        if one != other
+    ]
+    return Diff(start, end, tuple(_paired(changed)))
+
+
+def _uncommitted(store: Store) -> list[str]:
+    from engram.adapters.git.snapshot import outside_changes
+
+    folder = in_git(store, store.places.folder)
+    return [found.path for found in outside_changes(repository_of(store), folder)]
+
+
+def _file(store: Store, name: str) -> bytes | None:
+    try:
+        return store.files.read(in_store(store, name))
+    except (NotFoundError, StoreError):  # gone, or no regular file
+        return None
+
+
+def _difference(store: Store, name: str, before: bytes | None, after: bytes | None) -> Difference:
+    path = in_store(store, name)
+    files = [read_lore(store, path, raw) for raw in (before, after)]
+    lore = [file.lore if file else None for file in files]
+    one, other = (path if raw is not None else "" for raw in (before, after))
+    return Difference(one, other, before, after, lore[0], lore[1])
+
+
+def _paired(found: list[Difference]) -> Iterable[Difference]:
+    """A lore that is gone at one path and there at another was moved."""
+    gone = {d.lore_before.id: d for d in found if d.after is None and d.lore_before is not None}
+    moved = {
+        d.lore_after.id: gone[d.lore_after.id]
+        for d in found
+        if d.before is None and d.lore_after is not None and d.lore_after.id in gone
+    }
+    for one in sorted(found, key=lambda d: d.path_after or d.path_before):
+        lore_id = one.lore.id if one.lore else ""
+        if lore_id in moved and one.after is None:
+            continue
+        old = moved.get(lore_id) if one.before is None else None
+        if old is None:
+            yield one
+        else:
+            yield one._replace(path_before=old.path_before, before=old.before, lore_before=old.lore_before)

@@ -1,0 +1,87 @@
+"""Telling git to merge lore files as Engram does: one line of .gitattributes and a command in the repository's configuration.
+
+Without the command (a clone that nobody told) git merges the files as text; with it `git pull` merges by field.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def install_merge_driver(
+    repository: Repository, folder: str = "lore", root: str = "", *, attributes: bool = True
+) -> tuple[str, ...]:
+    """Make git merge the lore files under `folder` of the store at `root` (default: the work tree) by field.
+
+    Without `attributes` only the repository's configuration is completed and no file of the work tree.
+
+    Returns what had to be changed: `attributes` (a file to commit), `command`. Doing it again changes nothing.
+    Raises GitError, StoreError.
+    """
+    from engram.adapters.git.create import add_attributes
+    from engram.adapters.git.merge_driver import configure
+
+    missing = what_is_missing(repository, folder, root)
+    if not attributes:
+        missing = tuple(what for what in missing if what != "attributes")
+    if "attributes" in missing:
+        add_attributes(root or repository.worktree, attribute_lines(folder))
+    if "command" in missing:
+        configure(repository, driver_command())
+    return missing
+
+
+def complete(store: Store, missing: tuple[str, ...]) -> None:
+    """Complete a store that was made before, or cloned by plain git; a changed .gitattributes is committed."""
+    from engram.adapters.git.create import ATTRIBUTES, read_attributes, with_attributes
+
+    places = store.places
+    assert places.repository is not None
+    if "attributes" in missing:
+        from engram.adapters.files import atomic
+        from engram.adapters.files.journal import Change, Operation
+        from engram.usecases.change import write
+
+        before = atomic.read(path) if os.path.exists(path := os.path.join(places.root, ATTRIBUTES)) else None
+        after = with_attributes(read_attributes(places.root), attribute_lines(places.folder))
+        edited = Change(ATTRIBUTES, after, None if before is None else atomic.digest(before))
+        trailers = (("Engram-Agent", store.caller.agent or "human"),)
+        moment = int(store.clock.now().timestamp())
+        write(store, [Operation(store.clock.new_id(), moment, "Merge lore by field", trailers, (edited,))])
+    install_merge_driver(places.repository, places.folder, places.root, attributes=False)
+
+
+def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
+    """Which of `attributes` and `command` git has not been told, or not for this interpreter."""
+    from engram.adapters.git.create import read_attributes, with_attributes
+    from engram.adapters.git.merge_driver import configured
+
+    content = read_attributes(root or repository.worktree)
+    told = with_attributes(content, attribute_lines(folder)) == content
+    missing = ("attributes",) if not told else ()
+    return missing if configured(repository) == driver_command() else (*missing, "command")
+
+
+def attribute_lines(folder: str) -> list[str]:
+    """The lines of .gitattributes: git leaves the bytes of lore files alone, and has Engram merge them."""
+    from engram.adapters.git.merge_driver import ATTRIBUTE
+
+    return [f"{folder}/** -text", f"{folder}/** {ATTRIBUTE}"]
+
+
+def driver_command() -> str:
+    """The command that runs this Engram with this interpreter, wherever git is called from."""
+    from engram.adapters.git.merge_driver import command_line
+
+    package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    installed = os.path.basename(package_root) in _INSTALLED
+    return command_line(sys.executable, None if installed else package_root)

@@ -1,0 +1,41 @@
+"""The remotes of a dedicated store, for those who set one up."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import remotes
+from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.remotes import Remote
+    from engram.usecases.store import Store
+
+
+def list_remotes(store: Store) -> tuple[Remote, ...]:
+    """The remotes of the store's repository; none outside git."""
+    repo = store.places.repository
+    return remotes.remotes(repo) if repo else ()
+
+
+def add(store: Store, name: str, url: str) -> None:
+    """Add a remote; a folder's path may be relative to the working folder. Raises UsageError."""
+    local = os.path.expanduser(url)
+    remotes.add(_own(store), name, os.path.abspath(local) if os.path.isdir(local) else url)
+
+
+def remove(store: Store, name: str) -> None:
+    """Forget a remote. Raises UsageError."""
+    remotes.remove(_own(store), name)
+
+
+def _own(store: Store) -> Repository:
+    if store.places.placement != DEDICATED or store.places.repository is None:
+        raise UsageError(
+            "This store has no repository of its own, so Engram leaves remotes alone.",
+            "In a code repository use `git remote`; `engram init PATH` elsewhere makes a store of its own.",
+        )
+    return store.places.repository

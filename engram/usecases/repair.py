@@ -1,0 +1,226 @@
+"""Mending lore files that a tool without the merge driver left with git's conflict markers.
+
+The versions come from git where it still has them: from its index while a merge is under way, else from the
+parents of the merge commit that brought the markers in; so the result is what a merge by field would have
+been. Where git has no such merge, the markers themselves show the versions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from engram.adapters.files import atomic, frontmatter
+from engram.adapters.files.journal import Change, Operation
+from engram.adapters.files.merge_file import Merged, merge_files
+from engram.domain.errors import ConflictError, EngramError, GitError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.lineage import in_git, in_store, repository_of
+from engram.usecases.marked_file import sides_of
+from engram.usecases.merge_driver import time_of_merge
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.adapters.git.unmerged import MergeCommit
+    from engram.usecases.store import Store
+
+INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "the markers"
+
+
+class Repaired(NamedTuple):
+    """A file that has conflict markers, or that git could not merge.
+
+    `source` says what it was merged from, empty where it could not be. `open_merge` is whether a person has
+    to end the merge; `conflicts` are the fields of which both versions are in the file.
+    """
+
+    path: str
+    source: str
+    conflicts: tuple[str, ...] = ()
+    open_merge: bool = False
+    trouble: str = ""
+
+
+class _Versions(NamedTuple):
+    source: str
+    base: bytes | None
+    ours: bytes | None
+    theirs: bytes | None
+    now: datetime
+
+
+def marked(store: Store, paths: list[str]) -> list[str]:
+    """Those of the files (store paths) that hold conflict markers, and those that git could not merge."""
+    found = [path for path in paths if _has_markers(store, path)]
+    if store.places.repository is not None:
+        with contextlib.suppress(GitError):  # a damaged index is told of where something depends on it
+            found += [path for path in _unmerged(store) if path not in found]
+    return found
+
+
+def repair(store: Store, path: str) -> Repaired:
+    """Merge the versions of one file and write the result. Raises nothing; `trouble` says why it was not done."""
+    try:
+        with store.lock:
+            return _repair(store, path)
+    except EngramError as error:
+        return Repaired(path, "", trouble=f"{error.message} {error.hint}".strip())
+
+
+def _repair(store: Store, path: str) -> Repaired:
+    raw = _read(store, path)
+    versions = _versions(store, path, raw)
+    if versions is None:
+        return Repaired(path, "", trouble="The markers do not fit together; keep the right lines by hand.")
+    merged = merge_files(versions.base, versions.ours, versions.theirs, path, store.categories, versions.now)
+    if (
+        merged.content is not None
+        and frontmatter.conflict_marker(merged.content.decode("utf-8", "replace")) >= 0
+    ):
+        raise ConflictError(f"{path} has conflict markers in a version of its own.", "Remove them by hand.")
+    _write(store, path, raw, merged)
+    under_way = versions.source == INDEX
+    if under_way and store.places.placement == DEDICATED:
+        from engram.adapters.git.unmerged import resolve
+
+        resolve(repository_of(store), [in_git(store, path), *(in_git(store, k.path) for k in merged.kept)])
+    return Repaired(path, versions.source, tuple(entry.field for entry in merged.conflicts), under_way)
+
+
+def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
+    if store.places.repository is not None:
+        found = _from_index(store, path) or _from_parents(store, path, raw)
+        if found is not None:
+            return found
+    sides = sides_of(raw or b"")
+    if sides is None:
+        return None
+    return _Versions(MARKERS, sides.base, sides.ours, sides.theirs, store.clock.now())
+
+
+def _from_index(store: Store, path: str) -> _Versions | None:
+    from engram.adapters.git.merge_driver import merged_heads
+    from engram.adapters.git.unmerged import unmerged
+    from engram.adapters.git.versions import read_objects
+
+    repository = repository_of(store)
+    name = in_git(store, path)
+    stages = unmerged(repository, name).get(name)
+    if stages is None:
+        return None
+    base, ours, theirs = (read_objects(repository, [oid])[0] if oid else None for oid in stages)
+    now = time_of_merge(repository, merged_heads(repository, {}), store.clock)
+    return _Versions(INDEX, base, ours, theirs, now)
+
+
+def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
+    """The versions of the merge whose commit holds just these bytes, where no parent held markers."""
+    from engram.adapters.git.unmerged import merges_of
+    from engram.adapters.git.versions import read_objects
+
+    repository = repository_of(store)
+    name = in_git(store, path)
+    for merge in merges_of(repository, name):
+        held = read_objects(repository, [f"{oid}:{name}" for oid in merge])
+        if held[0] != raw or any(side and _is_marked(side) for side in held[1:]):
+            continue
+        return _of_merge(store, name, path, merge, held[1], held[2])
+    return None
+
+
+def _of_merge(
+    store: Store, name: str, path: str, merge: MergeCommit, ours: bytes | None, theirs: bytes | None
+) -> _Versions:
+    repository = repository_of(store)
+    now = time_of_merge(repository, [merge.ours, merge.theirs], store.clock)
+    base = _base(store, name, path, merge.ours, merge.theirs)
+    return _Versions(PARENTS, base, ours, theirs, now)
+
+
+def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
+    """The last common version of two commits; of several, the merge (docs/merge-rules.md, Several clones)."""
+    from engram.adapters.git.unmerged import merge_bases
+    from engram.adapters.git.versions import read_objects
+
+    repository = repository_of(store)
+    bases = merge_bases(repository, one, other)
+    if not bases:
+        return None
+    versions = read_objects(repository, [f"{oid}:{name}" for oid in bases])
+    merged, last = versions[0], bases[0]
+    for oid, version in zip(bases[1:], versions[1:], strict=True):
+        now = time_of_merge(repository, [last, oid], store.clock)
+        below = _base(store, name, path, last, oid)
+        merged, last = merge_files(below, merged, version, path, store.categories, now).content, oid
+    return merged
+
+
+def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
+    from engram.usecases import change
+
+    changes = [Change(path, merged.content, None if raw is None else atomic.digest(raw))]
+    changes = [] if merged.content == raw else changes
+    for kept in merged.kept:
+        there = _read(store, kept.path)
+        if there != kept.content:
+            changes.append(Change(kept.path, kept.content, None if there is None else atomic.digest(there)))
+    if not changes:
+        return
+    lore_id = _id_of(store, path, merged.content or raw or b"")
+    trailers = [("Engram-Lore", lore_id)] if lore_id else []
+    trailers += [("Engram-Agent", store.caller.agent or "human")]
+    operation = Operation(
+        store.clock.new_id(), int(store.clock.now().timestamp()), f"repair: {os.path.basename(path)}",
+        tuple(trailers), tuple(changes),
+    )  # fmt: skip
+    change.write(store, [operation])
+
+
+def _id_of(store: Store, path: str, raw: bytes) -> str:
+    from engram.adapters.files import codec
+
+    try:
+        return codec.read(raw, path, store.categories, store.clock.now()).lore.id
+    except EngramError:
+        return ""
+
+
+def _unmerged(store: Store) -> list[str]:
+    """The store paths that git left unmerged and that nobody has changed since."""
+    from engram.adapters.git.unmerged import unmerged
+    from engram.adapters.git.versions import read_objects
+
+    repository = repository_of(store)
+    if not os.path.exists(os.path.join(repository.git_dir, "index")):
+        return []
+    found = []
+    for name, stages in unmerged(repository, in_git(store, store.places.folder)).items():
+        path = in_store(store, name)
+        raw = _read(store, path)
+        sides = read_objects(repository, [oid for oid in (stages.ours, stages.theirs) if oid])
+        if raw is not None and (_is_marked(raw) or raw in sides):
+            found.append(path)
+    return found
+
+
+def _has_markers(store: Store, path: str) -> bool:
+    raw = _read(store, path)
+    return raw is not None and _is_marked(raw)
+
+
+def _is_marked(raw: bytes) -> bool:
+    return frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
+
+
+def _read(store: Store, path: str) -> bytes | None:
+    """The bytes of a regular file that is not too large for a lore; reading a device or a pipe would never end."""
+    try:
+        facts = os.lstat(store.files.absolute(path))
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > 2 * frontmatter.MAX_FILE:
+            return None
+        return store.files.read(path)
+    except (EngramError, OSError, ValueError):
+        return None

@@ -1,0 +1,95 @@
+"""Bringing a lore back as it was at a commit or date, by a new change; also one that was forgotten."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain import times
+from engram.domain.confidence import Vote, larger
+from engram.domain.errors import NotFoundError
+from engram.domain.merge import united
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, past
+from engram.usecases.lineage import in_store, repository_of
+
+if TYPE_CHECKING:
+    from engram.adapters.files.codec import LoreFile
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+_WAIT_SECONDS = 10.0
+
+
+class Restored(NamedTuple):
+    """A lore that was brought back: what it is now, where, from which commit. `changed` is False where it was so already."""
+
+    lore: Lore
+    path: str
+    commit: str
+    changed: bool
+
+
+def restore(store: Store, name: str, at: str) -> Restored:
+    """Bring the named lore back as it was at a commit or date `at`.
+
+    Votes and folded lore are kept as they are now: they only ever grow. Raises NotFoundError (no such lore
+    or commit, or it was not there), AmbiguousError, LoreFileError (it was unreadable then), SecretFoundError,
+    StoreError, ConflictError.
+    """
+    from engram.adapters.git.revisions import resolve as resolve_revision
+    from engram.adapters.git.versions import read_objects
+    from engram.usecases.commit import commit_pending
+
+    repository = repository_of(store)
+    with store.lock:
+        commit_pending(store, wait=_WAIT_SECONDS)
+        commit = resolve_revision(repository, at)
+        wanted = past.wanted(store, name, commit)
+        then = past.path_at(store, commit, wanted.id)
+        if not then:
+            raise NotFoundError(
+                f"The lore {wanted.id} is not in {commit[:10]}.",
+                "`engram log` or `git log` shows its commits.",
+            )
+        raw = read_objects(repository, [f"{commit}:{then}"])[0] or b""
+        path = wanted.path or in_store(store, then)
+        return _restore(store, path, codec.read(raw, path, store.categories, store.clock.now()), commit)
+
+
+def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
+    findings = find_secrets(then.raw.decode(), store.allowed_secrets)
+    if findings:
+        raise refuse(findings, "the lore as it was")
+    now = _current(store, path)
+    lore = _with_votes(store, then.lore, now.lore if now else None)
+    if now is not None and lore._replace(updated_at=now.lore.updated_at) == now.lore:
+        return Restored(now.lore, path, commit, False)
+    if now is not None or lore != then.lore:
+        previous = now.lore.updated_at if now else then.lore.updated_at
+        lore = lore._replace(updated_at=times.after(store.clock.now(), previous))
+    content = then.raw if lore == then.lore else codec.rewrite(then, lore, store.categories)
+    edited = Change(path, content, atomic.digest(now.raw) if now else None)
+    trailers = [("Engram-Restored-From", commit)]
+    operation = change.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
+    change.write(store, [operation])
+    return Restored(lore, path, commit, True)
+
+
+def _current(store: Store, path: str) -> LoreFile | None:
+    try:
+        return change.load(store, path)
+    except NotFoundError:
+        return None
+
+
+def _with_votes(store: Store, then: Lore, now: Lore | None) -> Lore:
+    """The lore as it was, with every vote since: also this clone's on a lore that is gone."""
+    known = {**then.votes}
+    mine = store.state.vote(then.id)
+    for clone, vote in [*(now.votes.items() if now else ()), *([(store.source, mine)] if any(mine) else [])]:
+        known[clone] = larger([vote, known.get(clone, Vote())])
+    folded = united(then.merged_from, now.merged_from) if now else then.merged_from
+    if known == then.votes and folded == then.merged_from:
+        return then
+    return then._replace(votes=dict(sorted(known.items())), merged_from=folded)

@@ -1,0 +1,165 @@
+"""What the files become when commits are taken back: computed, nothing written."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.adapters.files.merge_file import merge_files
+from engram.domain import times
+from engram.domain.confidence import Vote, larger
+from engram.domain.errors import LoreFileError, NotFoundError
+from engram.domain.merge import DELETED
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.git.layout import Repository
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+
+class Reversed(NamedTuple):
+    """The changes of files that take commits back, the ids of their lore, and this clone's votes afterwards.
+
+    `kept` says in sentences what is left as it is.
+    """
+
+    changes: tuple[Change, ...]
+    lore: tuple[str, ...]
+    votes: Mapping[str, Vote]
+    kept: tuple[str, ...]
+
+
+def reverse(store: Store, repository: Repository, commits: Sequence[str]) -> Reversed:
+    """Take back the commits one after another, newest first. Raises GitError, StoreError."""
+    return _Reversal(store, repository).run(commits)
+
+
+class _Reversal:
+    """The state of the files while commits are taken back."""
+
+    def __init__(self, store: Store, repository: Repository) -> None:
+        self._store = store
+        self._repository = repository
+        self._found: dict[str, bytes | None] = {}
+        self._now: dict[str, bytes | None] = {}
+        self._votes: dict[str, Vote] = {}
+        self._lore: dict[str, None] = {}
+        self._kept: list[str] = []
+
+    def run(self, commits: Sequence[str]) -> Reversed:
+        from engram.adapters.git.versions import changes_of, read_objects
+
+        for commit in commits:
+            steps = changes_of(self._repository, commit)
+            names = [name for step in steps for name in (step.before, step.after) if name]
+            held = dict(zip(names, read_objects(self._repository, names), strict=True))
+            for step in steps:
+                before, after = (held.get(name) if name else None for name in (step.before, step.after))
+                self._take_back(step.path, before, after)
+        changes = tuple(
+            Change(path, content, None if (old := self._found[path]) is None else atomic.digest(old))
+            for path, content in self._now.items()
+            if content != self._found[path]
+        )
+        return Reversed(changes, tuple(self._lore), self._votes, tuple(self._kept))
+
+    def _take_back(self, path: str, before: bytes | None, after: bytes | None) -> None:
+        path = self._where(path, after)
+        now = self._read(path)
+        if before is not None and after is not None and now is None:
+            self._kept.append(f"{path} was deleted since and stays so.")
+            return
+        store = self._store
+        merged = merge_files(after, now, before, path, store.categories, store.clock.now())
+        content = merged.content
+        lore = self._parse(path, content if content is not None else (before or after or b""))
+        if lore is not None:
+            self._lore[lore.id] = None
+        if content is not None and now is not None:
+            content = self._settle(path, now, after, before, content)
+        self._tell(path, [entry.field for entry in merged.conflicts])
+        self._now[path] = content
+        for kept in merged.kept:
+            self._read(kept.path)
+            self._now[kept.path] = kept.content
+
+    def _tell(self, path: str, fields: Sequence[str]) -> None:
+        if DELETED in fields:
+            self._kept.append(f"{path} was changed since, so it is not deleted.")
+        elif fields:
+            what = ", ".join(fields)
+            self._kept.append(f"{path}: {what} changed since and stays; the older is among its conflicts.")
+
+    def _settle(
+        self, path: str, now: bytes, after: bytes | None, before: bytes | None, content: bytes
+    ) -> bytes:
+        """The merged file with votes that have not shrunk, and dated as the change that it is."""
+        files = [self._file(path, raw) for raw in (now, after, before, content)]
+        current, done, undone, result = (file.lore if file else None for file in files)
+        if files[3] is None or result is None or current is None:
+            return content
+        settled = result._replace(votes={**current.votes, **_grown(current, result)})
+        if done is not None and undone is not None:
+            settled = settled._replace(votes=self._votes_without(current, done, undone))
+            if current.last_validated == done.last_validated:
+                settled = settled._replace(last_validated=undone.last_validated)
+        if settled._replace(updated_at=current.updated_at) == current:
+            return now
+        stamp = times.after(self._store.clock.now(), current.updated_at)
+        return codec.rewrite(files[3], settled._replace(updated_at=stamp), self._store.categories)
+
+    def _votes_without(self, current: Lore, done: Lore, undone: Lore) -> dict[str, Vote]:
+        """The votes of now, and on this clone's account the weight of the vote taken back, the other way round.
+
+        Every number still only grows, so that any merge keeps it; how often it was called helpful stays.
+        """
+        source = self._store.source
+        clones = done.votes.keys() | undone.votes.keys()
+        pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
+        up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
+        votes = dict(current.votes)
+        if up or down:
+            remembered = self._votes.get(current.id) or self._store.state.vote(current.id)
+            mine = larger([votes.get(source, Vote()), remembered])
+            back = Vote(mine.up + max(down, 0) + max(-up, 0), mine.down + max(up, 0) + max(-down, 0), mine.n)
+            votes[source] = self._votes[current.id] = back
+        return dict(sorted(votes.items()))
+
+    def _where(self, path: str, after: bytes | None) -> str:
+        """Where the file is now: people may have renamed it."""
+        if after is None or self._read(path) is not None:
+            return path
+        lore = self._parse(path, after)
+        if lore is None:
+            return path
+        from engram.usecases.resolve import hits_by_id
+
+        found = [hit.path for hit in hits_by_id(self._store, lore.id)]
+        return found[0] if found else path
+
+    def _read(self, path: str) -> bytes | None:
+        if path not in self._now:
+            try:
+                self._found[path] = self._now[path] = self._store.files.read(path)
+            except NotFoundError:
+                self._found[path] = self._now[path] = None
+        return self._now[path]
+
+    def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:
+        if raw is None:
+            return None
+        try:
+            return codec.read(raw, path, self._store.categories, self._store.clock.now())
+        except LoreFileError:
+            return None
+
+    def _parse(self, path: str, raw: bytes) -> Lore | None:
+        file = self._file(path, raw)
+        return file.lore if file else None
+
+
+def _grown(current: Lore, result: Lore) -> dict[str, Vote]:
+    """The votes of the result, none smaller than it is now."""
+    return {clone: larger([vote, current.votes.get(clone, Vote())]) for clone, vote in result.votes.items()}

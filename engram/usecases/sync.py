@@ -1,0 +1,225 @@
+"""Syncing a dedicated store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
+
+from __future__ import annotations
+
+import time
+
+from engram.adapters.git import failures, layout, remotes
+from engram.adapters.git.differences import differences
+from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases.store import DEDICATED, IN_TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.remotes import Counterpart
+    from engram.domain import sync_plan
+    from engram.usecases.store import Store
+
+    Step = Callable[[str], None]
+
+TRIES = 6  # the first push and five more
+
+PAUSE_SECONDS = 0.2  # before the second push, at most; twice as long before each further one
+
+
+class Options(NamedTuple):
+    """What to do: with which remote ("" for the usual one), in which directions, `timeout` seconds a network command."""
+
+    remote: str = ""
+    pull: bool = True
+    push: bool = True
+    timeout: float = remotes.DEADLINE
+
+
+class Synced(NamedTuple):
+    """What a sync did, counted in files: brought in, sent, merged because both sides had changed them.
+
+    `conflicts` is what is left for a person; `errors` is what went wrong after something had been done already.
+    """
+
+    remote: str = ""
+    branch: str = ""
+    pulled: int = 0
+    pushed: int = 0
+    merged: int = 0
+    conflicts: int = 0
+    errors: tuple[EngramError, ...] = ()
+    duration_ms: int = 0
+    head: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """The answer as JSON."""
+        return {**self._asdict(), "errors": [error.as_dict() for error in self.errors]}
+
+
+class Planned(NamedTuple):
+    """What a sync would do. `waiting` counts changes that are not committed yet; they go out too."""
+
+    remote: str
+    branch: str
+    plan: sync_plan.Plan
+    waiting: int
+    head: str | None
+
+
+def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
+    """Bring this clone and its remote together. `step` is told what is being done.
+
+    Raises UsageError where the store has no git of its own, SyncBlockedError where a person is needed first,
+    RemoteError and others as long as nothing was done yet; later trouble is in the answer's `errors`.
+    """
+    began = time.monotonic()
+    repo = _own_repository(store)
+    run = _Run(store, repo, options, step or (lambda _what: None))
+    trouble: EngramError | None = None
+    try:
+        run.go()
+    except EngramError as error:
+        trouble = _for_a_person(error)
+    sync_state.remember(store, run.done.remote, trouble)
+    if trouble is not None and not (run.done.pulled or run.done.merged or run.done.pushed):
+        raise trouble
+    took = round((time.monotonic() - began) * 1000)
+    errors = () if trouble is None else (trouble,)
+    return run.done._replace(errors=errors, duration_ms=took, head=layout.read_head(repo).oid)
+
+
+def preview(store: Store, options: Options, step: Step | None = None) -> Planned:
+    """What `sync` would do; only what is known of the remote is brought up to date. Raises as `sync`."""
+    repo = _own_repository(store)
+    run = _Run(store, repo, options, step or (lambda _what: None))
+    try:
+        head = run.ready()
+        theirs = run.fetched()
+        plan = sync_merge.planned(store, head.oid, theirs)
+    except EngramError as error:
+        raise _for_a_person(error) from None
+    waiting = len(store.files.journal.waiting())
+    return Planned(run.done.remote, run.done.branch, plan, waiting, head.oid)
+
+
+class _Run:
+    """One sync on its way; `done` is what it has done so far."""
+
+    def __init__(self, store: Store, repo: Repository, options: Options, step: Step) -> None:
+        self.done = Synced()
+        self._store, self._repo, self._options, self._step = store, repo, options, step
+        self._other: Counterpart | None = None
+
+    def go(self) -> None:
+        """All of it."""
+        self.ready()
+        sync_settle.settle(self._store)
+        for attempt in range(TRIES):
+            theirs = (
+                self.fetched() if self._options.pull else remotes.tracked(self._repo, self._counterpart())
+            )
+            if self._options.pull and theirs:
+                self._pull(theirs)
+            if not self._options.push:
+                return
+            try:
+                self._push(theirs)
+                return
+            except RemoteError as error:
+                if error.kind != failures.REJECTED or not self._options.pull or attempt == TRIES - 1:
+                    raise
+                _pause(attempt)
+
+    def ready(self) -> Head:
+        """Our head; raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
+        state = layout.busy(self._repo)
+        if state:
+            what = "HEAD is detached" if state == "detached" else f"A git {state} is under way"
+            raise SyncBlockedError(
+                f"{what} in {self._repo.worktree}; nothing was synced.",
+                "Go to a branch first: git switch main"
+                if state == "detached"
+                else "Finish it or abort it first.",
+            )
+        self._counterpart()
+        return layout.read_head(self._repo)
+
+    def fetched(self) -> str | None:
+        """The remote branch's commit; None where it has none yet."""
+        other = self._counterpart()
+        self._step(f"fetching from {other.remote}")
+        known = remotes.tracked(self._repo, other)
+        theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout)
+        if theirs is None and known is None:
+            # A remote whose branch has another name; one that was deleted is made again by the push.
+            name = remotes.default_branch(self._repo, other.remote, deadline=self._options.timeout)
+            if name and name != other.branch:
+                self._take(other._replace(branch=name))
+                theirs = remotes.fetch(self._repo, self._counterpart(), deadline=self._options.timeout)
+        return theirs
+
+    def _counterpart(self) -> Counterpart:
+        if self._other is None:
+            branch = layout.read_head(self._repo).branch or ""
+            self._take(remotes.counterpart(self._repo, branch, self._options.remote))
+        assert self._other is not None
+        return self._other
+
+    def _take(self, other: Counterpart) -> None:
+        self._other = other
+        self.done = self.done._replace(remote=other.remote, branch=other.branch)
+
+    def _pull(self, theirs: str) -> None:
+        self._step("merging")
+        merge = sync_settle.bring_in(self._store, theirs)
+        if merge is None:
+            return
+        paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
+        done = self.done
+        self.done = done._replace(
+            pulled=done.pulled + len(paths),
+            merged=done.merged + len(merge.merged),
+            conflicts=done.conflicts + merge.conflicts,
+        )
+        self._step("indexing")
+        sync_settle.index(self._store, paths)
+
+    def _push(self, theirs: str | None) -> None:
+        ours, other = layout.read_head(self._repo), self._counterpart()
+        if ours.oid is None or ours.oid == theirs:
+            return
+        self._step("looking for secrets")
+        sync_secrets.check_outgoing(self._store, theirs, ours.oid)
+        self._step(f"pushing to {other.remote}")
+        remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout)
+        remotes.remember(self._repo, ours.branch or "", other)
+        sent = differences(self._repo, theirs, ours.oid)
+        folder = f"{self._store.places.folder}/"
+        self.done = self.done._replace(pushed=sum(path.startswith(folder) for path in sent))
+
+
+def _own_repository(store: Store) -> Repository:
+    places = store.places
+    if places.placement == DEDICATED and places.repository is not None:
+        return places.repository
+    if places.placement == IN_TREE:
+        raise UsageError(
+            "This store is part of your own repository, so its lore travel with your own commits; nothing to sync.",
+            "Commit, pull and push as you do with your code.",
+        )
+    raise UsageError(
+        "This store is a folder outside git, so there is nothing to sync.",
+        "For sync make a store with `engram init`, and `engram import` this folder.",
+    )
+
+
+def _for_a_person(error: EngramError) -> EngramError:
+    """Trouble with the repository here stops a sync until somebody looks at it."""
+    return SyncBlockedError(error.message, error.hint) if isinstance(error, GitError) else error
+
+
+def _pause(attempt: int) -> None:
+    """Wait a random while, longer each time: those who push at the same moment must not meet again."""
+    import random
+
+    time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - nothing is secret about it

@@ -1,0 +1,204 @@
+"""Bringing a merged commit in: files through the write journal, then the branch; local edits are never overwritten.
+
+Call it all holding the commit lock. Until the branch has moved, what was written is an ordinary operation of
+the journal: whoever comes after a kill finishes it, and either moves the branch (`finish`) or commits the
+operation as it is, and the next sync merges again. Once the branch has moved, the operation changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from engram.adapters.files import atomic
+from engram.adapters.files.journal import Change, Operation
+from engram.adapters.git import layout, tree
+from engram.adapters.git.advance import advance
+from engram.adapters.git.differences import blobs, differences
+from engram.domain.errors import ConflictError, NotFoundError, StoreError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import change, sync_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from engram.adapters.git.differences import Difference
+    from engram.adapters.git.layout import Head, Repository
+    from engram.usecases.store import Store
+    from engram.usecases.sync_merge import Merge
+
+AT_ONCE = 500  # files of one operation
+REASON = "engram sync"
+_MARK = "sync-under-way"
+
+
+def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
+    """Make the work tree and the branch what `merge` says; None when done.
+
+    Else nothing was done but whole files, and the answer has the paths whose files are not what `head` holds (none where only
+    the branch moved meanwhile). Raises StoreError (disk, permissions), GitError.
+    """
+    repo = _repository(store)
+    changes, in_the_way = _file_changes(store, merge)
+    if in_the_way:
+        return in_the_way
+    operations = [
+        _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
+    ]
+    _note(store, head.oid, merge.commit, [operation.op for operation in operations])
+    try:
+        change.write(store, operations)
+    except ConflictError:
+        return ()
+    moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state, REASON)
+    _forget(store)
+    _tidy(store, merge.changes)
+    return None if moved else ()
+
+
+def finish(store: Store) -> bool:
+    """Move the branch where a killed sync was about to move it, if its files are all in place; says whether it did."""
+    noted = _noted(store)
+    if noted is None:
+        _forget(store)
+        return False
+    old, new, names = noted
+    repo = _repository(store)
+    store.files.recover(must=True)
+    head = layout.read_head(repo)
+    waiting = store.files.journal.waiting()
+    done = False
+    if head.oid == old and head.branch and set(names) <= {operation.op for operation in waiting}:
+        changes = differences(repo, old, new)
+        later = {
+            item.path for operation in waiting if operation.op not in names for item in operation.changes
+        }
+        if all(path in later or _holds(store, path, found) for path, found in changes.items()):
+            done = advance(repo, head, new, _entries(changes), store.places.state, REASON)
+    _forget(store)
+    return done
+
+
+def _repository(store: Store) -> Repository:
+    assert store.places.repository is not None
+    return store.places.repository
+
+
+def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
+    return {path: found.after for path, found in changes.items()}
+
+
+def _file_changes(store: Store, merge: Merge) -> tuple[list[Change], tuple[str, ...]]:
+    """What has to be written, and the files that are neither as our head has them nor as the merge wants them."""
+    in_the_way: list[str] = []
+    wanted: list[tuple[str, tree.Entry | None, str | None]] = []
+    for path, found in merge.changes.items():
+        try:
+            raw, oid = _read(store, path)
+        except StoreError:
+            in_the_way.append(path)
+            continue
+        if oid == _oid(found.after):
+            continue
+        if oid != _oid(found.before):
+            in_the_way.append(path)
+        else:
+            wanted.append((path, found.after, None if raw is None else atomic.digest(raw)))
+    contents = _contents(store, merge, [(path, entry) for path, entry, _ in wanted if entry])
+    changes = [Change(path, contents.get(path), before) for path, _, before in wanted]
+    return ([] if in_the_way else _write_binary(store, changes)), tuple(in_the_way)
+
+
+def _contents(store: Store, merge: Merge, wanted: list[tuple[str, tree.Entry]]) -> dict[str, bytes]:
+    known = {path: merge.contents[path] for path, _ in wanted if path in merge.contents}
+    missing = [(path, entry.oid) for path, entry in wanted if path not in known]
+    found = blobs(_repository(store), (oid for _, oid in missing))
+    return known | {path: found[oid] for path, oid in missing}
+
+
+def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
+    """A work tree file's bytes and the id they have in git; nothing where there is none."""
+    try:
+        raw = store.files.read(path)
+    except NotFoundError:
+        return None, None
+    return raw, tree.blob_oid(raw, layout.hash_name(_repository(store)))
+
+
+def _oid(entry: tree.Entry | None) -> str | None:
+    return entry.oid if entry else None
+
+
+def _holds(store: Store, path: str, found: Difference) -> bool:
+    try:
+        return _read(store, path)[1] == _oid(found.after)
+    except StoreError:
+        return False
+
+
+def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
+    """Write what the journal cannot hold, which is text; returns the rest. A second try finds it in place."""
+    text = []
+    for item in changes:
+        try:
+            (item.content or b"").decode()
+            text.append(item)
+        except UnicodeDecodeError:
+            path = store.files.absolute(item.path)
+            with store.files.lock():
+                atomic.check_unchanged(path, item.before)
+                atomic.put(atomic.prepare(path, item.content or b"", store.clock.new_id()), path)
+    return text
+
+
+def _operation(store: Store, changes: list[Change], merge: Merge) -> Operation:
+    moment = int(store.clock.now().timestamp())
+    trailers = (("Engram-Agent", store.caller.agent or "human"), ("Engram-Merge", merge.commit))
+    return Operation(
+        store.clock.new_id(), moment, f"sync: bring in {len(changes)} files", trailers, tuple(changes)
+    )
+
+
+def _note(store: Store, old: str | None, new: str, names: Iterable[str]) -> None:
+    data = json.dumps({"old": old, "new": new, "operations": list(names)}).encode()
+    sync_state.replace(os.path.join(store.places.state, _MARK), data)
+
+
+def _noted(store: Store) -> tuple[str | None, str, list[str]] | None:
+    try:
+        found = json.loads(atomic.read(os.path.join(store.places.state, _MARK)))
+        return found["old"], str(found["new"]), list(map(str, found["operations"]))
+    except NotFoundError:
+        return None
+    except (StoreError, ValueError, KeyError, TypeError):
+        _forget(store)
+        return None
+
+
+def _forget(store: Store) -> None:
+    atomic.discard(os.path.join(store.places.state, _MARK))
+    sync_state.discard_draft(os.path.join(store.places.state, _MARK))
+
+
+def _tidy(store: Store, changes: Mapping[str, Difference]) -> None:
+    """Give programs their mode, and take away folders that have become empty, as git does."""
+    for path, found in changes.items():
+        if found.after and found.after.mode == tree.EXECUTABLE:
+            with contextlib.suppress(OSError):
+                os.chmod(store.files.absolute(path), 0o755)  # noqa: S103 - the mode that git gives it
+    folders = {os.path.dirname(path) for path, found in changes.items() if found.after is None}
+    if folders - {""}:
+        with store.files.lock():  # a writer makes its folder and its file in it under this lock
+            for folder in sorted(folders - {""}, reverse=True):
+                _remove_empty(store, folder)
+
+
+def _remove_empty(store: Store, folder: str) -> None:
+    top = store.places.folder
+    while folder and folder != top:
+        try:
+            os.rmdir(store.files.absolute(folder))
+        except (OSError, StoreError):
+            return
+        folder = os.path.dirname(folder)

@@ -1,0 +1,80 @@
+"""The last look before lore leaves this machine: no secret goes to a remote, not in the newest files and not in history."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import tree
+from engram.adapters.git.differences import blobs, sizes
+from engram.adapters.git.runner import run
+from engram.domain.errors import SecretFoundError
+from engram.domain.secrets import find_secrets
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+SECONDS = 120.0
+AT_ONCE = 2000
+LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote
+
+
+def check_outgoing(store: Store, theirs: str | None, ours: str) -> int:
+    """Look through every file content that `ours` has and `theirs` has not; returns how many there were.
+
+    What the remote's own file at that path has already is no reason to refuse. Raises SecretFoundError.
+    """
+    repo = store.places.repository
+    assert repo is not None
+    paths = _new_blobs(repo, theirs, ours)
+    small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
+    for start in range(0, len(small), AT_ONCE):
+        for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
+            _check(store, theirs, paths[oid], raw)
+    return len(small)
+
+
+def _new_blobs(repo: Repository, theirs: str | None, ours: str) -> dict[str, str]:
+    """The objects of the outgoing commits that have a path, which is all but commits and the topmost trees."""
+    without = ("--not", theirs) if theirs else ()
+    listed = run(repo, "rev-list", "--objects", ours, *without, deadline=SECONDS).stdout
+    pairs = (line.partition(b" ")[::2] for line in listed.splitlines())
+    return {oid.decode(): os.fsdecode(path) for oid, path in pairs if path}
+
+
+def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
+    text = _bare(raw)
+    findings = find_secrets(text, store.allowed_secrets)
+    if not findings:
+        return
+    known = _of_remote(store, theirs, path)
+    new = [found for found in findings if text[found.start : found.end] not in known]
+    if new:
+        first = new[0]
+        raise SecretFoundError(
+            f"{path} holds what looks like a secret ({first.rule}, line {first.line}), here or in a commit that the"
+            " remote does not have; nothing was pushed.",
+            "Renew the secret and take it out, of history too; a false alarm goes into `secrets.allow`.",
+            tuple(found.as_dict() for found in new),
+        )
+
+
+def _of_remote(store: Store, theirs: str | None, path: str) -> str:
+    repo = store.places.repository
+    assert repo is not None
+    entry = tree.entries(repo, theirs, [path]).get(path)
+    return blobs(repo, [entry.oid])[entry.oid].decode("utf-8", "replace") if entry else ""
+
+
+def _bare(raw: bytes) -> str:
+    """The text without the ids in its own fields, which look like tokens."""
+    lines = raw.decode("utf-8", "replace").split("\n")
+    plain = ("id: ", "source_id: ", "sources: ", "merged_from: ")
+    inside = lines[:1] == ["---"]
+    for number, line in enumerate(lines[1:], 1):
+        if not inside or line == "---":
+            break
+        if line.startswith(plain):
+            lines[number] = ""
+    return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""The part of a sync that works on this clone: commit what waits, merge, and bring the result in, in rounds.
+
+Other processes go on writing meanwhile. What they change in a file that the merge wants to change is committed
+first, and then the merge is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.adapters.files import atomic
+from engram.adapters.git import layout, merging, tree
+from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import sync_apply, sync_merge
+from engram.usecases.commit import commit_lock, commit_pending
+from engram.usecases.indexing import note_outside
+from engram.usecases.refresh import refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+    from engram.usecases.sync_merge import Merge
+
+ROUNDS = 20
+PATIENCE = 4  # rounds
+LOCK_SECONDS = 60.0
+FEW = 5000  # files; above that the index looks at all
+
+
+def settle(store: Store) -> None:
+    """Commit everything that waits here: the journal, hand edits, settings. Raises GitError, StoreError."""
+    with _committing(store):
+        sync_apply.finish(store)
+    with contextlib.suppress(EngramError):  # an index that cannot be written must not stop a sync
+        refresh(store, thorough=False)
+    commit_pending(store, wait=LOCK_SECONDS)
+    _commit_settings(store)
+
+
+def bring_in(store: Store, theirs: str) -> Merge | None:
+    """Merge the remote's commit into our branch and files; None where we have it all already.
+
+    Raises SyncBlockedError where a file here cannot be committed and the merge wants to change it.
+    """
+    repo = _repository(store)
+    before: tuple[str, ...] = ()
+    stuck = 0
+    for _ in range(ROUNDS):
+        with _committing(store):
+            head = layout.read_head(repo)
+            merge = sync_merge.merge_heads(store, head.oid, theirs)
+            in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
+        commit_pending(store, wait=LOCK_SECONDS)
+        if in_the_way is None:
+            merging.drop_side(repo)
+            return merge
+        # A file that others write all the time is in the way again and again, but not for ever.
+        stuck = stuck + 1 if in_the_way and in_the_way == before else 0
+        before = in_the_way
+        if stuck == PATIENCE:
+            break
+        note_outside(store, in_the_way)
+        commit_pending(store, wait=LOCK_SECONDS)
+    if before:
+        raise SyncBlockedError(
+            f"{before[0]} was changed here in a way that cannot be committed, and the remote changed it too.",
+            "`engram doctor` says what is wrong with it; mend it, then sync again. Nothing was overwritten.",
+        )
+    raise SyncBlockedError(
+        "Others change the same files all the time.", "Sync again in a moment: nothing is lost."
+    )
+
+
+def index(store: Store, paths: Sequence[str]) -> None:
+    """Make what came in findable; what cannot be indexed now is left to the next query."""
+    with contextlib.suppress(EngramError):
+        refresh(store, paths=paths if len(paths) <= FEW else ())
+
+
+@contextlib.contextmanager
+def _committing(store: Store) -> Iterator[None]:
+    """Hold the lock of whoever commits."""
+    lock = commit_lock(store)
+    if not lock.acquire(LOCK_SECONDS):
+        raise StoreError("Another process has been committing for a minute.", "Try again; nothing is lost.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _commit_settings(store: Store) -> None:
+    """Commit the store's own configuration file where a person or `engram config` changed it."""
+    from engram.adapters.files.places import CONFIG_NAME
+    from engram.adapters.git.commits import Commit, FileChange, commit_all
+    from engram.domain.secrets import find_secrets
+
+    repo = _repository(store)
+    head = layout.read_head(repo).oid
+    held = tree.entries(repo, head, [CONFIG_NAME]).get(CONFIG_NAME)
+    try:
+        raw = atomic.read(os.path.join(store.places.root, CONFIG_NAME))
+    except (NotFoundError, StoreError):
+        return
+    if held and held.oid == tree.blob_oid(raw, layout.hash_name(repo)):
+        return
+    if find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
+        return
+    moment = int(store.clock.now().timestamp())
+    commit = Commit(
+        "edit by hand: settings\n\nEngram-Agent: human\n", (FileChange(CONFIG_NAME, raw),), None, moment
+    )
+    with _committing(store):
+        commit_all(repo, [commit], store.clock.new_id(), store.places.state)
+
+
+def _repository(store: Store) -> Repository:
+    assert store.places.repository is not None
+    return store.places.repository

@@ -1,0 +1,70 @@
+"""What is known of the last sync: when, with which remote, and why it failed. Kept in the state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files import atomic
+from engram.domain import times
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+_NAME = "last-sync.json"
+_DRAFT = "sync"
+
+
+def remember(store: Store, remote: str, error: EngramError | None) -> None:
+    """Note how a sync ended; where that cannot be written it is left out."""
+    facts = {
+        "at": times.render(times.whole_seconds(store.clock.now())),
+        "remote": remote,
+        "error": None if error is None else error.as_dict(),
+    }
+    try:
+        with store.files.lock():
+            replace(os.path.join(store.places.state, _NAME), json.dumps(facts, ensure_ascii=False).encode())
+    except EngramError:
+        return
+
+
+def distance(store: Store) -> tuple[int, int]:
+    """How many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
+    from engram.adapters.git import layout, merging, remotes
+
+    places = store.places
+    if places.placement != DEDICATED or places.repository is None:
+        return 0, 0
+    try:
+        head = layout.read_head(places.repository)
+        theirs = remotes.tracked(places.repository, remotes.counterpart(places.repository, head.branch or ""))
+        if head.oid is None or theirs is None or head.oid == theirs:
+            return 0, 0
+        return merging.count_between(places.repository, head.oid, theirs)
+    except EngramError:
+        return 0, 0
+
+
+def replace(path: str, content: bytes) -> None:
+    """Write a file that only who holds a lock writes: what a killed one left goes with the next. Raises StoreError."""
+    discard_draft(path)
+    atomic.put(atomic.prepare(path, content, _DRAFT), path)
+
+
+def discard_draft(path: str) -> None:
+    """Delete what a process left that was killed in `replace`."""
+    folder, name = os.path.split(path)
+    atomic.discard(os.path.join(folder, f"{atomic.PREFIX}{name}.{_DRAFT}{atomic.SUFFIX}"))
+
+
+def last(store: Store) -> dict[str, object]:
+    """The last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None)."""
+    try:
+        found = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
+        return {name: found[name] for name in ("at", "remote", "error")}
+    except (EngramError, ValueError, KeyError, TypeError):
+        return {"at": None, "remote": "", "error": None}

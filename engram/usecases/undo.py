@@ -1,0 +1,169 @@
+"""Taking back Engram's last operations, and bringing them back: by a new commit, so that pushed history stays.
+
+Each file is merged (base: after the operation, ours: now, theirs: before it), so what others changed since
+stays. Votes only ever grow: one that is taken back stays, and the same weight the other way is added.
+docs/merge-rules.md has the rules.
+"""
+
+from __future__ import annotations
+
+from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.operations import OwnCommit
+    from engram.usecases.reverse import Reversed
+    from engram.usecases.store import Store
+
+_TRIES = 5
+_WAIT_SECONDS = 10.0
+
+
+class Undone(NamedTuple):
+    """What was taken back (or brought back): subjects of the operations, ids and paths of the lore that changed.
+
+    `kept` says in sentences what stayed as it is because it was changed or deleted since.
+    """
+
+    operations: tuple[str, ...]
+    lore: tuple[str, ...]
+    paths: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def undo(store: Store, count: int = 1) -> Undone:
+    """Take back this clone's last `count` operations that are not taken back yet.
+
+    Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
+    commit itself, GitError in the middle of a merge or rebase.
+    """
+    from engram.adapters.git.operations import UNDO
+
+    if count < 1:
+        raise UsageError(f"The number of operations must be 1 or more, not {count}.")
+    with store.lock:
+        for _ in range(_TRIES):
+            targets = undoable(_own(store), count)
+            if len(targets) < count:
+                raise _too_few(len(targets))
+            done = _reverse(store, "undo", UNDO, targets)
+            if done is not None:
+                return done
+        raise _never_still()
+
+
+def redo(store: Store) -> Undone:
+    """Take back the last undo that is not taken back yet. Raises NotFoundError, StoreError, GitError."""
+    from engram.adapters.git.operations import REDO
+
+    with store.lock:
+        for _ in range(_TRIES):
+            target = redoable(_own(store))
+            if target is None:
+                raise NotFoundError("There is nothing to redo.", "Only what `engram undo` took back can be.")
+            done = _reverse(store, "redo", REDO, [target])
+            if done is not None:
+                return done
+        raise _never_still()
+
+
+def undoable(commits: Iterable[OwnCommit], count: int) -> list[OwnCommit]:
+    """The last `count` operations that stand, newest first; `commits` are newest first too."""
+    found: list[OwnCommit] = []
+    redone: set[str] = set()
+    undone: set[str] = set()
+    for commit in commits:
+        if commit.redoes:
+            redone.update(commit.redoes)
+        elif commit.undoes:
+            # An operation may be undone, redone and undone again: an undo that was redone says nothing.
+            undone.update(() if commit.oid in redone else commit.undoes)
+        elif commit.oid not in undone:
+            found.append(commit)
+            if len(found) == count:
+                break
+    return found
+
+
+def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
+    """The last undo that stands."""
+    redone: set[str] = set()
+    for commit in commits:
+        redone.update(commit.redoes)
+        if commit.undoes and commit.oid not in redone:
+            return commit
+    return None
+
+
+def _own(store: Store) -> Iterable[OwnCommit]:
+    from engram.adapters.git.operations import own_commits
+    from engram.usecases.commit import commit_pending
+
+    repository = _repository(store)
+    commit_pending(store, wait=_WAIT_SECONDS)
+    if not store.files.journal.is_empty():
+        raise StoreError("Another process is committing.", "Nothing was undone; try again.")
+    return own_commits(repository, store.source)
+
+
+def _repository(store: Store) -> Repository:
+    if store.places.repository is None or store.places.placement != DEDICATED:
+        raise StoreError(
+            "Engram does not commit here, so it has no operations to undo.",
+            "Use git: `git log -p` shows what changed, `git restore` brings a file back.",
+        )
+    return store.places.repository
+
+
+def _reverse(store: Store, verb: str, trailer: str, targets: Sequence[OwnCommit]) -> Undone | None:
+    """Write the operation that takes back `targets`; None where somebody else changed a file meanwhile."""
+    from engram.usecases.reverse import reverse
+
+    found = reverse(store, _repository(store), [target.oid for target in targets])
+    try:
+        _write(store, f"{verb}: {_subject(targets)}", trailer, targets, found)
+    except ConflictError:
+        return None
+    for lore_id, vote in found.votes.items():
+        store.state.keep_vote(lore_id, vote)
+    subjects = tuple(target.subject.removeprefix("undo: ") for target in targets)
+    return Undone(subjects, found.lore, tuple(change.path for change in found.changes), found.kept)
+
+
+def _write(store: Store, subject: str, trailer: str, targets: Sequence[OwnCommit], found: Reversed) -> None:
+    from engram.adapters.files.journal import Operation
+    from engram.usecases import change
+
+    if not found.changes:
+        raise NotFoundError(
+            f"'{subject}' would change nothing: {' '.join(found.kept) or 'all is as it was before.'}",
+            f"`engram undo {len(targets) + 1}` goes back further.",
+        )
+    lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
+    lines += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
+    lines += [(trailer, target.oid) for target in targets]
+    clean = tuple((key, " ".join(value.split())) for key, value in lines if value)
+    moment = int(store.clock.now().timestamp())
+    change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, found.changes)])
+
+
+def _subject(targets: Sequence[OwnCommit]) -> str:
+    first = targets[0].subject
+    return first.removeprefix("undo: ") if len(targets) == 1 else f"{len(targets)} operations"
+
+
+def _too_few(count: int) -> NotFoundError:
+    message = f"Only {count} can be undone." if count else "There is nothing to undo."
+    return NotFoundError(
+        message, "`git log` shows what was done; `engram restore LORE --at REV` goes back further."
+    )
+
+
+def _never_still() -> ConflictError:
+    return ConflictError(
+        "The files kept changing while this was written.", "Nothing was overwritten; try again."
+    )

@@ -1,0 +1,210 @@
+"""Files that a tool without the merge driver left with conflict markers are merged by `engram doctor --fix`."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from apikit import QUEUE, cli, dedicated, git, lore_files, ok, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.usecases.marked_file import sides_of
+
+
+@pytest.fixture
+def disputed(tmp_path: Path) -> Path:
+    """A clone that does not know the driver, with `origin/main` and `main` that judge one lore differently."""
+    first, second = dedicated(tmp_path / "first"), tmp_path / "second"
+    ok("record", QUEUE + "\n\nMeasure it.", "-c", "fact", cwd=first)
+    git(tmp_path, "clone", "-q", str(first), str(second))
+    for root, kind in ((first, "--helpful"), (second, "--incorrect")):
+        ok("query", "queue consumer", cwd=root)
+        ok("feedback", kind, "L1", cwd=root)
+    git(second, "fetch", "-q")
+    return second
+
+
+def merged_by_the_driver(root: Path) -> bytes:
+    """What the merge is where git knows the driver: in another clone, from the same two commits."""
+    other = root.parent / "told"
+    git(root.parent, "clone", "-q", str(root), str(other))
+    ok("init", cwd=other)
+    git(other, "fetch", "-q", str(root.parent / "first"), "main")
+    git(other, "merge", "-q", "--no-edit", "FETCH_HEAD")
+    return lore_files(other)[0].read_bytes()
+
+
+def merge_as_text(root: Path, *options: str) -> None:
+    done = subprocess.run(
+        ["git", *options, "merge", "-q", "origin/main"], cwd=root, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"<<<<<<<" in lore_files(root)[0].read_bytes()
+
+
+def assert_well(root: Path) -> None:
+    assert ok("doctor", cwd=root).out == "All is well.\n"
+    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "fsck", "--no-dangling", "--no-progress") == ""
+
+
+def test_a_merge_under_way_is_resolved_and_left_to_end(disputed: Path) -> None:
+    wanted = merged_by_the_driver(disputed)
+    merge_as_text(disputed)
+    told = cli("doctor", cwd=disputed)
+    assert told.code == 1
+    assert "two versions of this file were not merged" in told.out
+    found = cli("doctor", "--fix", cwd=disputed).out
+    assert "merged from the merge under way; end the merge with `git commit`" in found
+    assert lore_files(disputed)[0].read_bytes() == wanted
+    git(disputed, "commit", "-q", "--no-edit")
+    ok("doctor", "--fix", cwd=disputed)
+    assert_well(disputed)
+    assert git(disputed, "log", "-1", "--format=%s").startswith("Merge")
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3"])
+def test_committed_markers_are_merged_from_the_parents(disputed: Path, style: str) -> None:
+    wanted = merged_by_the_driver(disputed)
+    merge_as_text(disputed, "-c", f"merge.conflictStyle={style}")
+    git(disputed, "commit", "-qam", "a host's merge button")
+    ok("record", "Another one, later.", "-c", "fact", cwd=disputed)
+    assert "from the parents of the merge" in ok("doctor", "--fix", cwd=disputed).out
+    assert wanted in [path.read_bytes() for path in lore_files(disputed)]
+    assert git(disputed, "log", "-1", "--format=%s").startswith("repair: queue-consumer")
+    assert_well(disputed)
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+def test_without_parents_the_markers_show_the_versions(disputed: Path, style: str) -> None:
+    merge_as_text(disputed, "-c", f"merge.conflictStyle={style}")
+    (disputed / ".git/MERGE_HEAD").unlink()
+    git(disputed, "commit", "-qam", "squashed")
+    assert "merged from the markers" in ok("doctor", "--fix", cwd=disputed).out
+    lore = ok("show", "L1", "--json", cwd=disputed).json["lore"]
+    assert (lore["confidence"], lore["validation_count"], lore["conflicts"]) == (0.63, 1, [])
+    assert_well(disputed)
+
+
+def test_outside_git_the_markers_are_all_there_is(tmp_path: Path) -> None:
+    root = plain(tmp_path)
+    (root / "lore").mkdir()
+    tags = "<<<<<<< a\ntags: [one]\n=======\ntags: [two]\n>>>>>>> b"
+    text = f"---\nid: 01M806ZZWH03EWHXWBG1FA47RA\ncategory: FACT\n{tags}\n---\n\nText\n"
+    (root / "lore/a.md").write_text(text)
+    ok("doctor", "--fix", cwd=root)
+    assert "tags: [one, two]\n" in (root / "lore/a.md").read_text()
+    assert ok("doctor", cwd=root).out == "All is well.\n"
+
+
+def test_markers_that_do_not_fit_together_are_left_to_a_person(tmp_path: Path) -> None:
+    root = plain(tmp_path)
+    (root / "lore").mkdir()
+    text = "---\nid: 01M806ZZWH03EWHXWBG1FA47RA\n---\n<<<<<<< a\nText\n"
+    (root / "lore/a.md").write_text(text)
+    done = cli("doctor", "--fix", cwd=root)
+    assert done.code == 1
+    assert "keep the right lines by hand" in done.out
+    assert (root / "lore/a.md").read_text() == text
+
+
+def test_deleted_on_one_side_and_voted_on_the_other_stays_deleted(disputed: Path) -> None:
+    git(disputed, "rm", "-q", str(lore_files(disputed)[0]))
+    git(disputed, "commit", "-qm", "gone")
+    subprocess.run(["git", "merge", "-q", "origin/main"], cwd=disputed, capture_output=True, check=False)
+    assert lore_files(disputed)
+    assert "merged from the merge under way" in cli("doctor", "--fix", cwd=disputed).out
+    assert lore_files(disputed) == []
+    git(disputed, "commit", "-q", "--no-edit")
+    ok("doctor", "--fix", cwd=disputed)
+    assert_well(disputed)
+
+
+def test_in_somebodys_repository_the_file_is_mended_and_git_left_to_them(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "sub").mkdir()
+    store = tmp_path / "sub"
+    ok("init", cwd=store)
+    ok("record", QUEUE, "-c", "fact", cwd=store)
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "start")
+    ok("query", "queue consumer", cwd=store)
+    for branch, tag in (("side", "a"), ("main", "b")):
+        git(tmp_path, "switch", "-q", *(["-c"] if branch == "side" else []), branch)
+        ok("edit", "L1", "--add-tag", tag, cwd=store)
+        git(tmp_path, "commit", "-qam", branch)
+    subprocess.run(["git", "merge", "-q", "side"], cwd=tmp_path, capture_output=True, check=False)
+    assert ok("query", "queue consumer", "--json", cwd=store).json["lore"] == []
+    assert "`git add` it" in ok("doctor", "--fix", cwd=store).out
+    (file,) = lore_files(store)
+    assert "tags: [a, b]\n" in file.read_text("utf-8")
+    assert git(tmp_path, "status", "--porcelain").startswith("UU")
+    # What a person writes before they end the merge is theirs.
+    file.write_text(file.read_text("utf-8") + "\nBy hand.\n", "utf-8")
+    ok("doctor", "--fix", cwd=store)
+    assert file.read_text("utf-8").endswith("By hand.\n")
+
+
+def test_a_failed_cherry_pick_is_resolved_too(disputed: Path) -> None:
+    subprocess.run(["git", "cherry-pick", "origin/main"], cwd=disputed, capture_output=True, check=False)
+    assert "merged from the merge under way" in cli("doctor", "--fix", cwd=disputed).out
+    git(disputed, "cherry-pick", "--continue")
+    ok("doctor", "--fix", cwd=disputed)
+    assert "confidence: 0.63" in lore_files(disputed)[0].read_text("utf-8")
+    assert_well(disputed)
+
+
+lines = st.sampled_from(["a", "b", "", "# x", "=======", "id: 1", "|", "<<<<"])
+texts = st.lists(lines, max_size=6).map(lambda found: "".join(f"{line}\n" for line in found).encode())
+
+
+@given(base=texts, ours=texts, theirs=texts, style=st.sampled_from(["", "--diff3"]))
+def test_both_sides_come_out_of_what_git_makes_of_them(
+    base: bytes, ours: bytes, theirs: bytes, style: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "sides"
+    folder.mkdir(exist_ok=True)
+    for name, content in (("base", base), ("ours", ours), ("theirs", theirs)):
+        (folder / name).write_bytes(content)
+    command = ["git", "merge-file", "-p", *([style] if style else []), "ours", "base", "theirs"]
+    made = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    if made.returncode == 0:
+        return
+    if any(b"=======" in version for version in (base, ours, theirs)):
+        return  # what underlines a heading cannot be told from a marker inside of a conflict
+    found = sides_of(made.stdout)
+    assert found is not None
+    # What one side alone changed, git has merged into both.
+    again = merged(folder, base, found.ours, found.theirs, style)
+    assert again == made.stdout
+    assert (found.base is not None) == (style == "--diff3")
+
+
+def merged(folder: Path, base: bytes, ours: bytes, theirs: bytes, style: str) -> bytes:
+    (folder / "ours").write_bytes(ours)
+    (folder / "theirs").write_bytes(theirs)
+    command = ["git", "merge-file", "-p", *([style] if style else []), "ours", "base", "theirs"]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"<<<<<<< a\nx\n",
+        b"<<<<<<< a\nx\n>>>>>>> b\n",
+        b"<<<<<<< a\n<<<<<<< a\n=======\n>>>>>>> b\n",
+        b">>>>>>> b\n",
+        b"||||||| b\n",
+        b"x\n=======\n",
+        b"",
+    ],
+)
+def test_what_is_no_whole_conflict_has_no_sides(text: bytes) -> None:
+    assert sides_of(text) is None
+
+
+def test_line_ends_and_a_missing_last_one_stay() -> None:
+    found = sides_of(b"a\r\n<<<<<<< x\r\nb\r\n=======\r\nc\r\n>>>>>>> y\r\nd")
+    assert found == (b"a\r\nb\r\nd", b"a\r\nc\r\nd", None)

@@ -1,0 +1,125 @@
+"""`kill -9` in the middle of a sync: the next one finishes it; nothing is lost and no vote is counted twice."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from storekit import assert_settled, run
+from sync_kit import SOON, Clones, commit, files, opened
+
+from engram.usecases.clock import Clock
+from engram.usecases.commit import commit_pending
+from engram.usecases.sync import sync
+
+# Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
+SYNC = """
+    import os, signal, sys
+    from engram.usecases.open_store import open_store
+    from engram.usecases.store import Caller
+    from engram.usecases.sync import Options, sync
+
+    root, limit = sys.argv[1], int(sys.argv[2])
+    store = open_store(root, Caller("child", "tester"))
+    count = 0
+
+    def watch(event, arguments):
+        global count
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in ("os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "subprocess.Popen"):
+            count += 1
+            if count == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    done = sync(store, Options(timeout=30.0))
+    print(count, done.pulled, done.pushed)
+"""
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """Two clones that both changed things, the second one not synced yet; and the ids of what they know."""
+    folder = tmp_path_factory.mktemp("scene")
+    clones = Clones(folder)
+    lore = {
+        name: clones.record("a", f"Lesson {name}.\n\nWith a second paragraph.").id for name in ("v", "t", "d")
+    }
+    clones.settle()
+    for name in "ab":
+        clones[name].feedback(helpful=[lore["v"]])
+    clones.edit("a", clones["a"].get(lore["t"]).path, "Lesson t", "A lesson t")
+    clones.edit("b", clones["b"].get(lore["t"]).path, "second", "good second")
+    clones["a"].forget(lore["d"])
+    lore |= {"a": clones.record("a", "Only a.").id, "b": clones.record("b", "Only b.").id}
+    clones.sync("a")
+    commit(clones["b"])
+    for name in "ab":
+        clones[name].store.close()
+    return folder, lore
+
+
+def copied(scene: Path, target: Path) -> Path:
+    """The scene elsewhere; the remote's address goes with it."""
+    shutil.copytree(scene, target, symlinks=True)
+    for name in "ab":
+        config = target / name / ".git/config"
+        config.write_text(config.read_text().replace(str(scene), str(target)))
+    return target
+
+
+def finished(folder: Path, lore: dict[str, str]) -> None:
+    """The next sync of everyone brings all to one state, in which everything is there once."""
+    first, second = (opened(folder / name, Clock(), name) for name in "ab")
+    for store in (second, first, second):
+        assert sync(store.store, SOON).errors == ()
+    assert files(folder / "a") == files(folder / "b")
+    found = {shown.lore.id: shown.lore for shown in second.list(limit=None).lore}
+    assert set(found) == {lore[name] for name in ("v", "t", "a", "b")}
+    assert (found[lore["v"]].confidence, found[lore["v"]].validation_count) == (0.86, 2)
+    assert found[lore["t"]].content == "A lesson t.\n\nWith a good second paragraph."
+    assert all(one.conflicts == () for one in found.values())
+    for name in "ab":
+        assert_settled(folder / name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.3, 0.45, 0.58, 0.68, 0.78, 0.9])
+def test_a_killed_sync_is_finished_by_the_next(
+    scene: tuple[Path, dict[str, str]], tmp_path: Path, share: float, total: int
+) -> None:
+    folder = copied(scene[0], tmp_path / "x")
+    done = run(SYNC, folder / "b", round(total * share))
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    finished(folder, scene[1])
+
+
+@pytest.mark.slow
+def test_after_a_kill_any_other_command_may_come_first(
+    scene: tuple[Path, dict[str, str]], tmp_path: Path, total: int
+) -> None:
+    folder = copied(scene[0], tmp_path / "x")
+    run(SYNC, folder / "b", round(total * 0.6))
+    store = opened(folder / "b", Clock(), "other")
+    store.feedback(helpful=[scene[1]["t"]])
+    commit_pending(store.store, wait=30)
+    store.store.close()
+    for name in "bab":
+        assert sync(opened(folder / name, Clock(), name).store, SOON).errors == ()
+    assert files(folder / "a") == files(folder / "b")
+    found = opened(folder / "a", Clock(), "a")
+    assert found.get(scene[1]["v"]).lore.validation_count == 2
+    assert found.get(scene[1]["t"]).lore.validation_count == 1
+
+
+@pytest.fixture(scope="module")
+def total(scene: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> int:
+    """At how many points a sync of this scene can be killed."""
+    folder = copied(scene[0], tmp_path_factory.mktemp("whole") / "x")
+    done = run(SYNC, folder / "b", 0)
+    count, pulled, pushed = map(int, done.stdout.split())
+    assert (pulled, pushed) == (4, 3), done.stderr.decode()
+    finished(folder, scene[1])
+    return count

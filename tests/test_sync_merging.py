@@ -1,0 +1,300 @@
+"""Two and three clones change the same lore and sync: by field, exactly, with equal bytes everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from apikit import git
+from storekit import killed_at_exit, start
+from sync_kit import TEXT, Clones, commit, connected, files, push_from_outside
+
+from engram.domain.errors import SyncBlockedError
+from engram.usecases.sync import Options, preview, sync
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def shared(clones: Clones, text: str = TEXT) -> str:
+    """A lore that every clone has; its id."""
+    lore = clones.record("a", text)
+    clones.settle()
+    return lore.id
+
+
+def test_votes_of_two_clones_add_up(clones: Clones) -> None:
+    lore = shared(clones)
+    for name in "ab":
+        clones[name].feedback(helpful=[lore])
+    clones.settle()
+    clones.assert_equal()
+    found = clones["b"].get(lore).lore
+    assert (found.confidence, found.validation_count) == (0.86, 2)
+
+
+def test_helpful_against_incorrect(clones: Clones) -> None:
+    lore = shared(clones)
+    clones["a"].feedback(helpful=[lore])
+    clones["b"].feedback(incorrect=[lore])
+    first, second = clones.sync("a", "b")
+    assert (first.pushed, second.merged, second.conflicts) == (1, 1, 0)
+    clones.settle()
+    clones.assert_equal()
+    assert clones["a"].get(lore).lore.confidence == 0.63
+
+
+def test_edits_of_different_paragraphs_are_both_kept(clones: Clones) -> None:
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    clones.edit("a", path, "Queue consumers", "All queue consumers")
+    clones.edit("b", path, "late.", "late: after 30 s.")
+    clones.settle()
+    clones.assert_equal()
+    found = clones["a"].get(lore).lore
+    assert found.content == TEXT.replace("Queue", "All queue").replace("late.", "late: after 30 s.")
+    assert found.conflicts == ()
+
+
+def test_both_versions_of_one_sentence_are_kept(clones: Clones) -> None:
+    lore = shared(clones, "Retries need jitter.")
+    path = clones["a"].get(lore).path
+    clones.edit("a", path, "need jitter", "need full jitter")
+    clones.edit("b", path, "need jitter", "need jitter of 20 %")
+    done = clones.sync("a", "b")
+    assert done[1].conflicts == 1
+    clones.settle()
+    clones.assert_equal()
+    found = clones["a"].get(lore).lore
+    texts = {found.content, found.conflicts[0].value}
+    assert texts == {"Retries need full jitter.", "Retries need jitter of 20 %."}
+
+
+def test_an_edit_outlives_a_deletion_and_a_vote_does_not(clones: Clones) -> None:
+    edited, voted = shared(clones), shared(clones, "Another lesson.")
+    clones["a"].forget(edited, voted)
+    clones.edit("b", clones["b"].get(edited).path, "twice", "three times")
+    clones["b"].feedback(helpful=[voted])
+    clones.settle()
+    clones.assert_equal()
+    left = clones["a"].list(limit=None).lore
+    assert [shown.lore.id for shown in left] == [edited]
+    assert [entry.field for entry in left[0].lore.conflicts] == ["deleted"]
+
+
+def test_what_both_record_is_in_both(clones: Clones) -> None:
+    for name in "ab":
+        clones.record(name, f"Learnt in {name}.")
+    clones.settle()
+    clones.assert_equal()
+    assert clones["a"].list().total == 2
+    assert clones["a"].query("learnt", min_confidence=0.0).lore
+
+
+def test_clones_that_merge_the_same_heads_make_the_same_commit(clones: Clones) -> None:
+    lore = shared(clones)
+    clones["a"].feedback(helpful=[lore])
+    clones["b"].feedback(helpful=[lore])
+    commit(clones["a"])
+    commit(clones["b"])
+    for mine, other in ("ab", "ba"):
+        git(clones.root(mine), "fetch", "-q", str(clones.root(other)), f"main:refs/heads/side-{mine}")
+    from engram.usecases.sync_settle import bring_in
+
+    for mine in "ab":
+        bring_in(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
+    clones.assert_equal()
+
+
+def test_several_bases_are_merged_first(clones: Clones) -> None:
+    """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    from engram.usecases.sync_settle import bring_in
+
+    for name in "ab":
+        clones[name].feedback(helpful=[lore])
+        commit(clones[name])
+    heads = {name: git(clones.root(name), "rev-parse", "HEAD") for name in "ab"}
+    for mine, other in ("ab", "ba"):
+        git(clones.root(mine), "fetch", "-q", str(clones.root(other)), "main:refs/heads/side")
+    for mine, other in ("ab", "ba"):
+        bring_in(clones[mine].store, heads[other])
+        # The same merge under another name, as a tool with a clock of its own would have made it.
+        git(clones.root(mine), "commit", "-q", "--amend", "-m", f"merged by {mine}")
+    clones.edit("a", path, "Queue", "Work queue")
+    clones.edit("b", path, "twice", "two times")
+    clones.settle()
+    clones.assert_equal()
+    found = clones["a"].get(lore).lore
+    assert (found.confidence, found.validation_count) == (0.86, 2)
+    assert "Work queue" in found.content
+    assert "two times" in found.content
+    assert found.conflicts == ()
+
+
+def test_stores_that_were_made_separately_can_be_joined(tmp_path: Path) -> None:
+    clones = Clones(tmp_path, "a")
+    clones.record("a")
+    clones.sync("a")
+    other = connected(tmp_path / "b", clones.hub, clones.clock)
+    other.record("Learnt before there was a remote.", category="FACT")
+    done = sync(other.store, Options())
+    assert (done.pulled, done.pushed, done.conflicts) == (1, 1, 0)
+    clones.sync("a")
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+
+
+def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
+    clones = Clones(tmp_path, "")
+    git(clones.hub, "clone", "-q", str(clones.hub), str(tmp_path / "code"))
+    (tmp_path / "code/main.py").write_text("print()\n")
+    git(tmp_path / "code", "add", ".")
+    git(tmp_path / "code", "commit", "-q", "-m", "code")
+    git(tmp_path / "code", "push", "-q", "origin", "HEAD:main")
+    mine = connected(tmp_path / "a", clones.hub, clones.clock)
+    before = files(tmp_path / "a")
+    with pytest.raises(SyncBlockedError, match="nothing in common"):
+        sync(mine.store, Options())
+    assert files(tmp_path / "a") == before
+
+
+def test_other_files_both_changed_keep_both_versions(clones: Clones) -> None:
+    shared(clones)
+    (clones.root("a") / "README.md").write_text("one\n")
+    git(clones.root("a"), "add", "README.md")
+    git(clones.root("a"), "commit", "-q", "-m", "readme")
+    clones.sync("a")
+    (clones.root("b") / "README.md").write_text("two\n")
+    git(clones.root("b"), "add", "README.md")
+    git(clones.root("b"), "commit", "-q", "-m", "readme")
+    clones.settle()
+    clones.assert_equal()
+    readmes = {path: raw for path, raw in files(clones.root("a")).items() if path.startswith("README")}
+    assert sorted(readmes.values()) == [b"one\n", b"two\n"]
+    assert {path.partition(".theirs-")[0] for path in readmes} == {"README.md"}
+
+
+def test_a_hand_edit_that_was_not_committed_is_merged_too(clones: Clones) -> None:
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    clones.edit("a", path, "Queue", "Work queue")
+    clones["b"].feedback(helpful=[lore])
+    clones.sync("b", "a", "b")
+    clones.assert_equal()
+    found = clones["b"].get(lore).lore
+    assert found.confidence == 0.78
+    assert found.content.startswith("Work queue")
+
+
+def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(clones: Clones) -> None:
+    from apikit import SECRET
+
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    clones.edit("a", path, "Queue", f"token {SECRET} Queue")
+    edited = (clones.root("a") / path).read_bytes()
+    clones["b"].feedback(helpful=[lore])
+    clones.sync("b")
+    with pytest.raises(SyncBlockedError, match="cannot be committed"):
+        clones.sync("a")
+    assert (clones.root("a") / path).read_bytes() == edited
+
+
+def test_a_preview_changes_nothing_here(clones: Clones) -> None:
+    lore = shared(clones)
+    mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
+    for name in "ab":
+        clones[name].feedback(helpful=[lore])
+    clones.sync("b")
+    commit(clones["a"])
+    before, head = files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")
+    found = preview(clones["a"].store, Options())
+    assert found.plan.to_merge == (clones["a"].get(lore).path,)
+    assert [mine.id in path for path in found.plan.outgoing] == [True]
+    assert [theirs.id in path for path in found.plan.incoming] == [True]
+    assert (files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")) == (before, head)
+
+
+def test_folders_that_become_empty_go(clones: Clones) -> None:
+    lore = shared(clones)
+    clones["a"].forget(lore)
+    clones.sync("a", "b")
+    assert [path for path in (clones.root("b") / "lore").rglob("*") if path.is_dir()] == []
+
+
+def test_files_that_plain_git_pushed_come_in(clones: Clones, tmp_path: Path) -> None:
+    shared(clones)
+    push_from_outside(clones.hub, tmp_path / "plain", {"lore/dropped.md": "Dropped by hand.\n", "NOTES": "x"})
+    done = clones.sync("a")[0]
+    assert done.pulled == 1
+    assert files(clones.root("a"))["NOTES"] == b"x"
+    assert clones["a"].query("dropped by hand", min_confidence=0.0).lore
+
+
+def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(clones: Clones) -> None:
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
+    clones["b"].feedback(helpful=[lore])
+    clones.settle()
+    clones.assert_equal()
+    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved.md"]
+    found = clones["b"].get(lore).lore
+    assert (found.validation_count, found.conflicts) == (1, ())
+
+
+def test_a_lore_that_both_moved_is_at_one_place(clones: Clones) -> None:
+    lore = shared(clones)
+    path = clones["a"].get(lore).path
+    for name in "ab":
+        clones[name].feedback(helpful=[lore])
+        (clones.root(name) / path).rename(clones.root(name) / f"lore/moved-by-{name}.md")
+    clones.settle()
+    clones.assert_equal()
+    assert [path for path in files(clones.root("b")) if path.endswith(".md")] == ["lore/moved-by-a.md"]
+    assert clones["b"].get(lore).lore.validation_count == 2
+
+
+def test_settings_that_both_changed_are_merged_by_lines(clones: Clones) -> None:
+    shared(clones)
+    file = clones.root("a") / ".engram.toml"
+    file.write_text(file.read_text() + "\n[recall]\nlimit = 7\n")
+    other = clones.root("b") / ".engram.toml"
+    other.write_text("# Of our team.\n" + other.read_text())
+    clones.settle()
+    clones.assert_equal()
+    text = file.read_text()
+    assert text.startswith("# Of our team.\n")
+    assert text.endswith("limit = 7\n")
+
+
+def test_writers_at_work_during_syncs_lose_nothing(clones: Clones) -> None:
+    """Two processes record and judge in one clone, one in the other, while both sync again and again."""
+    lore = shared(clones)
+    script = """
+        import sys
+        from engram.usecases.open_store import open_store
+        from engram.usecases.store import Caller
+        from engram.app import Engram
+
+        with Engram(open_store(sys.argv[1], Caller(sys.argv[2], "writer"))) as store:
+            for number in range(int(sys.argv[4])):
+                print(store.record(f"{sys.argv[2]} learnt {number}.", category="FACT").lore.id, flush=True)
+                store.feedback(helpful=[sys.argv[3]], again=True)
+    """
+    each = 6
+    writers = [start(script, clones.root(root), f"w{n}", lore, each) for n, root in enumerate("aab")]
+    with killed_at_exit(writers):
+        while any(writer.poll() is None for writer in writers):
+            clones.sync("a", "b")
+        recorded = {line.decode() for writer in writers for line in writer.communicate()[0].split()}
+    assert all(writer.returncode == 0 for writer in writers)
+    clones.settle()
+    clones.assert_equal()
+    found = {shown.lore.id: shown.lore for shown in clones["a"].list(limit=None).lore}
+    assert set(found) == recorded | {lore}
+    assert len(recorded) == 3 * each
+    assert found[lore].validation_count == 3 * each

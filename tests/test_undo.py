@@ -1,0 +1,294 @@
+"""Undo and redo: new commits that put back what was, never what others changed since, and votes that only grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apikit import (
+    COLOUR,
+    QUEUE,
+    TIDES,
+    SetClock,
+    cli,
+    dedicated,
+    git,
+    lore_files,
+    ok,
+    opened,
+    plain,
+    repository,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.git.operations import OwnCommit
+from engram.domain.errors import NotFoundError
+from engram.usecases.edit import Edit
+from engram.usecases.undo import redoable, undoable
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A dedicated store with one lore, L1 of the session."""
+    root = dedicated(tmp_path / "store")
+    ok("record", QUEUE, "-c", "fact", cwd=root)
+    ok("query", "queue consumer", cwd=root)
+    return root
+
+
+def lore(root: Path, name: str = "L1") -> dict[str, Any]:
+    found: dict[str, Any] = ok("show", name, "--json", cwd=root).json["lore"]
+    return found
+
+
+def votes(root: Path) -> list[dict[str, int]]:
+    return list(lore(root)["votes"].values())
+
+
+def test_an_undo_is_a_new_commit_that_says_what_it_takes_back(root: Path) -> None:
+    before = lore_files(root)[0].read_text("utf-8")
+    ok("edit", "L1", "--add-tag", "queue", cwd=root)
+    head = git(root, "rev-parse", "HEAD")
+    done = ok("undo", "--json", cwd=root).json
+    assert done["undone"] == [f"edit: add_tags ({lore(root)['id']})"]
+    assert done["lore"] == [lore(root)["id"]]
+    assert git(root, "rev-parse", "HEAD~1") == head
+    message = git(root, "log", "-1", "--format=%B")
+    assert message.startswith("undo: edit: add_tags")
+    assert f"\nEngram-Undo: {head}" in message
+    assert f"\nEngram-Lore: {lore(root)['id']}" in message
+    after = lore_files(root)[0].read_text("utf-8")
+    dates = ("updated_at",)
+    assert [line for line in after.splitlines() if not line.startswith(dates)] == before.splitlines()
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_an_undone_vote_keeps_growing_and_adds_its_opposite(root: Path) -> None:
+    ok("feedback", "--helpful", "L1", cwd=root)
+    ok("undo", cwd=root)
+    assert (lore(root)["confidence"], lore(root)["last_validated"]) == (0.7, None)
+    assert votes(root) == [{"up": 80, "down": 80, "n": 1}]
+    ok("redo", cwd=root)
+    assert (lore(root)["confidence"], votes(root)) == (0.78, [{"up": 160, "down": 80, "n": 1}])
+    assert lore(root)["last_validated"] is not None
+    ok("feedback", "--incorrect", "L1", cwd=root)
+    ok("undo", "2", cwd=root)
+    assert (lore(root)["confidence"], votes(root)) == (0.7, [{"up": 310, "down": 310, "n": 1}])
+
+
+def test_a_vote_at_the_top_is_undone_by_what_it_really_added(root: Path) -> None:
+    ok("edit", "L1", "--confidence", "0.95", cwd=root)
+    ok("feedback", "--helpful", "L1", cwd=root)
+    assert lore(root)["confidence"] == 1.0
+    ok("undo", cwd=root)
+    assert lore(root)["confidence"] == 0.95
+
+
+def test_an_undone_vote_stays_undone_when_clones_meet(root: Path, tmp_path: Path) -> None:
+    ok("feedback", "--helpful", "L1", cwd=root)
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(root), str(other))
+    ok("init", cwd=other)
+    ok("query", "queue consumer", cwd=other)
+    ok("feedback", "--incorrect", "L1", cwd=other)
+    ok("undo", cwd=root)
+    git(root, "pull", "-q", "--no-rebase", str(other), "main")
+    git(other, "pull", "-q", "--no-rebase", str(root), "main")
+    assert lore(root)["confidence"] == 0.55
+    assert lore_files(root)[0].read_bytes() == lore_files(other)[0].read_bytes()
+    # The next vote builds upon what this clone remembers, the taken-back one included.
+    ok("feedback", "--helpful", "L1", "--again", cwd=root)
+    assert lore(root)["confidence"] == 0.63
+
+
+def test_record_and_forget_are_undone_and_redone(root: Path) -> None:
+    (file,) = lore_files(root)
+    raw = file.read_bytes()
+    ok("undo", cwd=root)
+    assert lore_files(root) == []
+    ok("redo", cwd=root)
+    assert file.read_bytes() == raw
+    ok("forget", "L1", cwd=root)
+    ok("undo", cwd=root)
+    assert file.read_bytes() == raw
+
+
+def test_a_chain_of_undo_and_redo_goes_back_and_forth(tmp_path: Path) -> None:
+    with opened(dedicated(tmp_path / "store")) as store:
+        name = store.record(QUEUE, category="fact").lore.id
+        for tag in ("a", "b", "c"):
+            store.edit(name, Edit(add_tags=(tag,)))
+        said = []
+        for step in (
+            store.undo,
+            store.undo,
+            store.redo,
+            store.undo,
+            store.undo,
+            store.redo,
+            store.redo,
+            store.redo,
+        ):
+            step()
+            said.append("".join(store.get(name).lore.tags))
+        assert said == ["ab", "a", "ab", "a", "", "a", "ab", "abc"]
+        with pytest.raises(NotFoundError, match="nothing to redo"):
+            store.redo()
+        assert len(store.undo(3).operations) == 3
+        assert store.get(name).lore.tags == ()
+        store.redo()
+        assert store.get(name).lore.tags == ("a", "b", "c")
+    assert "undo: 3 operations" in git(tmp_path / "store", "log", "--format=%s").splitlines()
+
+
+def test_later_changes_of_others_stay(root: Path) -> None:
+    ok("edit", "L1", "--add-tag", "mine", cwd=root)
+    (file,) = lore_files(root)
+    text = file.read_text("utf-8")
+    file.write_text(
+        text.replace("category: FACT", "category: SKILL").replace("deliver twice", "repeat"), "utf-8"
+    )
+    git(root, "-c", "user.name=Somebody", "commit", "-qam", "theirs")
+    ok("undo", cwd=root)
+    assert (lore(root)["tags"], lore(root)["category"]) == ([], "SKILL")
+    assert lore(root)["content"].endswith("repeat.")
+
+
+def test_what_was_rewritten_since_stays_and_the_older_is_kept_for_a_person(root: Path) -> None:
+    ok("edit", "L1", "--content", "Mine.", cwd=root)
+    (file,) = lore_files(root)
+    file.write_text(file.read_text("utf-8").replace("Mine.", "Theirs."), "utf-8")
+    git(root, "commit", "-qam", "theirs")
+    done = ok("undo", cwd=root)
+    assert "content changed since and stays" in done.err
+    assert lore(root)["content"] == "Theirs."
+    assert lore(root)["conflicts"][0]["value"] == QUEUE
+
+
+def test_a_lore_that_was_edited_since_is_not_deleted_by_undoing_its_record(root: Path) -> None:
+    (file,) = lore_files(root)
+    file.write_text(file.read_text("utf-8") + "\nMore.\n", "utf-8")
+    git(root, "commit", "-qam", "theirs")
+    assert "is not deleted" in ok("undo", cwd=root).err
+    assert lore(root)["content"].endswith("More.")
+
+
+def test_a_lore_that_others_deleted_does_not_come_back_by_an_undo(root: Path) -> None:
+    ok("edit", "L1", "--add-tag", "x", cwd=root)
+    git(root, "rm", "-q", str(lore_files(root)[0]))
+    git(root, "commit", "-qm", "theirs")
+    done = cli("undo", cwd=root)
+    assert done.code == 3
+    assert "was deleted since" in done.err
+    assert lore_files(root) == []
+
+
+def test_a_renamed_file_is_found_by_its_id(root: Path) -> None:
+    ok("edit", "L1", "--add-tag", "x", cwd=root)
+    (file,) = lore_files(root)
+    git(root, "mv", str(file), str(root / "lore/elsewhere.md"))
+    git(root, "commit", "-qm", "moved")
+    ok("undo", cwd=root)
+    assert lore(root)["tags"] == []
+    assert lore(root)["path"] == "lore/elsewhere.md"
+
+
+def test_what_is_only_in_the_journal_is_committed_first(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    with opened(root, clock=SetClock()) as store:
+        kept = store.record(TIDES, category="fact")
+        store.record(COLOUR, category="fact")
+        assert git(root, "log", "--format=%s") == "Start an Engram store"
+        done = store.undo()
+        assert done.operations == (f"record: {COLOUR}",)
+        assert [path.name[-29:-3] for path in lore_files(root)] == [kept.lore.id]
+        assert store.redo().operations == (f"record: {COLOUR}",)
+        assert len(lore_files(root)) == 2
+        with pytest.raises(NotFoundError, match="Only 2 can be undone"):
+            store.undo(5)
+
+
+def test_changes_of_another_person_are_not_ours_to_undo(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(root), str(other))
+    git(other, "config", "user.name", "Somebody Else")
+    ok("init", cwd=other)
+    ok("record", TIDES, "-c", "fact", cwd=other)
+    git(root, "pull", "-q", str(other), "main")
+    ok("undo", cwd=root)
+    assert [path.read_text("utf-8").splitlines()[-1] for path in lore_files(root)] == [TIDES]
+
+
+def test_a_library_undoes_what_it_edits(tmp_path: Path) -> None:
+    with opened(dedicated(tmp_path / "store")) as store:
+        made = store.record(QUEUE, category="fact")
+        store.edit(made.lore.id, Edit(content="Otherwise."))
+        done = store.undo()
+        assert (done.lore, done.paths, done.kept) == ((made.lore.id,), (made.path,), ())
+        assert store.get(made.lore.id).lore.content == QUEUE
+
+
+@pytest.mark.parametrize("arguments", [("undo", "0"), ("undo", "-1"), ("undo", "x")])
+def test_a_number_that_makes_no_sense_is_refused(root: Path, arguments: tuple[str, ...]) -> None:
+    assert cli(*arguments, cwd=root).code == 2
+
+
+def test_where_engram_does_not_commit_there_is_nothing_to_undo(tmp_path: Path) -> None:
+    for root in (plain(tmp_path / "plain"), repository(tmp_path / "code")):
+        cli("init", cwd=root)
+        for command in ("undo", "redo"):
+            done = cli(command, "--json", cwd=root)
+            assert (done.code, done.json["error"]["code"]) == (1, "store")
+    empty = dedicated(tmp_path / "empty")
+    assert cli("undo", cwd=empty).code == 3
+
+
+def test_in_the_middle_of_a_merge_nothing_is_undone(root: Path) -> None:
+    ok("edit", "L1", "--add-tag", "x", cwd=root)
+    (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD") + "\n")
+    before = lore_files(root)[0].read_bytes()
+    with opened(root) as store:
+        store.record(TIDES, category="fact")
+    done = cli("undo", cwd=root)
+    assert done.code == 1
+    assert "merge is under way" in done.err
+    assert before in [path.read_bytes() for path in lore_files(root)]
+
+
+class Model:
+    """What an editor's undo and redo do, over operations that have numbers."""
+
+    def __init__(self) -> None:
+        self.commits: list[OwnCommit] = []
+        self.done: list[str] = []
+        self.undos: list[tuple[str, tuple[str, ...]]] = []
+
+    def step(self, kind: str) -> None:
+        oid = str(len(self.commits))
+        if kind == "do":
+            self.commits.insert(0, OwnCommit(oid, "", (), (), ()))
+            self.done.append(oid)
+        elif kind == "redo":
+            found = redoable(self.commits)
+            assert (found.oid if found else None) == (self.undos[-1][0] if self.undos else None)
+            if found:
+                undo, operations = self.undos.pop()
+                self.done = sorted([*self.done, *operations], key=int)
+                self.commits.insert(0, OwnCommit(oid, "", (), (), (undo,)))
+        else:
+            count = len(kind) - len("undo") + 1
+            names = [commit.oid for commit in undoable(self.commits, count)]
+            assert names == self.done[::-1][:count]
+            if len(names) == count:
+                self.done = self.done[:-count]
+                self.undos.append((oid, tuple(names)))
+                self.commits.insert(0, OwnCommit(oid, "", (), tuple(names), ()))
+
+
+@given(st.lists(st.sampled_from(["do", "undo", "undo+", "undo++", "redo"]), max_size=30))
+def test_any_chain_takes_back_what_stands_and_brings_back_what_was_taken(steps: list[str]) -> None:
+    model = Model()
+    for step in steps:
+        model.step(step)
