@@ -97,7 +97,7 @@ def _size(folder: str, count: int, runs: int) -> Group:
 
 
 def _rebuild(root: str, count: int) -> list[Figure]:
-    runs = [_task("rebuild", root) for _ in range(3 if count <= 10_000 else 1)]
+    runs = [_task("rebuild", root) for _ in range(3)]
     spent = median([Cost(*found["cost"]) for found in runs])
     peak = max(found["peak_mb"] for found in runs)
     per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs a lore"

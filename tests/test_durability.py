@@ -238,7 +238,7 @@ def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("how", "first", "stride"), [(KILL, 1, 2), (KILL, 2, 2), (FULL_ONCE, 1, 3), (FULL_FROM_THERE, 2, 6)]
+    ("how", "first", "stride"), [(KILL, 1, 3), (KILL, 2, 6), (FULL_ONCE, 1, 4), (FULL_FROM_THERE, 2, 6)]
 )
 def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(
     tmp_path: Path, how: str, first: int, stride: int

@@ -10,6 +10,7 @@ from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.passages import passages
+from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -119,8 +120,6 @@ class Indexer:
         except LoreFileError as error:
             self._bad(path, stamp, digest, error.reason, error.hint, error.line)
             return
-        from engram.domain.secrets import find_secrets  # only where a file changed
-
         # Ids look like tokens; without them most files need no closer look.
         text = raw.decode().replace(file.lore.id, "").replace(file.lore.source_id or file.lore.id, "")
         findings = find_secrets(text, self._allowed)
@@ -130,12 +129,13 @@ class Indexer:
             hint = "Take the secret out and renew it; a false alarm goes into `secrets.allow`."
             self._bad(path, stamp, digest, message, hint, first.line)
             return
-        entry = Entry(path, stamp, digest, self._now, file.lore, file.adopted)
-        self._index(entry, file.lore, before)
+        said = searchable(file.lore)
+        mark = text_digest(said)
+        self._index(
+            Entry(path, stamp, digest, self._now, file.lore, file.adopted, None, None, mark), said, before
+        )
 
-    def _index(self, entry: Entry, lore: Lore, before: Known | None) -> None:
-        text = searchable(lore)
-        entry = entry._replace(text_digest=text_digest(text))
+    def _index(self, entry: Entry, text: str, before: Known | None) -> None:
         if before is not None and before.row is not None:
             if before.text_digest == entry.text_digest:
                 self._entries.append(entry._replace(row=before.row, vector_check=before.vector_check))

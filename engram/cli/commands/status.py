@@ -46,6 +46,7 @@ def _lines(found: Any) -> list[str]:
     lines.append(
         f"git        {git['message'] or branch}"
         + (f", {counted(git['pending'], 'change waits', 'changes wait')}" if git["pending"] else "")
+        + _distance(git)
     )
     model = (
         f"{embedding['provider']}, {embedding['dimensions']} dimensions"
@@ -55,3 +56,10 @@ def _lines(found: Any) -> list[str]:
     lines.append(f"embedding  {embedding['message'] or model}")
     lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
     return lines
+
+
+def _distance(git: Any) -> str:
+    """How far this clone and what is known of its remote are apart."""
+    parts = [("ahead", "to send"), ("behind", "to take in")]
+    told = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
+    return "".join(f", {part}" for part in told) + (": engram sync" if told else "")
