@@ -206,7 +206,7 @@ ASSIGNMENT = (
     r"(?::[ \t]*[A-Za-z_][\w.\[\]| ]{0,30}=(?=[ \t]*[\"'])|=>|:=|={1,3}|!==?|:|%3[aAdD])[ \t]{0,8})"
     r"|(?P<loose>\\?[\"'`]?[ \t]{0,3}[,(>][ \t]{0,3}|[ \t]{1,8}(?i:(?:is|was)[ \t]*:?[ \t]{1,8}|-p[ \t]?|"
     r"value[ \t]{0,3}=[ \t]{0,3}|(?=[\"']))|[\"'][ \t]+value=))"
-    r"(?:[rbfuRBFU@]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){4,512}+)(?P=quote)"
+    r"(?:[rbfuRBFU@]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))[^\r\n]){4,512})(?P=quote)"
     r"|(?P<bare>[^\s\"'`,;&=<>(){}\[\]|\\][^\s\"'`,;&=<>(){}\[\]|\\]{3,511}={0,2}))"
 )
 _LOWER, _UPPER = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
