@@ -114,6 +114,8 @@ class Generation:
 
     def _check_words(self) -> None:
         """Sizes only: contents are checked by `verify`, which has to read them all."""
+        if not os.path.exists(os.path.join(self._words_folder, "meta.json")):  # an empty one has nothing else
+            raise DamagedIndexError("its words are gone")
         wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
         if wrong and self.words_in_step():
             name = os.path.basename(wrong[0])
