@@ -48,10 +48,14 @@ class Clones:
 
         root = self.folder / name
         clone(str(self.hub), str(root))
-        found = opened(root, self.clock, name)
+        found = self.add_opened(name)
         if not git(self.hub, "branch"):
             sync(found.store, SOON)
         return found
+
+    def add_opened(self, name: str) -> Engram:
+        """A clone that is there already."""
+        return opened(self.folder / name, self.clock, name)
 
     def __getitem__(self, name: str) -> Engram:
         return self.stores[name]

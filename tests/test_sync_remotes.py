@@ -385,3 +385,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from engram.cli.main import main
 sys.exit(main())
 """
+
+
+def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(
+    clones: Clones,
+) -> None:
+    """As a bare repository that was made where new branches are called master."""
+    from engram.usecases.clone import clone
+
+    git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/master")
+    made = clone(str(clones.hub), str(clones.folder / "late"))
+    assert (made.empty, made.lore) == (False, 1)
+    assert git(clones.folder / "late", "status", "--porcelain", "--branch").splitlines() == [
+        "## main...origin/main"
+    ]
+    clones.stores["late"] = clones.add_opened("late")
+    clones.record("late")
+    clones.settle()
+    clones.assert_equal()

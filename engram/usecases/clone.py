@@ -60,6 +60,8 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     repo = layout.find_repository(root)
     assert repo is not None
     head = layout.read_head(repo)
+    if head.oid is None and remotes.take_branch(repo):
+        head = layout.read_head(repo)
     if head.oid is None:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)

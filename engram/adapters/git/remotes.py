@@ -169,6 +169,24 @@ def clone(url: str, folder: str, *, deadline: float = DEADLINE) -> None:
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline)
 
 
+def take_branch(repo: Repository) -> bool:
+    """After a clone whose remote names a branch that does not exist (a bare repository made for `master`).
+
+    Takes `main` or else the first of the branches that there are; False where there is none.
+    """
+    words = ("for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", f"refs/remotes/{DEFAULT}")
+    lines = os.fsdecode(run(repo, *words).stdout).splitlines()
+    found = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("HEAD "))
+    if not found:
+        return False
+    branch = "main" if "main" in found else min(found)
+    run(repo, "update-ref", f"refs/heads/{branch}", found[branch])
+    run(repo, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
+    run(repo, "config", f"branch.{branch}.remote", DEFAULT)
+    run(repo, "config", f"branch.{branch}.merge", f"refs/heads/{branch}")
+    return True
+
+
 def _talk(where: Repository | str, remote: str, words: Sequence[str], deadline: float) -> Result:
     folder = where if isinstance(where, str) else where.worktree
     try:
