@@ -71,9 +71,14 @@ def _compile() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
 
 
+def _bare(folder: str, runs: int) -> Figure:
+    """What the machine is worth at this moment: it may be slower a minute later, and then everything is."""
+    cost = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(runs)])
+    return timed("Python that does nothing", cost)
+
+
 def _start_up(folder: str, runs: int) -> Group:
-    bare = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(runs)])
-    figures = [timed("Python that does nothing", bare)]
+    figures = [_bare(folder, runs)]
     if _cli_missing(folder):
         figures.append(Figure("`engram --version`", more="skipped: engram.cli.main cannot be imported"))
     else:
@@ -85,11 +90,11 @@ def _start_up(folder: str, runs: int) -> Group:
 def _size(folder: str, count: int, runs: int) -> Group:
     plain = _plain_store(folder, count)
     _say(f"{count:,} lore: rebuild")
-    figures = [*_rebuild(plain, count)]
+    figures = [_bare(folder, runs), *_rebuild(plain, count)]
     _say(f"{count:,} lore: freshness and changes")
     figures += [*_freshness(plain), *_changes(plain, count)]
     _say(f"{count:,} lore: queries")
-    figures += [*_warm(plain, count), *_cold_queries(plain, count, runs)]
+    figures += [_bare(folder, runs), *_warm(plain, count), *_cold_queries(plain, count, runs)]
     dedicated = _dedicated_store(folder, count)
     _say(f"{count:,} lore: recording")
     figures += [*_record(dedicated), *_cold_record(dedicated, runs)]

@@ -298,3 +298,24 @@ def test_writers_at_work_during_syncs_lose_nothing(clones: Clones) -> None:
     assert set(found) == recorded | {lore}
     assert len(recorded) == 3 * each
     assert found[lore].validation_count == 3 * each
+
+
+def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(
+    clones: Clones,
+) -> None:
+    """As a bare repository that was made where new branches are called master."""
+    from engram.usecases.clone import clone
+
+    clones.record("a")
+    clones.settle()
+    git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/master")
+    made = clone(str(clones.hub), str(clones.folder / "late"))
+    assert not made.empty
+    assert made.lore == len(clones["a"].list().lore)
+    assert git(clones.folder / "late", "status", "--porcelain", "--branch").splitlines() == [
+        "## main...origin/main"
+    ]
+    clones.stores["late"] = clones.add_opened("late")
+    clones.record("late")
+    clones.settle()
+    clones.assert_equal()

@@ -366,14 +366,16 @@ def test_ctrl_c_ends_a_sync_and_its_git_at_once(alone: Engram) -> None:
         remote.add(alone.store, "origin", f"git://{address}/lore.git")
         alone.store.close()
         pipe = subprocess.PIPE
-        with subprocess.Popen(command, env=variables(), stdout=pipe, stderr=pipe) as process:
-            connection = server.accept()[0]
+        with (
+            subprocess.Popen(command, env=variables(), stdout=pipe, stderr=pipe) as process,
+            server.accept()[0] as connection,
+        ):
             connection.settimeout(20)
-            assert connection.recv(100).startswith(b"00")
+            assert connection.recv(2).startswith(b"00")
             process.send_signal(signal.SIGINT)
             out = process.communicate(timeout=30)[0]
-            assert connection.recv(100) == b""  # git is gone too
-            connection.close()
+            while connection.recv(100):  # to the end that comes when git is gone, too
+                pass
     assert process.returncode == INTERRUPTED
     assert json.loads(out)["error"]["code"] == "interrupted"
     assert git(Path(alone.path), "status", "--porcelain") == ""
@@ -385,21 +387,3 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from engram.cli.main import main
 sys.exit(main())
 """
-
-
-def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(
-    clones: Clones,
-) -> None:
-    """As a bare repository that was made where new branches are called master."""
-    from engram.usecases.clone import clone
-
-    git(clones.hub, "symbolic-ref", "HEAD", "refs/heads/master")
-    made = clone(str(clones.hub), str(clones.folder / "late"))
-    assert (made.empty, made.lore) == (False, 1)
-    assert git(clones.folder / "late", "status", "--porcelain", "--branch").splitlines() == [
-        "## main...origin/main"
-    ]
-    clones.stores["late"] = clones.add_opened("late")
-    clones.record("late")
-    clones.settle()
-    clones.assert_equal()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.stream import Draft
     from engram.adapters.git.tree import Entry
 
-ATTEMPTS = 5
+ATTEMPTS = 25  # a script of somebody's may commit again and again
 # Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
 INCOMING = "refs/worktree/engram-incoming"
 IMPORT_SECONDS = 120.0
