@@ -56,7 +56,7 @@ def start_detached(root: str) -> None:
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         try:
             os.posix_spawn(sys.executable, arguments, _environment(), file_actions=nothing, setsid=True)
-        except (OSError, NotImplementedError):
+        except (OSError, NotImplementedError):  # a C library without setsid; the next command does it
             return
         return
     import subprocess

@@ -222,4 +222,4 @@ def _pause(attempt: int) -> None:
     """Wait a random while, longer each time: those who push at the same moment must not meet again."""
     import random
 
-    time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - nothing is secret about it
+    time.sleep(random.uniform(0, PAUSE_SECONDS * 2**attempt))  # noqa: S311 - jitter, no secret

@@ -11,6 +11,8 @@ from engram.domain.errors import GitError, RemoteError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.domain.errors import EngramError
 
 BUSY, DUBIOUS, NOT_A_REPOSITORY, NO_SPACE, DENIED, DAMAGED, MOVED, TIMEOUT, FAILED = (
@@ -168,10 +170,10 @@ REMOTE_ADVICE = {
 }
 
 
-def kind(stderr: str) -> str:
-    """The kind of failure that git's error text tells of; "failed" when it is none of the known ones."""
+def kind(stderr: str, markers: Sequence[tuple[str, tuple[str, ...]]] = MARKERS) -> str:
+    """The kind of failure that git's error text tells of; "failed" when it is none of those in `markers`."""
     text = stderr.lower()
-    for name, words in MARKERS:
+    for name, words in markers:
         if any(word in text for word in words):
             return name
     return FAILED
@@ -196,15 +198,6 @@ def failure(folder: str, args: tuple[str, ...], code: int, stderr: str) -> GitEr
     )
 
 
-def remote_kind(text: str) -> str:
-    """The kind of failure of a command that talked to a remote; "failed" when it is none of the known ones."""
-    lowered = text.lower()
-    for name, words in REMOTE_MARKERS:
-        if any(word in lowered for word in words):
-            return name
-    return FAILED
-
-
 def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, text: str) -> EngramError:
     """The error for a command that talked to `remote`; `text` is what git printed.
 
@@ -213,7 +206,7 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
     text = without_credentials(text)
     if kind(text) in (NO_SPACE, BUSY, DUBIOUS):
         return failure(folder, args, code, text)
-    name = remote_kind(text)
+    name = kind(text, REMOTE_MARKERS)
     reason = _reason(text)
     default = (f"git {subcommand(args)} failed with {{remote}}: {{reason}}.", "Run `engram doctor`.")
     message, hint = REMOTE_ADVICE.get(name, default)
