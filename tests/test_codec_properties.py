@@ -182,6 +182,7 @@ def test_any_bytes_are_a_lore_or_a_lore_file_error(raw: bytes) -> None:
     assert codec.rewrite(found, found.lore, CATEGORIES) == raw
 
 
+@example("alpha:\n  - a\n  - ?\nbeta: a\n")
 @quick
 @given(blocks)
 def test_the_fallback_ends_in_entries_or_a_problem(block: str) -> None:

@@ -6,9 +6,9 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.adapters.files.merge_file import merge_files
 from engram.domain import times
-from engram.domain.confidence import Vote, larger
+from engram.domain.confidence import MERGE_GAIN, Vote, larger
 from engram.domain.errors import LoreFileError, NotFoundError
-from engram.domain.merge import DELETED
+from engram.domain.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -100,7 +100,10 @@ class _Reversal:
         current, done, undone, result = (file.lore if file else None for file in files)
         if files[3] is None or result is None or current is None:
             return content
-        settled = result._replace(votes={**current.votes, **_grown(current, result)})
+        settled = result._replace(
+            votes={**current.votes, **_grown(current, result)},
+            merged_from=united(current.merged_from, result.merged_from),
+        )
         if done is not None and undone is not None:
             settled = settled._replace(votes=self._votes_without(current, done, undone))
             if current.last_validated == done.last_validated:
@@ -119,6 +122,7 @@ class _Reversal:
         clones = done.votes.keys() | undone.votes.keys()
         pairs = [(done.votes.get(clone, Vote()), undone.votes.get(clone, Vote())) for clone in clones]
         up, down = (sum(getattr(a, side) - getattr(b, side) for a, b in pairs) for side in ("up", "down"))
+        up += MERGE_GAIN * (len(done.merged_from) - len(undone.merged_from))  # that list only grows, too
         votes = dict(current.votes)
         if up or down:
             remembered = self._votes.get(current.id) or self._store.state.vote(current.id)

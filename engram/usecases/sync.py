@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 from engram.adapters.git import failures, layout, remotes
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import sync_fold, sync_merge, sync_secrets, sync_settle, sync_state
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ class Options(NamedTuple):
 class Synced(NamedTuple):
     """What a sync did, counted in files: brought in, sent, merged because both sides had changed them.
 
-    `conflicts` is what is left for a person; `errors` is what went wrong after something had been done already.
+    `folded` counts lore that came in and became one with lore that said the same, `alike` has the pairs that only
+    a person can tell apart, `conflicts` is what else is left for a person; `errors` is what went wrong after
+    something had been done already.
     """
 
     remote: str = ""
@@ -46,6 +49,8 @@ class Synced(NamedTuple):
     pulled: int = 0
     pushed: int = 0
     merged: int = 0
+    folded: int = 0
+    alike: tuple[sync_fold.Alike, ...] = ()
     conflicts: int = 0
     errors: tuple[EngramError, ...] = ()
     duration_ms: int = 0
@@ -53,7 +58,8 @@ class Synced(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """The answer as JSON."""
-        return {**self._asdict(), "errors": [error.as_dict() for error in self.errors]}
+        errors, alike = [error.as_dict() for error in self.errors], [pair._asdict() for pair in self.alike]
+        return {**self._asdict(), "alike": alike, "errors": errors}
 
 
 class Planned(NamedTuple):
@@ -114,6 +120,7 @@ class _Run:
         """All of it."""
         self.ready()
         sync_settle.settle(self._store)
+        sync_fold.begin(self._store)
         for attempt in range(TRIES):
             theirs = (
                 self.fetched() if self._options.pull else remotes.tracked(self._repo, self._counterpart())
@@ -183,6 +190,15 @@ class _Run:
         )
         self._step("indexing")
         sync_settle.index(self._store, paths)
+        self._fold()
+
+    def _fold(self) -> None:
+        """Fold what came in; where that cannot be done now, the next sync does it."""
+        self._step("comparing")
+        with contextlib.suppress(EngramError):
+            found = sync_settle.fold(self._store)
+            done = self.done
+            self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
 
     def _push(self, theirs: str | None) -> None:
         ours, other = layout.read_head(self._repo), self._counterpart()

@@ -14,6 +14,7 @@ from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.sync_carry import Gone, carry_votes
 from engram.usecases.sync_moves import follow_moves
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def _merge_lore(
     held = [entry for path in paths for entry in (*first[path], second[path].after) if entry]
     contents = blobs(repo, (entry.oid for entry in held))
     conflicts = 0
+    gone: list[Gone] = []
     for path in paths:
         before, one, other = first[path].before, first[path].after, second[path].after
         old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
@@ -194,7 +196,11 @@ def _merge_lore(
         _put(repo, made, path, mode, done.content)
         for kept in done.kept:
             _put(repo, made, kept.path, mode, kept.content)
+        if done.content is None and (left := theirs if ours is None else ours) is not None:
+            gone.append(Gone(path, left, first if ours is None else second))
         conflicts += len(done.conflicts) + len(done.kept)
+    for path, (entry, content) in carry_votes(store, gone, first, made.edits, made.contents).items():
+        _put(repo, made, path, entry.mode, content)
     return conflicts
 
 

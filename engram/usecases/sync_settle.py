@@ -13,7 +13,7 @@ from engram.adapters.files import atomic
 from engram.adapters.git import layout, merging, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply, sync_merge
+from engram.usecases import sync_apply, sync_fold, sync_merge
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
@@ -79,6 +79,14 @@ def index(store: Store, paths: Sequence[str]) -> None:
     """Make what came in findable; what cannot be indexed now is left to the next query."""
     with contextlib.suppress(EngramError):
         refresh(store, paths=paths if len(paths) <= FEW else ())
+
+
+def fold(store: Store) -> sync_fold.Folded:
+    """Fold what came in into what says the same here, and commit that. Raises EngramError."""
+    found = sync_fold.fold_arrivals(store)
+    if found.folded:
+        commit_pending(store, wait=LOCK_SECONDS)
+    return found
 
 
 @contextlib.contextmanager

@@ -66,6 +66,8 @@ def run(call: Call) -> int:
     call.output.line(safe_text(_summary(done)))
     if done.conflicts:
         call.output.rule("Both versions of each are in its file, under `conflicts`.")
+    for pair in done.alike[:_SHOWN]:
+        call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
     for error in done.errors:
         call.output.note(f"engram: {error.message}\n  {error.hint}")
     return done.errors[0].exit_code if done.errors else 0
@@ -99,6 +101,8 @@ def _summary(done: Synced) -> str:
     parts = [f"{done.pulled:,} in", f"{done.pushed:,} out"] if done.pulled or done.pushed else ["Nothing new"]
     if done.merged:
         parts.append(f"{done.merged:,} merged")
+    if done.folded:
+        parts.append(f"{done.folded:,} folded into lore that said the same")
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} to look at")
     return f"{done.remote}/{done.branch}: {', '.join(parts)}"
@@ -106,12 +110,14 @@ def _summary(done: Synced) -> str:
 
 def _show_plan(call: Call, found: Planned) -> int:
     plan = {name: list(paths) for name, paths in found.plan._asdict().items()}
-    nothing = {"pulled": 0, "pushed": 0, "merged": 0, "conflicts": 0, "errors": [], "duration_ms": 0}
+    nothing = {"pulled": 0, "pushed": 0, "merged": 0, "folded": 0, "alike": [], "conflicts": 0}
     call.output.document(
         {
             "remote": found.remote,
             "branch": found.branch,
             **nothing,
+            "errors": [],
+            "duration_ms": 0,
             "head": found.head,
             "plan": plan,
             "waiting": found.waiting,

@@ -1,0 +1,85 @@
+"""Two lore of different clones that say the same become one: the older stays, and what the other knew joins it.
+
+Looks at nothing but the two lore, so every clone makes the same of them. docs/merge-rules.md has the reasons.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from engram.domain import ulid
+from engram.domain.confidence import larger
+from engram.domain.lore import ACTIVE
+from engram.domain.validation import MAX_ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.domain.confidence import Vote
+    from engram.domain.lore import Lore
+
+Item = TypeVar("Item")
+
+
+def may_fold(one: Lore, other: Lore) -> bool:
+    """Whether two lore may be one by what they are, whatever they say: of two clones, of one category, both active.
+
+    One that was folded into the other before and is there again was brought back by somebody.
+    """
+    return (
+        one.id != other.id
+        and one.category == other.category
+        and one.status == other.status == ACTIVE
+        and bool(one.source_id and other.source_id)
+        and one.source_id != other.source_id
+        and one.id not in other.merged_from
+        and other.id not in one.merged_from
+    )
+
+
+def fold(older: Lore, younger: Lore) -> Lore | None:
+    """The older lore with what the younger adds; None where their lists do not fit into one file.
+
+    `updated_at` becomes the later of the two, as when versions are merged.
+    """
+    folded = older._replace(
+        votes=carried(older.votes, younger.votes, younger.id),
+        merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
+        context=_joined(older.context, younger.context),
+        tags=_joined(older.tags, younger.tags),
+        files=_joined(older.files, younger.files),
+        entities=_joined(older.entities, younger.entities),
+        relations=_joined(older.relations, [link for link in younger.relations if link.id != older.id]),
+        sources=_joined(older.sources or (older.source_id,), younger.sources or (younger.source_id,)),
+        conflicts=_joined(older.conflicts, younger.conflicts),
+        importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
+        pinned=older.pinned or younger.pinned,
+        expires_at=_latest(older.expires_at, younger.expires_at) if older.expires_at and younger.expires_at else None,
+        last_validated=_latest(older.last_validated, younger.last_validated),
+        created_at=min(older.created_at, younger.created_at),
+        updated_at=max(older.updated_at, younger.updated_at),
+    )  # fmt: skip
+    lists = (folded.context, folded.tags, folded.files, folded.entities, folded.relations, folded.sources)
+    return None if any(len(items) > MAX_ITEMS for items in lists) else folded
+
+
+def carried(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:
+    """The votes of a lore together with those of the lore `lore_id` that was folded into it.
+
+    Those keep an account of their own, `CLONE.LORE`: so a vote that comes in later, or comes in twice, is
+    counted once, which it would not be if the numbers were added to the clone's own.
+    """
+    found = dict(votes)
+    for clone, vote in others.items():
+        name = clone if "." in clone else f"{clone}.{ulid.short(lore_id)}"
+        found[name] = larger([vote, *([found[name]] if name in found else [])])
+    return dict(sorted(found.items()))
+
+
+def _joined(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple(dict.fromkeys([*one, *other]))
+
+
+def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((stamp for stamp in (one, other) if stamp is not None), default=None)

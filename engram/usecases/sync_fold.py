@@ -1,0 +1,206 @@
+"""After a pull: lore that came in and say what lore here say become one with them (engram.domain.fold).
+
+It is an operation like any other: journaled, committed, undone by `engram undo`. What was looked at
+already is noted as a commit in the state folder, so a killed sync is made up for by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.adapters.git import layout
+from engram.adapters.git.differences import differences
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain import sync_plan
+from engram.domain.equivalence import DUPLICATE, NEAR, SAME, compare
+from engram.domain.errors import ConflictError, EngramError, GitError
+from engram.domain.fold import fold, may_fold
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, sync_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy
+
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.git.layout import Repository
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+_MARK = "folded-up-to"
+_CANDIDATES = 8  # lore that share most of its rare words, for each that came in
+_TERMS = 16
+
+
+class Alike(NamedTuple):
+    """Two lore that are near to one another and not folded: their ids, older first, duplicate or contradiction, and why."""
+
+    older: str
+    younger: str
+    kind: str
+    why: str
+
+
+class Folded(NamedTuple):
+    """What came of it: how many lore were folded into others, and the pairs that a person has to tell apart."""
+
+    folded: int = 0
+    alike: tuple[Alike, ...] = ()
+
+
+def begin(store: Store) -> None:
+    """Before the first pull of a clone: what is here already is not news."""
+    if _noted(store) is None:
+        _note(store, layout.read_head(_repository(store)).oid)
+
+
+def fold_arrivals(store: Store) -> Folded:
+    """Fold what arrived since the last time, and note how far it was looked at. Raises EngramError; nothing is lost."""
+    repo = _repository(store)
+    since, head = _noted(store), layout.read_head(repo).oid
+    if head is None or since == head:
+        return Folded()
+    done = _Folding(store).run(_added(store, repo, since, head)) if since else Folded()
+    _note(store, head)
+    return done
+
+
+class _Folding:
+    """One look at what came in; keeps what it read, for many arrivals may be near to the same lore."""
+
+    def __init__(self, store: Store) -> None:
+        from engram.adapters.embed.provider import open_embedder
+
+        self._store = store
+        # Always the same model, whatever this clone searches with: clones must agree.
+        self._embedder: Embedder | None = open_embedder("bundled")
+        self._files: dict[str, LoreFile | None] = {}
+        self._vectors: dict[str, numpy.ndarray] = {}
+
+    def run(self, paths: Sequence[str]) -> Folded:
+        pairs = sorted({pair for path in paths for pair in self._near(path)})
+        folded, alike, gone = 0, [], set[str]()
+        for older, younger, older_path, younger_path in pairs:
+            if older in gone or younger in gone:
+                continue
+            one, other = self._file(older_path), self._file(younger_path)
+            assert one is not None
+            assert other is not None
+            verdict = compare(one.lore.content, other.lore.content)
+            if verdict.kind == SAME and self._write(older_path, younger_path):
+                gone.add(younger)
+                folded += 1
+            else:
+                kind = DUPLICATE if verdict.kind == SAME else verdict.kind
+                alike.append(Alike(older, younger, kind, verdict.why or "but they cannot be folded"))
+        return Folded(folded, tuple(pair for pair in alike if not {pair.older, pair.younger} & gone))
+
+    def _near(self, path: str) -> Iterator[tuple[str, str, str, str]]:
+        """Pairs of this lore and others, by id and path, the older first: so the oldest takes in the others."""
+        file = self._file(path)
+        if file is None:
+            return
+        for other_path in self._candidates(file.lore, path):
+            other = self._file(other_path)
+            if other is None or not may_fold(file.lore, other.lore) or self._cosine(path, other_path) < NEAR:
+                continue
+            first, second = sorted([(file.lore.id, path), (other.lore.id, other_path)])
+            yield first[0], second[0], first[1], second[1]
+
+    def _candidates(self, lore: Lore, path: str) -> list[str]:
+        generation = self._store.index.look()
+        if generation is None:
+            return []
+        try:
+            with damage_noticed():
+                terms = generation.words.terms(lore.content, _TERMS)
+                found = generation.words.search(terms, _CANDIDATES + 1)
+                hits = generation.catalog.hits(list(found.scores))
+        except DamagedIndexError as error:
+            self._store.index.damaged(str(error))
+            return []
+        return sorted(hit.path for hit in hits if hit.path != path and hit.category == lore.category)
+
+    def _file(self, path: str) -> LoreFile | None:
+        if path not in self._files:
+            self._files[path] = None
+            with contextlib.suppress(EngramError):
+                file = change.load(self._store, path)
+                self._files[path] = file if file.adopted else None
+        return self._files[path]
+
+    def _cosine(self, one: str, other: str) -> float:
+        return round(float(self._vector(one) @ self._vector(other)), 4)
+
+    def _vector(self, path: str) -> numpy.ndarray:
+        if path not in self._vectors:
+            file = self._files[path]
+            assert file is not None
+            assert self._embedder is not None
+            self._vectors[path] = self._embedder.embed_one(file.lore.content)
+        return self._vectors[path]
+
+    def _write(self, path: str, younger_path: str) -> bool:
+        """Fold the younger into the older; False where that cannot be, and a person has to look."""
+        store, one, other = self._store, self._files[path], self._files[younger_path]
+        assert one is not None
+        assert other is not None
+        folded = fold(one.lore, other.lore)
+        if folded is None or _own_keys(other) - _own_keys(one):
+            return False
+        content = codec.rewrite(one, folded, store.categories)
+        changes = [
+            Change(path, content, atomic.digest(one.raw)),
+            Change(younger_path, None, atomic.digest(other.raw)),
+        ]
+        details = [("Engram-Folded", other.lore.id)]
+        try:
+            change.write(
+                store, [change.operation_for(store, folded, f"fold: {folded.title}", changes, details)]
+            )
+        except ConflictError:  # somebody is changing one of them just now
+            return False
+        self._files[path] = change.load(store, path)
+        return True
+
+
+def _own_keys(file: LoreFile) -> set[str]:
+    """The keys of a file that Engram does not know."""
+    from engram.adapters.files import fields, frontmatter
+
+    entries = frontmatter.load(frontmatter.decode(file.raw))[1]
+    return {entry.key for entry in entries} - {*fields.KEYS}
+
+
+def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
+    try:
+        changed = differences(repo, since, head)
+    except GitError:  # the commit is gone: somebody rewrote history
+        return []
+    folder = store.places.folder
+    return [
+        path for path, found in changed.items() if found.before is None and sync_plan.is_lore(path, folder)
+    ]
+
+
+def _repository(store: Store) -> Repository:
+    assert store.places.repository is not None
+    return store.places.repository
+
+
+def _noted(store: Store) -> str | None:
+    try:
+        return atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii").strip() or None
+    except (EngramError, UnicodeDecodeError):
+        return None
+
+
+def _note(store: Store, commit: str | None) -> None:
+    if commit:
+        with store.files.lock():
+            sync_state.replace(os.path.join(store.places.state, _MARK), commit.encode("ascii"))

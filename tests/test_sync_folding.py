@@ -1,0 +1,153 @@
+"""Lore that two clones recorded alike are one after a sync, once, whoever syncs first; what only looks alike stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import git
+from sync_kit import Clones
+
+from engram.domain.confidence import Vote
+from engram.usecases.commit import commit_pending
+from engram.usecases.undo import undo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.domain.lore import Lore
+
+HERE = "Use exponential backoff with jitter for retries."
+THERE = "Use exponential backoff with jitter when retrying."
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def twins(clones: Clones, one: str = HERE, other: str = THERE) -> tuple[Lore, Lore]:
+    clones.clock.advance(seconds=1)
+    first = clones["a"].record(one, category="FACT", context="seen in billing", tags=["retries"]).lore
+    clones.clock.advance(seconds=1)
+    second = clones["b"].record(other, category="FACT", context="seen in mail", tags=["queue"]).lore
+    return first, second
+
+
+def only(clones: Clones, name: str) -> Lore:
+    listed = clones[name].list().lore
+    assert len(listed) == 1
+    return clones[name].get(listed[0].lore.id).lore
+
+
+def test_what_two_clones_learnt_alike_becomes_the_older_lore_with_the_knowledge_of_both(
+    clones: Clones,
+) -> None:
+    first, second = twins(clones)
+    clones["b"].feedback(helpful=second.id)
+    done = clones.sync("a", "b", "a")
+    assert [found.folded for found in done] == [0, 1, 0]
+    clones.assert_equal()
+    kept = only(clones, "a")
+    assert (kept.id, kept.content) == (first.id, HERE)
+    assert kept.merged_from == (second.id,)
+    assert kept.context == ("seen in billing", "seen in mail")
+    assert kept.tags == ("retries", "queue")
+    assert kept.sources == (first.source_id, second.source_id)
+    assert (kept.thousandths, kept.validation_count) == (700 + 100 + 80, 1)
+
+
+def test_two_clones_that_fold_at_once_give_the_gain_once(clones: Clones) -> None:
+    twins(clones)
+    clones.sync("a")
+    a, b = clones["a"], clones["b"]
+    git(clones.root("b"), "push", "-q", "origin", "HEAD:refs/heads/other")
+    commit_pending(b.store)
+    git(clones.root("b"), "push", "-q", "origin", "HEAD:refs/heads/other")
+    git(clones.root("a"), "fetch", "-q", "origin", "other")
+    from engram.usecases import sync_settle
+
+    sync_settle.bring_in(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
+    sync_settle.index(a.store, ())
+    assert sync_settle.fold(a.store).folded == 1
+    clones.clock.advance(seconds=5)
+    assert clones.sync("b")[0].folded == 1
+    clones.settle()
+    clones.assert_equal()
+    assert only(clones, "b").thousandths == 800
+
+
+def test_syncing_again_folds_nothing_more(clones: Clones) -> None:
+    twins(clones)
+    clones.settle()
+    before = clones.heads()
+    assert [found.folded for found in clones.sync("a", "b")] == [0, 0]
+    assert clones.heads() == before
+
+
+def test_a_vote_for_the_lore_that_went_counts_for_the_one_that_took_it_in(clones: Clones) -> None:
+    _first, second = twins(clones)
+    third = clones.stores.setdefault("c", clones.add("c"))
+    clones.sync("b", "c")  # c knows b's before a's is there
+    third.feedback(helpful=second.id)
+    clones.sync("a", "b")
+    clones.sync("c", "a", "b", "c")
+    clones.assert_equal()
+    kept = only(clones, "c")
+    assert (kept.thousandths, kept.validation_count) == (880, 1)
+    clones["c"].feedback(helpful=kept.id)
+    clones.settle()
+    clones.assert_equal()
+    assert (only(clones, "a").thousandths, only(clones, "a").validation_count) == (960, 2)
+    assert sorted(only(clones, "a").votes.values()) == [Vote(80, 0, 1), Vote(80, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("Run migrations on startup of the service.", "Do not run migrations on startup of the service.", "contradiction"),
+        ("The parser of the importer fails on files larger than 10 MB, so split them first.",
+         "The parser of the importer fails on files larger than 20 MB, so split them first.", "contradiction"),
+        ("The call fetch_user raises KeyError for unknown ids.",
+         "The call fetch_users raises KeyError for unknown ids.", "duplicate"),
+    ],
+)  # fmt: skip
+def test_what_differs_in_a_number_a_negation_or_a_name_is_left_for_a_person(
+    clones: Clones, one: str, other: str, kind: str
+) -> None:
+    first, second = twins(clones, one, other)
+    done = clones.sync("a", "b", "a")
+    assert [found.folded for found in done] == [0, 0, 0]
+    assert [(pair.older, pair.younger, pair.kind) for pair in done[1].alike] == [(first.id, second.id, kind)]
+    assert len(clones["a"].list().lore) == 2
+    clones.assert_equal()
+
+
+def test_a_fold_that_a_person_takes_back_stays_taken_back(clones: Clones) -> None:
+    first, second = twins(clones)
+    clones.sync("a", "b")
+    clones.clock.advance(seconds=1)
+    undo(clones["b"].store)
+    clones.settle()
+    clones.assert_equal()
+    assert sorted(hit.lore.id for hit in clones["a"].list().lore) == [first.id, second.id]
+    assert clones["a"].get(first.id).lore.thousandths == 700
+    assert clones["a"].get(second.id).lore.content == THERE
+
+
+def test_of_three_alike_the_oldest_takes_in_the_others(tmp_path: Path) -> None:
+    clones = Clones(tmp_path, "abc")
+    recorded = [clones.record(name, HERE) for name in "abc"]
+    clones.settle()
+    clones.settle()
+    clones.assert_equal()
+    kept = only(clones, "b")
+    assert (kept.id, kept.thousandths) == (recorded[0].id, 900)
+    assert sorted(kept.merged_from) == [recorded[1].id, recorded[2].id]
+
+
+def test_what_one_clone_said_twice_is_not_folded_by_itself(clones: Clones) -> None:
+    clones.record("b", HERE)
+    clones.record("b", HERE)
+    clones.settle()
+    assert len(clones["a"].list().lore) == 2
