@@ -8,7 +8,7 @@ import pytest
 import yaml
 from codec_blocks import blocks
 from codec_strategies import CATEGORIES, NASTY, contents, files, lore, nearly_canonical, texts
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from engram.adapters.files import codec, frontmatter, plain_yaml, scalars, yaml_events
