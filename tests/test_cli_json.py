@@ -73,7 +73,7 @@ def test_record(root: Path) -> None:
     assert (first["similar"], first["status"]) == ([], "recorded")
     ok("reindex", cwd=root)
     twin = ok("record", QUEUE, "-c", "fact", "--context", "again", "--json", cwd=root).json
-    assert set(twin["similar"][0]) == {"id", "similarity", "title"}
+    assert set(twin["similar"][0]) == {"id", "similarity", "title", "path"}
     assert twin["similar"][0]["id"] == first["lore"]["id"]
     assert twin["lore"]["context"] == "again"
 
@@ -176,6 +176,16 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     ],
     "forget": [["forget", "L1"], ["forget", "L9"], ["forget"]],
     "log": [["log", "L1"], ["log", "L9"], ["log", "L1", "--limit", "0"], ["log", "L1", "--limit", "-1"]],
+    "review": [
+        ["review"],
+        ["review", "--kind", "pending"],
+        ["review", "--kind", "nothing"],
+        ["review", "accept"],
+        ["review", "accept", "0000"],
+        ["review", "edit", "0000"],
+        ["review", "archive", "--all"],
+        ["review", "archive", "--all", "--kind", "stale"],
+    ],
     "undo": [["undo"], ["undo", "0"], ["undo", "x"]],
     "redo": [["redo"], ["redo", "x"]],
     "diff": [["diff"], ["diff", "L1"], ["diff", "a", "b", "c", "d"]],

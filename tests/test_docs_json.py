@@ -48,6 +48,12 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("import", ("import", "notes")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
+    (
+        "",
+        ("record", "Twenty seats are all that the licence server has.", "-c", "fact", "--status", "pending"),
+    ),
+    ("review", ("review", "--kind", "pending")),
+    ("review accept", ("review", "accept", "--all", "--kind", "pending", "--yes")),
     ("forget", ("forget", "L1")),
     ("reindex", ("reindex",)),
     ("config", ("config",)),

@@ -23,6 +23,7 @@ from engram.cli import registry  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
 from engram.domain import errors, strength  # noqa: E402
 from engram.domain.categories import ALIASES, Categories  # noqa: E402
+from engram.domain.review import KINDS, allowed  # noqa: E402
 from engram.domain.settings import KEYS  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -170,6 +171,15 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
     return lines + [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
 
 
+def review() -> str:
+    """Every kind of review item with what can be decided about it."""
+    rows = [
+        (f"`{kind}`", "; ".join(f"`{name}`: {what}" for name, what in allowed(kind).items()))
+        for kind in KINDS
+    ]
+    return "\n".join(_table(("Kind", "What can be decided"), rows)) + "\n"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "shared-options": shared_options,
@@ -177,6 +187,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "categories": categories,
     "ranking": ranking,
+    "review": review,
 }
 
 

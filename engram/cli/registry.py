@@ -23,6 +23,7 @@ COMMANDS = (
     Command("list", "listing", "list lore by filter and order"),
     Command("edit", "edit", "change a lore, in your editor or by field"),
     Command("forget", "forget", "delete lore (history keeps them)"),
+    Command("review", "review", "what waits for a person, and decisions about it"),
     Command("undo", "undo", "take back the last operations"),
     Command("redo", "redo", "bring back what the last undo took back"),
     Command("log", "log", "the history of a lore, from git"),

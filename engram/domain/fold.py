@@ -43,6 +43,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
 
     `updated_at` becomes the later of the two, as when versions are merged.
     """
+    sources = _joined(older.sources or (older.source_id,), younger.sources or (younger.source_id,))
     folded = older._replace(
         votes=carried(older.votes, younger.votes, younger.id),
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
@@ -51,7 +52,7 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
         files=_joined(older.files, younger.files),
         entities=_joined(older.entities, younger.entities),
         relations=_joined(older.relations, [link for link in younger.relations if link.id != older.id]),
-        sources=_joined(older.sources or (older.source_id,), younger.sources or (younger.source_id,)),
+        sources=() if sources == (older.source_id,) else sources,
         conflicts=_joined(older.conflicts, younger.conflicts),
         importance=max((i for i in (older.importance, younger.importance) if i is not None), default=None),
         pinned=older.pinned or younger.pinned,

@@ -34,6 +34,8 @@ KEYS = (
     Key("record.category", "", "The category `record` uses when none is given (none: it must be given)."),
     Key("record.confidence", 0.7, "The confidence new lore starts with.", low=0, high=1),
     Key("record.agent", "", "Who records, when neither `--agent` nor the calling coding agent says (default: `human`).", user_only=True),
+    Key("review.agents", "active", "Whether what agents record is `active` at once, or `pending` until a person lets it in.", choices=("active", "pending")),
+    Key("review.junk", "pending", "What becomes of a text that is plainly no lore (a greeting, a log dump, bare code, a question): `pending`, `refuse`, or `active` like any other.", choices=("pending", "refuse", "active")),
     Key("recall.limit", 5, "How many lore a query returns.", low=1, high=100),
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
     Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),

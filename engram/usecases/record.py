@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
 from engram.domain import times, ulid
 from engram.domain.categories import parse_types
-from engram.domain.errors import ValidationError
+from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change
+from engram.usecases.gate import Admission, Contradiction, admit
 from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
@@ -40,13 +43,19 @@ class Draft(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The lore as written, its path, lore that say nearly the same, and how many secrets were masked."""
+    """The lore as written, its path, lore that say nearly the same, and how many secrets were masked.
+
+    `status` is "recorded", or "merged" where `lore` is an older one of another clone that took in the new one;
+    `why` says why it is pending though it was to be active; `contradictions` are trusted lore that say otherwise.
+    """
 
     lore: Lore
     path: str
     similar: tuple[Similar, ...]
     status: str
     redacted: int
+    why: str = ""
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 def record(store: Store, draft: Draft) -> Recorded:
@@ -54,10 +63,33 @@ def record(store: Store, draft: Draft) -> Recorded:
     lore, redacted = prepare(store, draft)
     with store.lock:
         twins = tuple(similar(store, lore))
+        admission = admit(store, lore, twins)
+        merged = _merge(store, lore, admission)
+        if merged is not None:
+            return Recorded(merged, admission.path, twins, "merged", redacted)
+        lore = lore._replace(status=admission.status)
         path, operation = change.create(store, lore, f"record: {lore.title}")
         change.write(store, [operation])
         remember(store, lore, path)
-    return Recorded(lore, path, twins, "recorded", redacted)
+    return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
+
+
+def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
+    """The lore that took in the new one; None where none does, or somebody is changing it just now."""
+    if admission.host is None or admission.folded is None:
+        return None
+    file, host = admission.host, admission.folded
+    content = codec.rewrite(file, host, store.categories)
+    details = [("Engram-Folded", lore.id)]
+    subject = f"record: {lore.title} (the same as {host.id})"
+    operation = change.operation_for(
+        store, host, subject, [Change(admission.path, content, atomic.digest(file.raw))], details
+    )
+    try:
+        change.write(store, [operation])
+    except ConflictError:
+        return None
+    return host
 
 
 def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:

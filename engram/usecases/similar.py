@@ -29,25 +29,27 @@ _SHORT_JOURNAL = 32_768
 
 
 class Similar(NamedTuple):
-    """A lore that is near another: its id, the cosine of the two texts, its title."""
+    """A lore that is near another: its id, the cosine of the two texts, its title and file."""
 
     id: str
     similarity: float
     title: str
+    path: str
 
 
 class Said(NamedTuple):
-    """What a lore says: its id, title, searchable text, and the words of it that carry meaning."""
+    """What a lore says: its id, title, file, searchable text, and the words of it that carry meaning."""
 
     id: str
     title: str
+    path: str
     text: str
     words: frozenset[str]
 
 
 def similar(store: Store, lore: Lore) -> list[Similar]:
     """Lore whose text is at least 0.85 near to `lore`'s, nearest first. Never raises: it is only advice."""
-    new = _said(lore)
+    new = _said(lore, "")
     try:
         others = [*_hits(store, new.text), *_written_just_now(store)]
     except (EngramError, DamagedIndexError):
@@ -57,7 +59,7 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
     }
     if not near:
         return []
-    found = [Similar(i, _nearness(store, new, other), other.title) for i, other in near.items()]
+    found = [Similar(i, _nearness(store, new, other), other.title, other.path) for i, other in near.items()]
     return sorted(
         (twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id)
     )
@@ -65,7 +67,7 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
 
 def remember(store: Store, lore: Lore, path: str) -> None:
     """Keep what was just recorded for the next comparison: the index does not have it yet."""
-    store.recent[path] = _said(lore)
+    store.recent[path] = _said(lore, path)
     while len(store.recent) > _RECENT:
         del store.recent[next(iter(store.recent))]
 
@@ -92,13 +94,13 @@ def _load(store: Store, paths: list[str]) -> list[Said]:
     found = []
     for path in paths:
         with contextlib.suppress(EngramError):
-            found.append(_said(change.load(store, path).lore))
+            found.append(_said(change.load(store, path).lore, path))
     return found
 
 
-def _said(lore: Lore) -> Said:
+def _said(lore: Lore, path: str) -> Said:
     text = searchable(lore)
-    return Said(lore.id, lore.title, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
+    return Said(lore.id, lore.title, path, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
 
 
 def _overlap(one: Said, other: Said) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER,
 CREATE TABLE IF NOT EXISTS retrievals (
     number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL, strategy TEXT NOT NULL,
     strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
 
 
@@ -134,6 +135,20 @@ class StateDatabase:
             Retrieval._make((*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]))
             for row in rows
         ]
+
+    def used_since(self, moment: float) -> set[str]:
+        """The ids of lore that a query showed, or a session gave feedback on, since then (Unix seconds)."""
+        shown = self._run("SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?", (moment,))
+        return {row[0] for row in shown + self._run("SELECT id FROM feedback WHERE at >= ?", (moment,))}
+
+    def set_aside(self, now: float) -> dict[str, str]:
+        """Items of the review queue that are not asked about now, with what each was about when it was set aside."""
+        rows = self._run("SELECT item, mark FROM set_aside WHERE until IS NULL OR until > ?", (now,))
+        return {row[0]: row[1] for row in rows}
+
+    def put_aside(self, item: str, mark: str, until: float | None) -> None:
+        """Do not ask about an item until then (None: for as long as its mark is the same)."""
+        self._run("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (item, mark, until))
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""

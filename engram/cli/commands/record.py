@@ -74,12 +74,19 @@ def run(call: Call) -> int:
             "similar": twins,
             "status": done.status,
             "redacted": done.redacted,
+            "why": done.why,
+            "contradictions": [found._asdict() for found in done.contradictions],
         }
     )
-    call.output.line(f"Recorded {done.lore.id}  {safe_text(done.lore.title)}")
+    did = "Recorded" if done.status == "recorded" else "The same is known already; it was merged into"
+    call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
+    if done.why:
+        call.output.line(f"It is pending, and not recalled until you let it in (engram review): {done.why}.")
+    for found in done.contradictions:
+        call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
     for twin in done.similar:
         call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
     return 0

@@ -1,0 +1,163 @@
+"""`engram review`: what waits for a person, and decisions about it."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.domain.errors import UsageError
+from engram.domain.review import DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.domain.review import Item
+    from engram.usecases.decide import Decided
+
+DESCRIPTION = (
+    "Without a decision: what waits for a person, the most urgent first, why, and what is proposed.\n"
+    "With one: decide about items by id, or about all of a kind. Each decision is one commit, which\n"
+    "`engram undo` takes back."
+)
+EXAMPLES = (
+    "engram review",
+    "engram review --kind pending --kind conflict --limit 50",
+    "engram review accept 3f2a9c",
+    "engram review merge 81d0 --dry-run",
+    "engram review archive --kind stale --all",
+    "engram review snooze 3f2a9c --days 30",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "decision",
+        metavar="DECISION",
+        nargs="?",
+        default="",
+        choices=("", *DECISIONS),
+        help=", ".join(DECISIONS),
+    )
+    add("items", metavar="ITEM", nargs="*", help="ids of items, or the start of them")
+    add(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="KIND",
+        choices=KINDS,
+        help=f"only {', '.join(KINDS)} (repeatable)",
+    )
+    add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
+    add("--all", action="store_true", help="list all; with a decision: decide about all items of these kinds")
+    add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
+    add("--dry-run", action="store_true", help="show what a decision would make of the lore; change nothing")
+
+
+def run(call: Call) -> int:
+    """List the queue, or decide."""
+    given = call.arguments
+    return _decide(call) if given.decision else _list(call)
+
+
+def _list(call: Call) -> int:
+    from engram.usecases.review import review
+
+    given = call.arguments
+    found = review(call.store, kinds=given.kind, limit=None if given.all else max(0, given.limit))
+    call.output.document(
+        {"items": [item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
+    )
+    for item in found.items:
+        for line in item_lines(call, item):
+            call.output.line(line)
+    if not found.total:
+        call.output.line("Nothing waits for you.")
+    else:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.by_kind.items())
+        more = "" if len(found.items) == found.total else f"{len(found.items)} of {found.total:,} shown; "
+        call.output.rule(f"{more}{kinds}. engram review DECISION ITEM")
+    return 0
+
+
+def _decide(call: Call) -> int:
+    from engram.usecases.decide import decide_all, preview
+    from engram.usecases.review import item_named, review
+
+    given = call.arguments
+    if given.decision == EDIT:
+        raise UsageError(
+            "An edit needs your editor.", "engram edit LORE; the item goes when its reason is gone."
+        )
+    if bool(given.items) == given.all:
+        raise UsageError("Say which items: their ids, or --kind KIND --all.", "`engram review` lists them.")
+    if given.all and not given.kind:
+        raise UsageError(
+            "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
+        )
+    items = (
+        list(review(call.store, kinds=given.kind).items)
+        if given.all
+        else [item_named(call.store, name) for name in given.items]
+    )
+    asked = f"{given.decision} {counted(len(items), 'item')} of the kind {', '.join(given.kind)}?"
+    if given.dry_run:
+        done = [preview(call.store, item, given.decision) for item in items]
+    elif given.all and items and not call.confirm(asked):
+        call.output.line("Nothing was changed.")
+        return 0
+    else:
+        done = decide_all(call.store, items, given.decision, days=given.days)
+        call.wrote = True
+    call.output.document({"decided": [_decided_json(one) for one in done], "dry_run": given.dry_run})
+    for one in done:
+        _tell(call, one, dry=given.dry_run)
+    if not done:
+        call.output.line("Nothing fits.")
+    return 0
+
+
+def item_json(item: Item) -> dict[str, object]:
+    """The JSON of one item."""
+    found = {**item._asdict(), "decisions": list(allowed(item.kind))}
+    del found["mark"]
+    return found
+
+
+def item_lines(call: Call, item: Item) -> list[str]:
+    """One item: what and which, why, and what is proposed."""
+    styled = call.output.styled
+    width = call.output.width
+    head = f"{styled(item.id, CYAN)} {item.kind:<13} "
+    room = max(10, width - len(item.id) - 15)
+    lines = [head + styled(shorten(safe_text(item.title), room), BOLD)]
+    lines.append(f"    {safe_text(item.why)}")
+    lines += [styled("    " + shorten(safe_text(line), width - 4), DIM) for line in item.evidence[:3]]
+    about = f"{item.lore[0]} · " if item.lore else ""
+    lines.append(
+        styled(f"    {about}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}", DIM)
+    )
+    return lines
+
+
+def _decided_json(done: Decided) -> dict[str, object]:
+    from engram.domain.lore_json import lore_as_dict
+
+    paths = dict(zip(done.item.lore, done.item.paths, strict=False))
+    lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
+    return {"item": item_json(done.item), "decision": done.decision, "lore": lore}
+
+
+def _tell(call: Call, done: Decided, *, dry: bool) -> None:
+    what = allowed(done.item.kind)[done.decision]
+    would = "would: " if dry else ""
+    call.output.line(f"{done.item.id} {would}{done.decision}: {what}. {safe_text(done.item.title)}")
+    if dry and done.decision == MERGE:
+        kept = next(lore for lore in done.lore.values() if lore is not None)
+        call.output.line()
+        call.output.line(safe_text(kept.content, lines=True))
+        call.output.rule(
+            f"confidence {kept.confidence:.2f} · tags {', '.join(kept.tags)} · context {' / '.join(kept.context)}"
+        )

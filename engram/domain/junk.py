@@ -1,0 +1,63 @@
+"""Texts that are no lore: too short to say anything, a greeting, a log dump, bare code, a question.
+
+Only what is plain is called junk: a text that is called so waits for a person and is not recalled.
+"""
+
+from __future__ import annotations
+
+import re
+
+MIN_LETTERS = 4
+DOUBTFUL_LETTERS = 8  # fewer are worth a look, and may still be a name or a preference
+_LOG_LINES = 6
+_LOG_SHARE = 0.7
+_GREETING = re.compile(
+    r"(hi|hello|hey|hallo|bonjour|hola|thanks?( you)?|thx|ok(ay)?|yes|no|done|test(ing)?|good (morning|evening|night|job)|bye"
+    r"|got it|sure|great|perfect|lgtm|will do|let me know|you'?re welcome)"
+    r"[\s,.!]*((there|all|everyone|world|again|so much|you|very much|team)[\s,.!]*)*"
+)
+_LOG_LINE = re.compile(
+    r"\s*(\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|(\[?(DEBUG|INFO|WARN(ING)?|ERROR|TRACE|FATAL)\b)|"
+    r"at [\w.$]+\(.*\)$|File \".*\", line \d+|#\d+ 0x|\w{3} +\d+ \d\d:\d\d:\d\d )"
+)
+_QUESTION = re.compile(r"[^.!?\n]*\?\s*")
+_FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
+
+
+def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
+    """Why a text is no lore, as a clause; "" where nothing plain speaks against it. `shortest` in letters and digits."""
+    text = content.strip()
+    plain = text.casefold()
+    if sum(letter.isalnum() for letter in text) < shortest and not _dense(text):
+        return "it is too short to say anything"
+    if len(plain) < 80 and _GREETING.fullmatch(plain):
+        return "it is a greeting or a word of agreement"
+    if _QUESTION.fullmatch(text):
+        return "it is a question, not an answer"
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) >= _LOG_LINES and sum(bool(_LOG_LINE.match(line)) for line in lines) >= _LOG_SHARE * len(
+        lines
+    ):
+        return "it is a piece of a log"
+    if _only_code(text):
+        return "it is code and says nothing about it"
+    return ""
+
+
+def _dense(text: str) -> bool:
+    """Whether few characters may be many words, as in Chinese and Japanese."""
+    return sum(ord(letter) > 0x2E80 for letter in text) >= 2
+
+
+def _only_code(text: str) -> bool:
+    """Whether the text is fenced code and nothing else."""
+    marks = _FENCE.findall(text)
+    if len(marks) < 2 or not text.startswith(("```", "~~~")):
+        return False
+    outside, inside = [], False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            inside = not inside
+        elif not inside and line.strip():
+            outside.append(line)
+    return not outside

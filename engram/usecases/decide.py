@@ -1,0 +1,165 @@
+"""Deciding about items of the review queue: each decision that changes lore is one commit, which `undo` takes back."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain import review, times
+from engram.domain.errors import ConflictError, UsageError
+from engram.domain.fold import fold
+from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
+from engram.domain.review import Item, check_decision
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.validation import check
+from engram.usecases import change
+from engram.usecases.take_version import take_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.usecases.store import Store
+
+SNOOZE_DAYS = 7.0
+_DAY = 86_400.0
+
+
+class Decided(NamedTuple):
+    """What a decision did: the lore as they are now (None: forgotten), by id; nothing where it was only set aside."""
+
+    item: Item
+    decision: str
+    lore: dict[str, Lore | None]
+
+
+def preview(store: Store, item: Item, decision: str) -> Decided:
+    """What `decide` would do; writes nothing. Raises as `decide`."""
+    check_decision(item, decision)
+    wanted = _RULES[decision](store, item, _files(store, item)) if decision in _RULES else {}
+    return Decided(item, decision, wanted)
+
+
+def decide(store: Store, item: Item, decision: str, *, days: float = SNOOZE_DAYS) -> Decided:
+    """Carry out a decision. `days` is how long a snooze lasts.
+
+    Raises UsageError for a decision that this kind of item cannot have, ConflictError where the lore was
+    changed meanwhile, ValidationError, StoreError.
+    """
+    check_decision(item, decision)
+    with store.lock:
+        if decision == review.SNOOZE:
+            until = store.clock.now().timestamp() + days * _DAY
+            store.state.put_aside(item.id, item.mark, until)
+            return Decided(item, decision, {})
+        files = _files(store, item)
+        wanted = _RULES[decision](store, item, files)
+        if wanted:
+            _write(store, item, decision, files, wanted)
+        else:
+            store.state.put_aside(item.id, item.mark, None)
+        return Decided(item, decision, wanted)
+
+
+def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
+    """The files of the item's lore: id → path and file. Raises ConflictError where one is another lore by now."""
+    found = {}
+    for lore_id, path in zip(item.lore, item.paths, strict=False):
+        file = change.load(store, path)
+        if file.lore.id != lore_id:
+            raise ConflictError(f"{path} is another lore by now.", "Look at the review queue again.")
+        found[lore_id] = (path, file)
+    return found
+
+
+def _write(
+    store: Store,
+    item: Item,
+    decision: str,
+    files: dict[str, tuple[str, LoreFile]],
+    wanted: dict[str, Lore | None],
+) -> None:
+    changes = []
+    for lore_id, lore in wanted.items():
+        path, file = files[lore_id]
+        content = None
+        if lore is not None:
+            stamp = times.after(store.clock.now(), file.lore.updated_at)
+            dated = lore._replace(updated_at=stamp)
+            check(dated, store.categories)
+            content = codec.rewrite(file, dated, store.categories)
+            wanted[lore_id] = dated
+        changes.append(Change(path, content, atomic.digest(file.raw)))
+    first = files[item.lore[0]][1].lore
+    details = [("Engram-Lore", lore_id) for lore_id in item.lore[1:]]
+    details += [("Engram-Decision", f"{item.kind} {decision}")]
+    subject = f"review: {decision} {item.kind}: {item.title}"
+    change.write(store, [change.operation_for(store, first, subject, changes, details)])
+
+
+def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    lore = files[item.lore[0]][1].lore if item.lore else None
+    if lore is None:
+        return {}
+    if item.kind == review.CONFLICT:
+        return {lore.id: lore._replace(conflicts=())}
+    if item.kind == review.STALE:
+        return {
+            lore.id: lore._replace(last_validated=times.whole_seconds(store.clock.now()), expires_at=None)
+        }
+    if item.kind in (review.PENDING, review.JUNK) and lore.status != ACTIVE:
+        return {lore.id: lore._replace(status=ACTIVE)}
+    return {}
+
+
+def _reject(_store: Store, item: Item, _files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    """The lore goes; of a pair the newer."""
+    return {item.lore[-1]: None}
+
+
+def _archive(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    return {lore_id: files[lore_id][1].lore._replace(status=ARCHIVED) for lore_id in item.lore}
+
+
+def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    older, newer = (files[lore_id][1].lore for lore_id in item.lore)
+    link = Relation("supersedes", older.id)
+    relations = newer.relations if link in newer.relations else (*newer.relations, link)
+    return {older.id: older._replace(status=SUPERSEDED), newer.id: newer._replace(relations=relations)}
+
+
+def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    """The older takes in the others."""
+    lore = [files[lore_id][1].lore for lore_id in item.lore]
+    found: Lore | None = lore[0]
+    for other in lore[1:]:
+        found = fold(found, other) if found else None
+    if found is None:
+        raise UsageError(
+            "Their lists are too long for one file.",
+            "Shorten the tags or contexts of one, or supersede the older.",
+        )
+    return {lore[0].id: found, **{other.id: None for other in lore[1:]}}
+
+
+def _take(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
+    lore = files[item.lore[0]][1].lore
+    return {lore.id: take_version(lore, store.categories)}
+
+
+_RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[str, Lore | None]]] = {
+    review.ACCEPT: _accept,
+    review.REJECT: _reject,
+    review.ARCHIVE: _archive,
+    review.SUPERSEDE: _supersede,
+    review.MERGE: _merge,
+    review.TAKE: _take,
+}
+
+
+def decide_all(
+    store: Store, items: Sequence[Item], decision: str, *, days: float = SNOOZE_DAYS
+) -> list[Decided]:
+    """One decision for many items, all checked before the first is carried out. Raises as `decide`."""
+    for item in items:
+        check_decision(item, decision)
+    return [decide(store, item, decision, days=days) for item in items]

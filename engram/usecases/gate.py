@@ -1,0 +1,87 @@
+"""The gate of recording: what becomes of a new lore, given what it says, who says it, and what is known already."""
+
+from __future__ import annotations
+
+from engram.domain.confidence import state
+from engram.domain.equivalence import CONTRADICTION, NEAR, SAME, compare
+from engram.domain.errors import EngramError, ValidationError
+from engram.domain.fold import fold, may_fold
+from engram.domain.junk import why_junk
+from engram.domain.lore import ACTIVE, PENDING, Lore
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.usecases.similar import Similar
+    from engram.usecases.store import Store
+
+HUMAN = "human"
+_TRUSTED = ("trusted", "authoritative")
+
+
+class Contradiction(NamedTuple):
+    """A trusted lore that a new one speaks against: its id, its title, and what differs, in a clause."""
+
+    id: str
+    title: str
+    why: str
+
+
+class Admission(NamedTuple):
+    """What becomes of a new lore: with which status it is written and why not as it asked, or which lore takes it in."""
+
+    status: str
+    why: str = ""
+    path: str = ""
+    host: LoreFile | None = None
+    folded: Lore | None = None
+    contradictions: tuple[Contradiction, ...] = ()
+
+
+def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
+    """Decide. Raises ValidationError for junk where the settings refuse it."""
+    reason = why_junk(lore.content) if store.settings.text("review.junk") != "active" else ""
+    if reason and store.settings.text("review.junk") == "refuse":
+        raise ValidationError(
+            "content", f"This is not recorded: {reason}.", "Say what was learned, in a sentence."
+        )
+    if reason and lore.status == ACTIVE:
+        return Admission(PENDING, reason)
+    held = lore.status == ACTIVE and lore.agent != HUMAN and store.settings.text("review.agents") == PENDING
+    status, why = (PENDING, "what agents record waits for review here") if held else (lore.status, "")
+    against = []
+    for twin in twins:
+        file = _loaded(store, twin)
+        if file is None:
+            continue
+        verdict = compare(lore.content, file.lore.content)
+        if verdict.kind == CONTRADICTION and state(file.lore.thousandths) in _TRUSTED:
+            against.append(Contradiction(twin.id, twin.title, verdict.why))
+        elif (
+            verdict.kind == SAME
+            and may_fold(file.lore, lore._replace(status=status))
+            and _near(store, lore, file.lore)
+        ):
+            folded = fold(file.lore, lore)
+            if folded is not None:
+                return Admission(status, "", twin.path, file, folded)
+    return Admission(status, why, contradictions=tuple(against))
+
+
+def _loaded(store: Store, twin: Similar) -> LoreFile | None:
+    try:
+        file = change.load(store, twin.path)
+    except EngramError:
+        return None
+    return file if file.lore.id == twin.id and file.adopted else None
+
+
+def _near(store: Store, one: Lore, other: Lore) -> bool:
+    """Whether the texts alone are near enough; only the model that all clones have can tell."""
+    embedder = store.embedder
+    if embedder is None or embedder.name != "bundled":
+        return False
+    return round(float(embedder.embed_one(one.content) @ embedder.embed_one(other.content)), 4) >= NEAR

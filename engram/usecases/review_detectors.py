@@ -1,0 +1,156 @@
+"""What finds the items of the review queue that the index can tell: each kind has one function."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+
+from engram.domain import review, times
+from engram.domain.budget import tokens
+from engram.domain.confidence import two_decimals
+from engram.domain.errors import EngramError
+from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
+from engram.domain.review import Item, item_id
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+    Detector = Callable[[Store, Generation], list[Item]]
+
+UNUSED_SECONDS = 180 * 86_400
+_COLD = 300  # thousandths: below it nothing is recalled by default
+_SHORT, _LONG = 120, 600  # characters: what lies between is neither too short nor a dump
+_LISTED = 2000
+
+
+def problems(_store: Store, generation: Generation) -> list[Item]:
+    """Files that cannot be recalled."""
+    return [
+        Item(
+            item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
+            f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
+            mark=found.message,
+        )
+        for found in generation.catalog.problems()
+    ]  # fmt: skip
+
+
+def conflicts(store: Store, generation: Generation) -> list[Item]:
+    """Lore with a version that lost a merge."""
+    items = []
+    for hit in generation.catalog.select("conflicts > 0", (), "ORDER BY updated_at DESC, id"):
+        lore = _lore(store, hit)
+        if lore is None or not lore.conflicts:
+            continue
+        fields = ", ".join(dict.fromkeys(entry.field for entry in lore.conflicts))
+        evidence = [
+            f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in lore.conflicts
+        ]
+        items.append(
+            _item(review.CONFLICT, hit, f"Two clones wrote its {fields} at once.", review.ACCEPT, evidence)
+        )
+    return items
+
+
+def pending(_store: Store, generation: Generation) -> list[Item]:
+    """Lore that waits to be let in."""
+    found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
+    return [
+        _item(
+            review.PENDING, hit, f"Recorded by {hit.agent or 'unknown'}, waits to be let in.", review.ACCEPT
+        )
+        for hit in found
+    ]
+
+
+def stale(store: Store, generation: Generation) -> list[Item]:
+    """Active lore that has expired, or that nobody used or confirmed for half a year."""
+    now = store.clock.now().timestamp()
+    long_ago = now - UNUSED_SECONDS
+    found = generation.catalog.select(
+        "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?", [now], "ORDER BY expires_at, id"
+    )
+    items = [
+        _item(review.STALE, hit, f"It expired on {_day(hit.expires_at)}.", review.ARCHIVE) for hit in found
+    ]
+    old = "status = 'active' AND pinned = 0 AND created_at < ?1 AND (last_validated IS NULL OR last_validated < ?1)"
+    used = store.state.used_since(long_ago)
+    known = {item.lore[0] for item in items}
+    for hit in generation.catalog.select(old, [long_ago], "ORDER BY created_at, id"):
+        if hit.id not in used and hit.id not in known:
+            since = f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
+            items.append(_item(review.STALE, hit, since, review.ARCHIVE))
+    return items
+
+
+def weak(_store: Store, generation: Generation) -> list[Item]:
+    """Active lore whose confidence is cold."""
+    found = generation.catalog.select(
+        "status = 'active' AND confidence < ?", [_COLD], "ORDER BY confidence, id"
+    )
+    return [
+        _item(review.WEAK, hit, f"Its confidence is {two_decimals(hit.confidence)}.", review.ARCHIVE)
+        for hit in found
+    ]
+
+
+def junk(store: Store, generation: Generation) -> list[Item]:
+    """Lore that nobody confirmed and that say nothing."""
+    condition = "status IN ('active', 'pending') AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
+    items = []
+    for hit in generation.catalog.select(
+        condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_LISTED}"
+    ):
+        lore = _lore(store, hit)
+        why = why_junk(lore.content, DOUBTFUL_LETTERS) if lore else ""
+        if why:
+            items.append(_item(review.JUNK, hit, f"Looks like junk: {why}.", review.REJECT))
+    return items
+
+
+def _nothing(_store: Store, _generation: Generation) -> list[Item]:
+    return []
+
+
+DETECTORS: dict[str, Detector] = {
+    review.PROBLEM: problems,
+    review.CONFLICT: conflicts,
+    review.FOREIGN: _nothing,
+    review.PENDING: pending,
+    review.CONTRADICTION: _nothing,
+    review.DUPLICATE: _nothing,
+    review.JUNK: junk,
+    review.STALE: stale,
+    review.WEAK: weak,
+}
+
+
+def _item(kind: str, hit: Hit, why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
+    return Item(
+        item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), hit.title, why, proposal, tuple(evidence),
+        tokens("x" * hit.length), mark([hit]),
+    )  # fmt: skip
+
+
+def mark(hits: Iterable[Hit]) -> str:
+    """What changes when one of these lore does."""
+    facts = [(hit.id, hit.updated_at, hit.status, hit.confidence, hit.length) for hit in hits]
+    return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
+
+
+def _lore(store: Store, hit: Hit) -> Lore | None:
+    try:
+        return change.load(store, hit.path).lore
+    except EngramError:
+        return None
+
+
+def _day(stamp: float | None) -> str:
+    return times.render(datetime.fromtimestamp(stamp or 0, UTC))[:10]

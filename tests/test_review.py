@@ -1,0 +1,250 @@
+"""The review queue: what waits is found with its reason, and each decision does what it says, once, undoably."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
+from sync_kit import Clones
+
+from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
+from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
+from engram.usecases.commit import commit_pending
+from engram.usecases.decide import decide, decide_all, preview
+from engram.usecases.edit import Edit
+from engram.usecases.review import item_named, review
+from engram.usecases.undo import undo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+
+def queue(store: Engram, *kinds: str) -> list[tuple[str, str]]:
+    return [(item.kind, item.title) for item in review(store.store, kinds=kinds).items]
+
+
+def only(store: Engram, kind: str) -> Item:
+    found = review(store.store, kinds=[kind]).items
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: SetClock) -> Engram:
+    return opened(plain(tmp_path), clock=clock)
+
+
+def test_a_store_in_which_all_is_well_has_nothing_to_review(store: Engram) -> None:
+    store.record(QUEUE, category="FACT")
+    assert review(store.store) == ((), 0, {})
+
+
+def test_pending_lore_waits_until_it_is_let_in(store: Engram) -> None:
+    lore = store.record(QUEUE, category="FACT", status="pending").lore
+    assert store.query("idempotent queue handlers").lore == ()
+    item = only(store, "pending")
+    assert (item.lore, item.proposal, item.cost > 0) == ((lore.id,), ACCEPT, True)
+    done = decide(store.store, item, ACCEPT)
+    assert done.lore[lore.id] == store.get(lore.id).lore
+    assert [hit.lore.id for hit in store.query("idempotent queue handlers").lore] == [lore.id]
+    assert queue(store) == []
+
+
+def test_rejected_lore_is_gone(store: Engram) -> None:
+    store.record(QUEUE, category="FACT", status="pending")
+    decide(store.store, only(store, "pending"), REJECT)
+    assert store.list().total == 0
+
+
+def test_expired_and_unused_lore_is_stale_and_used_confirmed_or_pinned_lore_is_not(
+    store: Engram, clock: SetClock
+) -> None:
+    names = {
+        name: store.record(f"{QUEUE} Number {name}.", category="FACT").lore.id
+        for name in ("old", "used", "helpful", "pinned")
+    }
+    store.edit(names["pinned"], Edit(pinned=True))
+    clock.advance(days=100)
+    store.record("The licence ends soon, says the vendor.", category="FACT", expires_at=clock.now())
+    store.feedback(helpful=names["helpful"])
+    clock.advance(days=100)
+    store.edit(names["used"], Edit(add_tags=("x",)))
+    shown = store.query("Number used", k=1).lore
+    clock.advance(days=1)
+    found = {item.lore[0]: item.why for item in review(store.store, kinds=["stale"]).items}
+    expected = {names["old"], names["used"]} - {hit.lore.id for hit in shown}
+    assert expected < found.keys()
+    assert len(found) == len(expected) + 1
+    assert sum("expired" in why for why in found.values()) == 1
+    assert not {names["pinned"], names["helpful"]} & found.keys()
+
+
+def test_stale_lore_that_still_holds_is_confirmed(store: Engram, clock: SetClock) -> None:
+    lore = store.record(QUEUE, category="FACT").lore
+    clock.advance(days=200)
+    decide(store.store, only(store, "stale"), ACCEPT)
+    assert store.get(lore.id).lore.last_validated == clock.now().replace(microsecond=0)
+    assert queue(store) == []
+
+
+def test_lore_that_lost_its_confidence_is_weak_and_can_be_archived(store: Engram) -> None:
+    lore = store.record(QUEUE, category="FACT", confidence=0.2).lore
+    item = only(store, "weak")
+    assert item.proposal == ARCHIVE
+    decide(store.store, item, ARCHIVE)
+    assert store.get(lore.id).lore.status == "archived"
+    assert queue(store) == []
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engram) -> None:
+    path = f"{store.path}/lore/bad.md"
+    store.record(QUEUE, category="FACT")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("---\ncategory: WISDOM\n---\nText.\n")
+    item = only(store, "problem")
+    assert (item.lore, item.paths) == ((), ("lore/bad.md",))
+    assert "WISDOM" in item.why
+    with pytest.raises(UsageError, match="problem"):
+        decide(store.store, item, REJECT)
+
+
+def test_junk_is_found_among_what_was_written_by_hand(store: Engram) -> None:
+    store.record(QUEUE, category="FACT")
+    with open(f"{store.path}/lore/thanks.md", "w", encoding="utf-8") as file:
+        file.write("Thank you very much!\n")
+    assert queue(store) == [("junk", "Thank you very much!")]
+
+
+def test_a_snoozed_item_comes_back_when_its_time_is_over(store: Engram, clock: SetClock) -> None:
+    store.record(QUEUE, category="FACT", status="pending")
+    item = only(store, "pending")
+    decide(store.store, item, SNOOZE, days=3)
+    assert queue(store) == []
+    clock.advance(days=2.9)
+    assert queue(store) == []
+    clock.advance(days=0.2)
+    assert queue(store) == [("pending", item.title)]
+
+
+def test_what_was_accepted_as_it_is_comes_back_when_it_changes(store: Engram, clock: SetClock) -> None:
+    lore = store.record(QUEUE, category="FACT", confidence=0.2).lore
+    decide(store.store, only(store, "weak"), ACCEPT)
+    assert queue(store) == []
+    clock.advance(seconds=5)
+    store.edit(lore.id, Edit(add_tags=("queue",)))
+    assert queue(store) == [("weak", lore.title)]
+
+
+def test_two_versions_of_one_sentence_show_up_and_either_can_stand(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    lore = clones.record("a")
+    clones.settle()
+    path = clones.path("a", lore)
+    clones.edit("a", path, "must be idempotent", "must be idempotent, always")
+    clones.edit("b", path, "must be idempotent", "should be idempotent")
+    clones.settle()
+    item = only(clones["a"], "conflict")
+    assert "always" in item.evidence[0]
+    assert (
+        preview(clones["a"].store, item, TAKE)
+        .lore[lore.id]
+        .content.startswith("Queue consumers must be idempotent, always")
+    )  # type: ignore[union-attr]
+    clones.clock.advance(seconds=1)
+    decide(clones["a"].store, item, TAKE)
+    clones.settle()
+    clones.assert_equal()
+    for name in "ab":
+        kept = clones[name].get(lore.id).lore
+        assert kept.content.startswith("Queue consumers must be idempotent, always.")
+        assert kept.conflicts == ()
+    assert queue(clones["b"], "conflict") == []
+
+
+def test_a_decision_is_one_commit_and_undo_gives_back_every_byte(tmp_path: Path) -> None:
+    clock = SetClock()
+    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    for number in range(3):
+        store.record(f"{QUEUE} {number}", category="FACT", status="pending")
+    commit_pending(store.store)
+    root = tmp_path / "store"
+    before = git(root, "rev-parse", "HEAD^{tree}")
+    count = int(git(root, "rev-list", "--count", "HEAD"))
+    items = review(store.store, kinds=["pending"]).items
+    clock.advance(seconds=1)
+    decide_all(store.store, items, REJECT)
+    commit_pending(store.store)
+    assert int(git(root, "rev-list", "--count", "HEAD")) == count + 3
+    assert "Engram-Decision: pending reject" in git(root, "log", "-1", "--format=%B")
+    assert undo(store.store, 3).kept == ()
+    commit_pending(store.store)
+    assert git(root, "rev-parse", "HEAD^{tree}") == before
+
+
+def test_an_item_is_named_by_the_start_of_its_id(store: Engram) -> None:
+    store.record(QUEUE, category="FACT", status="pending")
+    store.record(TIDES, category="FACT", status="pending")
+    item = review(store.store).items[0]
+    assert item_named(store.store, item.id[:8].upper()) == item
+    with pytest.raises(NotFoundError):
+        item_named(store.store, "zzzz")
+    with pytest.raises(NotFoundError):
+        item_named(store.store, " ")
+
+
+def test_the_start_of_two_ids_is_ambiguous(store: Engram) -> None:
+    for number in range(40):
+        store.record(f"{QUEUE} {number}", category="FACT", status="pending")
+    first = [item.id[0] for item in review(store.store).items]
+    twice = next(letter for letter in first if first.count(letter) > 1)
+    with pytest.raises(AmbiguousError):
+        item_named(store.store, twice)
+
+
+def test_a_decision_about_what_changed_meanwhile_is_refused(store: Engram) -> None:
+    lore = store.record(QUEUE, category="FACT", status="pending").lore
+    item = only(store, "pending")
+    path = f"{store.path}/{store.get(lore.id).path}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"---\nid: {store.store.clock.new_id()}\ncategory: FACT\n---\n\nAnother.\n")
+    with pytest.raises(ConflictError):
+        decide(store.store, item, ACCEPT)
+
+
+def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engram) -> None:
+    first = store.record(QUEUE, category="FACT", tags=["a"]).lore
+    second = store.record(QUEUE + " Always.", category="FACT", tags=["b"]).lore
+    ids = (first.id, second.id)
+    item = Item(
+        item_id("duplicate", ids),
+        "duplicate",
+        ids,
+        tuple(store.get(one).path for one in ids),
+        "t",
+        "w",
+        MERGE,
+    )
+    seen = preview(store.store, item, MERGE)
+    assert store.list().total == 2
+    decide(store.store, item, MERGE)
+    kept = store.get(first.id).lore
+    assert (kept.tags, kept.merged_from, kept.content) == (("a", "b"), (second.id,), QUEUE)
+    assert seen.lore[first.id]._replace(updated_at=kept.updated_at) == kept  # type: ignore[union-attr]
+    assert store.list().total == 1
+
+
+def test_every_kind_can_wait() -> None:
+    assert all(SNOOZE in allowed(kind) for kind in KINDS)
+
+
+def test_a_kind_that_there_is_not_is_a_usage_error(store: Engram) -> None:
+    with pytest.raises(UsageError, match="nonsense"):
+        review(store.store, kinds=["nonsense"])
