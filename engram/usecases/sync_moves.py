@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.git.differences import Difference, blobs
+from engram.adapters.git.differences import Difference
 from engram.domain import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from collections.abc import Callable, Iterable
+
+    from engram.adapters.git.tree import Entry
 
     Side = dict[str, Difference]
+    Reader = Callable[[Iterable[str]], dict[str, bytes]]
 
 _ID = re.compile(rb"^---\r?\n(?:[^\n]*\n){0,60}?id: ?\"?([0-7][0-9A-HJKMNP-TV-Z]{25})\"?\s*$", re.MULTILINE)
 
 
-def follow_moves(repo: Repository, folder: str, first: Side, second: Side) -> tuple[str, ...]:
-    """Rewrite both sides so that a lore moved by one, or by both, stands at one path in both; the paths that go.
+def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[str, Entry | None]:
+    """Rewrite both sides so that a lore moved by one, or by both, stands at one path in both.
 
-    Where both moved it, to different places, the first path in alphabetical order is taken.
+    Where both moved it, to different places, the first path in alphabetical order is taken. Returns what the
+    merged tree holds at each of these paths, unless the versions at the new one have to be merged.
     """
-    moves = _moves(repo, folder, first), _moves(repo, folder, second)
-    gone: list[str] = []
+    moves = _moves(read, folder, first), _moves(read, folder, second)
+    settled: dict[str, Entry | None] = {}
     for old in sorted(moves[0].keys() | moves[1].keys()):
         places = [move.get(old, old) for move in moves]
         versions = [
@@ -40,11 +44,11 @@ def follow_moves(repo: Repository, folder: str, first: Side, second: Side) -> tu
             for path in {old, *places} - {target}:
                 side[path] = Difference(before if path == old else None, None)
             side[target] = Difference(before, version)
-        gone += sorted({old, *places} - {target})
-    return tuple(gone)
+        settled |= dict.fromkeys({old, *places}) | {target: versions[0]}
+    return settled
 
 
-def _moves(repo: Repository, folder: str, side: Side) -> dict[str, str]:
+def _moves(read: Reader, folder: str, side: Side) -> dict[str, str]:
     """Where a side moved lore: old path to new one."""
     lore = [path for path in side if sync_plan.is_lore(path, folder)]
     left = {path: entry for path in lore if side[path].after is None and (entry := side[path].before)}
@@ -52,7 +56,7 @@ def _moves(repo: Repository, folder: str, side: Side) -> dict[str, str]:
     if not (left and new):
         return {}
     regular = [entry.oid for entry in (*left.values(), *new.values()) if entry.mode in sync_plan.REGULAR]
-    contents = blobs(repo, regular)
+    contents = read(regular)
     places = {_id(contents.get(entry.oid, b"")): path for path, entry in sorted(new.items(), reverse=True)}
     found = {path: places.get(_id(contents.get(entry.oid, b""))) for path, entry in left.items()}
     return {old: place for old, place in found.items() if place}
