@@ -31,7 +31,10 @@ KINDS = (
     *("sync", "sync", "sync", "pull", "cross", "squash", "cherry-pick", "switch", "merge-topic"),
 )
 small = st.integers(0, 5)
-histories = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 2), small, small), max_size=30)
+# Without a least length most lists would have five operations.
+histories = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 2), small, small), min_size=12, max_size=40
+)
 
 
 class History:
