@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02
+QUICK_LIMIT = 1000  # lore, which are indexed anew in a quarter of a second
 _LOCK_SECONDS = 2.0
 
 Progress = Callable[[int, int], None]
@@ -59,7 +60,7 @@ def _catch_up(
     except DamagedIndexError as error:
         store.index.damaged(str(error))
         return _rebuild(store, str(error), progress)
-    if _too_many_dead(generation):
+    if _too_many_dead(generation, patient=bool(paths) or not thorough):
         _rebuild(store, "many lore were changed or removed", None)
     return done
 
@@ -144,9 +145,15 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _too_many_dead(generation: Generation) -> bool:
-    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one."""
+def _too_many_dead(generation: Generation, *, patient: bool) -> bool:
+    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
+
+    In a large one whoever waits for an answer does not wait for the rebuild too (`patient`): it is left to the next
+    look at all files, which the background process or thread makes.
+    """
     alive = generation.next_row - generation.dead
+    if patient and alive > QUICK_LIMIT:
+        return False
     return generation.dead > 0 and (alive <= EXACT_LIMIT or generation.dead > alive * DEAD_SHARE)
 
 

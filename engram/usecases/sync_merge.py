@@ -48,7 +48,7 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     base = _base(store, shared)
     theirs_changed = differences(repo, base, theirs)
     check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
-    commit, made = _commit(store, ours, theirs, base)
+    commit, made = _commit(store, ours, theirs, base, {theirs: theirs_changed})
     return Merge(commit, differences(repo, ours, commit), made.merged, made.conflicts, made.contents)
 
 
@@ -115,12 +115,21 @@ def _base(store: Store, shared: tuple[str, ...]) -> str | None:
     return base
 
 
-def _commit(store: Store, one: str, other: str, base: str | None) -> tuple[str, Tree]:
-    """The merge commit of two heads; the same whichever is named first."""
+def _commit(
+    store: Store,
+    one: str,
+    other: str,
+    base: str | None,
+    changed: Mapping[str, dict[str, Difference]] | None = None,
+) -> tuple[str, Tree]:
+    """The merge commit of two heads; the same whichever is named first.
+
+    `changed` is what a head is known to have changed since the base.
+    """
     repo = _repository(store)
     parents = sorted((one, other))
     times = merging.moments(repo, parents)
-    made = _merged_tree(store, parents, times, base)
+    made = _merged_tree(store, parents, times, base, changed or {})
     clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
     if clash:
         raise SyncBlockedError(
@@ -130,11 +139,17 @@ def _commit(store: Store, one: str, other: str, base: str | None) -> tuple[str, 
     return merging.write_merge(repo, parents, made.edits, made.contents, max(times)), made
 
 
-def _merged_tree(store: Store, parents: list[str], times: tuple[int, ...], base: str | None) -> Tree:
+def _merged_tree(
+    store: Store,
+    parents: list[str],
+    times: tuple[int, ...],
+    base: str | None,
+    changed: Mapping[str, dict[str, Difference]],
+) -> Tree:
     repo = _repository(store)
     rules = Rules(store.places.folder, store.categories, layout.hash_name(repo), store.clock.now())
     sides = [
-        Side(parent, moment, differences(repo, base, parent))
+        Side(parent, moment, changed[parent] if parent in changed else differences(repo, base, parent))
         for parent, moment in zip(parents, times, strict=True)
     ]
     return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids))

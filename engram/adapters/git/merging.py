@@ -34,7 +34,8 @@ def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
 
 def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
     """When the commits were made, in unix seconds."""
-    listed = run(repo, "show", "-s", "--no-show-signature", "--format=%ct", *names).stdout
+    # `git show` would compute the changes of a merge even where it is told not to show them.
+    listed = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *names).stdout
     return tuple(int(line) for line in listed.split())
 
 
