@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from figures import Figure, Group, against, describe_machine, report, timed
@@ -156,7 +157,7 @@ class Scene:
         marks = [["opening and committing", *said["began"]], *said["stages"]]
         stages = [
             (name, Cost((after[2] - cpu) * 1000, (after[1] - wall) * 1000))
-            for (name, wall, cpu), after in zip(marks, marks[1:], strict=False)
+            for (name, wall, cpu), after in pairwise(marks)
         ]
         return Timed(child.cost, said["done"], stages)
 
@@ -175,6 +176,7 @@ class Scene:
         _git(self.there, "push", "-q")
 
     def remove(self) -> None:
+        """Make room for the next one."""
         shutil.rmtree(self._folder)
 
     def _paths(self, count: int) -> list[str]:
