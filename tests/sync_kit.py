@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,6 +159,15 @@ def push_from_outside(
     git(folder, "commit", "-q", "-m", message)
     git(folder, "push", "-q")
     return git(folder, "rev-parse", "HEAD")
+
+
+def copied(scene: Path, target: Path) -> Path:
+    """Clones a and b with their remote, copied elsewhere; the remote's address goes with them."""
+    shutil.copytree(scene, target, symlinks=True)
+    for name in "ab":
+        config = target / name / ".git/config"
+        config.write_text(config.read_text().replace(str(scene), str(target)))
+    return target
 
 
 def executable(path: Path, script: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from storekit import assert_settled, run
-from sync_kit import SOON, Clones, commit, files, opened
+from sync_kit import SOON, Clones, commit, copied, files, opened
 
 from engram.usecases.clock import Clock
 from engram.usecases.commit import commit_pending
@@ -59,15 +58,6 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     for name in "ab":
         clones[name].store.close()
     return folder, lore
-
-
-def copied(scene: Path, target: Path) -> Path:
-    """The scene elsewhere; the remote's address goes with it."""
-    shutil.copytree(scene, target, symlinks=True)
-    for name in "ab":
-        config = target / name / ".git/config"
-        config.write_text(config.read_text().replace(str(scene), str(target)))
-    return target
 
 
 def finished(folder: Path, lore: dict[str, str]) -> None:

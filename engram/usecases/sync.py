@@ -8,7 +8,7 @@ from engram.adapters.git import failures, layout, remotes
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.remotes import Counterpart
     from engram.domain import sync_plan
     from engram.usecases.store import Store
+    from engram.usecases.sync_merge import Merge
 
     Step = Callable[[str], None]
 
@@ -171,9 +172,19 @@ class _Run:
 
     def _pull(self, theirs: str) -> None:
         self._step("merging")
-        merge = sync_settle.bring_in(self._store, theirs)
+        changed = self._took_in(sync_settle.put_right(self._store))
+        changed += self._took_in(sync_settle.bring_in(self._store, theirs))
+        head = layout.read_head(self._repo).oid
+        if head is not None:
+            sync_foreign.looked_at(self._store, head)
+        if changed:
+            self._step("indexing")
+            sync_settle.index(self._store, changed)
+
+    def _took_in(self, merge: Merge | None) -> list[str]:
+        """Count it; the lore that are different now."""
         if merge is None:
-            return
+            return []
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
         done = self.done
         self.done = done._replace(
@@ -181,8 +192,7 @@ class _Run:
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
         )
-        self._step("indexing")
-        sync_settle.index(self._store, paths)
+        return paths
 
     def _push(self, theirs: str | None) -> None:
         ours, other = layout.read_head(self._repo), self._counterpart()

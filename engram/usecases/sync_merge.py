@@ -98,6 +98,13 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
         )
 
 
+def by_rules(store: Store, parents: list[str]) -> Tree:
+    """What the merge of two commits (sorted) is by Engram's rules, as differences from the first."""
+    repo = _repository(store)
+    base = _base(store, merging.bases(repo, *parents))
+    return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
+
+
 def _repository(store: Store) -> Repository:
     assert store.places.repository is not None
     return store.places.repository
