@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 from storekit import assert_settled, run
 from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
 
@@ -51,15 +52,21 @@ def finished(folder: Path, lore: dict[str, str]) -> None:
         assert_settled(folder / name)
 
 
+# Every day one step of each part is tried, with `--thorough` all of them, dealt out.
+SHARES = (0.3, 0.45, 0.58, 0.68, 0.78, 0.9)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.3, 0.45, 0.58, 0.68, 0.78, 0.9])
+@pytest.mark.parametrize("part", range(len(SHARES)))
 def test_a_killed_sync_is_finished_by_the_next(
-    scene: tuple[Path, dict[str, str]], tmp_path: Path, share: float, total: int
+    scene: tuple[Path, dict[str, str]], tmp_path: Path, part: int, total: int
 ) -> None:
-    folder = copied(scene[0], tmp_path / "x")
-    done = run(KILLED_SYNC, folder / "b", round(total * share))
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    finished(folder, scene[1])
+    every = range(part + 1, total + 1, len(SHARES))
+    for step in every if is_thorough() else [round(total * SHARES[part])]:
+        folder = copied(scene[0], tmp_path / f"killed-at-{step}")
+        done = run(KILLED_SYNC, folder / "b", step)
+        assert done.returncode == -signal.SIGKILL, (step, done.stderr.decode())
+        finished(folder, scene[1])
 
 
 @pytest.mark.slow
