@@ -206,9 +206,11 @@ class Scene:
 def _after(lore: Lore, clone: int, end: str) -> Lore:
     name = _CLONES[clone]
     vote = judge(lore.votes.get(name, Vote()), lore.thousandths, HELPFUL)
+    if len(lore.content) > 3_900:  # no room: both change the votes alone
+        return lore._replace(votes={**lore.votes, name: vote}, updated_at=lore.updated_at + timedelta(days=1))
     text = f"Seen again.\n\n{lore.content}" if end == "start" else f"{lore.content}\n\nSeen elsewhere."
     stamp = lore.updated_at + timedelta(days=1 + clone)
-    return lore._replace(votes={**lore.votes, name: vote}, content=text[:4000], updated_at=stamp)
+    return lore._replace(votes={**lore.votes, name: vote}, content=text, updated_at=stamp)
 
 
 def _git(folder: str, *words: str) -> str:

@@ -29,7 +29,7 @@ from engram.usecases.sync_settle import bring_in, settle
 
 NAMES = "abc"
 SKEWS = {"a": timedelta(), "b": timedelta(days=1), "c": timedelta(days=-1)}
-PARTS = 4  # so that several processes share the work
+PARTS = examples(3, 20)  # so that several processes share the work
 CLONE = st.sampled_from(NAMES)
 NUMBER = st.integers(0, 3)
 
@@ -280,7 +280,7 @@ def quietly(root: Path, *words: str) -> int:
 def test_all_clones_end_with_the_same_bytes_whatever_happened(part: int) -> None:
     machine = seed(part)(type("Histories", (Histories,), {}))
     chosen = settings(
-        max_examples=examples(1, 80),
+        max_examples=examples(1, 16),
         stateful_step_count=examples(10, 12),
         deadline=None,
         database=None,

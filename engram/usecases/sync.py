@@ -12,7 +12,8 @@ from engram.usecases import sync_foreign, sync_merge, sync_secrets, sync_settle,
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from threading import Thread
 
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
@@ -110,9 +111,16 @@ class _Run:
         self.done = Synced()
         self._store, self._repo, self._options, self._step = store, repo, options, step
         self._other: Counterpart | None = None
+        self._indexing: Thread | None = None
 
     def go(self) -> None:
         """All of it."""
+        try:
+            self._go()
+        finally:
+            self._indexed()
+
+    def _go(self) -> None:
         self.ready()
         sync_settle.settle(self._store)
         for attempt in range(TRIES):
@@ -171,6 +179,7 @@ class _Run:
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
 
     def _pull(self, theirs: str) -> None:
+        self._indexed()
         self._step("merging")
         changed = self._took_in(sync_settle.put_right(self._store))
         changed += self._took_in(sync_settle.bring_in(self._store, theirs))
@@ -178,8 +187,20 @@ class _Run:
         if head is not None:
             sync_foreign.looked_at(self._store, head)
         if changed:
+            self._index(changed)
+
+    def _index(self, paths: Sequence[str]) -> None:
+        """Make what came in findable, while the network is waited for."""
+        from threading import Thread
+
+        self._indexing = Thread(target=sync_settle.index, args=(self._store, paths), name="engram-index")
+        self._indexing.start()
+
+    def _indexed(self) -> None:
+        if self._indexing is not None:
             self._step("indexing")
-            sync_settle.index(self._store, changed)
+            self._indexing.join()
+            self._indexing = None
 
     def _took_in(self, merge: Merge | None) -> list[str]:
         """Count it; the lore that are different now."""
