@@ -49,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = os.path.abspath(given.keep or temporary)
         isolate(os.path.join(temporary, "home"))
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
-        _compile()
+        compile_all()
         groups = [_start_up(temporary, given.runs)]
-        groups += [_size(folder, _count(size), given.runs) for size in given.sizes.split(",")]
+        groups += [_size(folder, count_of(size), given.runs) for size in given.sizes.split(",")]
         text = report(
             groups,
             describe_machine(),
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _compile() -> None:
+def compile_all() -> None:
     """Byte code first: with PYTHONDONTWRITEBYTECODE set, each start would compile anew."""
     folders = [os.path.join(ROOT, name) for name in ("engram", "tui")]
     subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
@@ -89,14 +89,14 @@ def _start_up(folder: str, runs: int) -> Group:
 
 def _size(folder: str, count: int, runs: int) -> Group:
     plain = _plain_store(folder, count)
-    _say(f"{count:,} lore: rebuild")
+    say(f"{count:,} lore: rebuild")
     figures = [_bare(folder, runs), *_rebuild(plain, count)]
-    _say(f"{count:,} lore: freshness and changes")
+    say(f"{count:,} lore: freshness and changes")
     figures += [*_freshness(plain), *_changes(plain, count)]
-    _say(f"{count:,} lore: queries")
+    say(f"{count:,} lore: queries")
     figures += [_bare(folder, runs), *_warm(plain, count), *_cold_queries(plain, count, runs)]
-    dedicated = _dedicated_store(folder, count)
-    _say(f"{count:,} lore: recording")
+    dedicated = dedicated_store(folder, count)
+    say(f"{count:,} lore: recording")
     figures += [*_record(dedicated), *_cold_record(dedicated, runs)]
     return Group(f"{count:,} lore", figures)
 
@@ -230,18 +230,18 @@ def _task(name: str, root: str) -> dict[str, Any]:
 def _plain_store(folder: str, count: int) -> str:
     root = os.path.join(folder, f"plain-{count}")
     if not os.path.exists(os.path.join(folder, f"plain-{count}.made")):
-        _say(f"{count:,} lore: generating")
+        say(f"{count:,} lore: generating")
         generate.generate(root, count, SEED)
         _mark(folder, f"plain-{count}")
     return root
 
 
-def _dedicated_store(folder: str, count: int) -> str:
+def dedicated_store(folder: str, count: int) -> str:
     from engram.usecases.init import init
 
     root = os.path.join(folder, f"dedicated-{count}")
     if not os.path.exists(os.path.join(folder, f"dedicated-{count}.made")):
-        _say(f"{count:,} lore: generating the store with a repository of its own")
+        say(f"{count:,} lore: generating the store with a repository of its own")
         init(root)
         write_lore(root, generate.lore_files(count, SEED))
         for command in (["add", "--all"], ["commit", "--quiet", "--message", "Generated lore"]):
@@ -256,12 +256,12 @@ def _mark(folder: str, name: str) -> None:
         file.write(f"seed {SEED}\n")
 
 
-def _count(text: str) -> int:
+def count_of(text: str) -> int:
     """`10k` → 10,000."""
     return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 

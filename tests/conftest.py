@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import effort
 import hypothesis
 import pytest
 
@@ -46,8 +47,14 @@ GIT_CONFIGURATION = f"""\
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, database=None)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000)
-# An explicit `pytest --hypothesis-profile thorough` wins over this choice.
+hypothesis.settings.register_profile(
+    effort.THOROUGH,
+    deadline=None,
+    max_examples=200,
+    # A red build is to be about the change in it; whoever looks for more runs it at home.
+    derandomize=bool(os.environ.get("CI")),
+    database=None,
+)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
@@ -166,6 +173,13 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
         _guard_network(event, arguments[NETWORK_EVENTS[event]])
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--thorough`: more examples, histories and steps of the same tests, some minutes in all."""
+    parser.addoption("--thorough", action="store_true", help="more examples of the same properties")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Sets the guards, once a process and for good: an audit hook cannot be taken back."""
+    if config.getoption("--thorough"):
+        hypothesis.settings.load_profile(effort.THOROUGH)
     sys.addaudithook(_guard)

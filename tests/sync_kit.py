@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,42 @@ if TYPE_CHECKING:
 TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."
 SOON = Options(timeout=20.0)
 
+# Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
+KILLED_SYNC = """
+    import os, signal, sys
+    from engram.usecases.clock import Clock
+    from engram.usecases.open_store import open_store
+    from engram.usecases.store import Caller
+    from engram.usecases.sync import Options, sync
+
+    root, limit = sys.argv[1], int(sys.argv[2])
+    clock = Clock()
+    if len(sys.argv) > 3:
+        clock.nanoseconds = lambda: int(sys.argv[3])
+    store = open_store(root, Caller("child", "tester"), clock=clock)
+    count = 0
+
+    def watch(event, arguments):
+        global count
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in ("os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "subprocess.Popen"):
+            count += 1
+            if count == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    done = sync(store, Options(timeout=30.0))
+    print(count, done.pulled, done.pushed)
+"""
+
 
 class ManyClock(SetClock):
     """A clock whose ids also differ in their last characters, by which clones are named."""
 
-    def new_id(self) -> str:
+    def new_id(self, nanoseconds: int | None = None) -> str:
         self._last += 1
-        return ulid.encode(self.nanoseconds() // 1_000_000, self._last << 68 | self._last)
+        moment = self.nanoseconds() if nanoseconds is None else nanoseconds
+        return ulid.encode(moment // 1_000_000, self._last << 68 | self._last)
 
 
 class Clones:
@@ -158,6 +188,15 @@ def push_from_outside(
     git(folder, "commit", "-q", "-m", message)
     git(folder, "push", "-q")
     return git(folder, "rev-parse", "HEAD")
+
+
+def copied(scene: Path, target: Path) -> Path:
+    """Clones a and b with their remote, copied elsewhere; the remote's address goes with them."""
+    shutil.copytree(scene, target, symlinks=True)
+    for name in "ab":
+        config = target / name / ".git/config"
+        config.write_text(config.read_text().replace(str(scene), str(target)))
+    return target
 
 
 def executable(path: Path, script: str) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
@@ -76,16 +77,16 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         sys.executable,
         str(BENCHMARKS / "run.py"),
         "--sizes",
-        "500",
+        "200",
         "--runs",
-        "2",
+        "1",
         "--output",
         str(output),
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     text = output.read_text("utf-8")
-    assert "## 500 lore" in text
+    assert "## 200 lore" in text
     for measure in (
         "Rebuild the index",
         "Searchable: 1 file edited",
@@ -93,3 +94,12 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         "Record acknowledged",
     ):
         assert measure in text
+
+
+@pytest.mark.skipif(not is_thorough(), reason="takes half a minute; ./test --thorough runs it")
+def test_the_sync_benchmark_merges_a_small_store_and_reports(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCHMARKS / "sync.py"), "--sizes", "250"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "## 250 lore" in done.stdout
+    assert "| 100 files changed here, the same 100 there |" in done.stdout

@@ -92,7 +92,7 @@ def foreign(entries: list) -> list:
     return [(entry.key, entry.value) for entry in entries if entry.key not in KEYS]
 
 
-@settings(quick, max_examples=10 * quick.max_examples)
+@settings(quick, max_examples=5 * quick.max_examples)
 @given(st.one_of(blocks, lore().map(lambda found: block_of(found))))
 def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
     fast = plain_yaml.parse(block)
@@ -100,7 +100,7 @@ def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> Non
         assert fast == yaml_events.parse(block)
 
 
-@settings(quick, max_examples=10 * quick.max_examples)
+@settings(quick, max_examples=5 * quick.max_examples)
 @given(
     st.one_of(
         nearly_canonical(),

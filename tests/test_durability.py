@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import examples
 from storekit import (
     SteadyClock,
     answers,
@@ -238,7 +239,13 @@ def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("how", "first", "stride"), [(KILL, 1, 3), (KILL, 2, 6), (FULL_ONCE, 1, 4), (FULL_FROM_THERE, 2, 6)]
+    ("how", "first", "stride"),
+    [
+        (KILL, 1, examples(7, 2)),
+        (KILL, 2, examples(16, 2)),
+        (FULL_ONCE, 1, examples(9, 2)),
+        (FULL_FROM_THERE, 2, examples(14, 3)),
+    ],
 )
 def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(
     tmp_path: Path, how: str, first: int, stride: int

@@ -297,8 +297,12 @@ def test_300_commits_in_one_go(plain: Repository) -> None:
     assert ended[0] - began[0] + children < 5, "CPU seconds; a git process per commit takes longer"
 
 
-def test_a_change_to_more_files_than_fit_a_command_line(plain: Repository) -> None:
-    count = tree.PATHS_PER_CALL * 3
+@pytest.mark.parametrize("whole_tree", [100, tree.WHOLE_TREE])
+def test_a_change_to_more_files_than_fit_a_command_line(
+    plain: Repository, whole_tree: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "WHOLE_TREE", whole_tree)
+    count = tree.PATHS_PER_CALL * 2 + 1
     commit(plain, change("many", *((f"lore/n-{n}.md", b"1") for n in range(count))))
     commit(plain, change("same again", *((f"lore/n-{n}.md", b"1") for n in range(count))))
     commit(plain, change("half", *((f"lore/n-{n}.md", None if n % 2 else b"2") for n in range(count))))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from effort import examples
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -322,9 +323,9 @@ class FilesAndIndexByFolderTimes(FilesAndIndex):
 
 
 def machine_settings() -> hypothesis.settings:
-    """A fifth of the profile's examples: each of them is many steps with real files."""
+    """Few examples: each of them is many steps with real files."""
     return hypothesis.settings(
-        max_examples=max(8, hypothesis.settings.default.max_examples // 5),
+        max_examples=examples(6, 40),
         stateful_step_count=18,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from effort import examples
 from storekit import (
     assert_settled,
     assert_sound,
@@ -120,7 +121,7 @@ def check(root: Path, acknowledged: dict[str, str]) -> None:
 def test_writers_that_are_killed_and_started_again_lose_nothing(tmp_path: Path, seed: int) -> None:
     root, chance = tmp_path / "store", random.Random(seed)
     opened(root).close()
-    writers, each, kills = 8, 200, 16
+    writers, each, kills = 8, examples(60, 200), examples(6, 16)
     crowd = Crowd(root, writers, each)
     moments = sorted(chance.randrange(writers * each // 2) for _ in range(kills))
     with killed_at_exit(crowd.everybody):

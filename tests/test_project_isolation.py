@@ -125,5 +125,5 @@ def test_loopback_works() -> None:
 def test_property_tests_have_no_deadline_and_repeat_exactly_in_ci() -> None:
     current = hypothesis.settings()
     assert current.deadline is None
-    assert current.max_examples <= 100
+    assert current.max_examples <= 200
     assert hypothesis.settings.get_profile("ci").derandomize

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 from storekit import assert_settled, run
-from sync_kit import SOON, Clones, commit, files, opened
+from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
 
 from engram.usecases.clock import Clock
 from engram.usecases.commit import commit_pending
 from engram.usecases.sync import sync
-
-# Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
-SYNC = """
-    import os, signal, sys
-    from engram.usecases.open_store import open_store
-    from engram.usecases.store import Caller
-    from engram.usecases.sync import Options, sync
-
-    root, limit = sys.argv[1], int(sys.argv[2])
-    store = open_store(root, Caller("child", "tester"))
-    count = 0
-
-    def watch(event, arguments):
-        global count
-        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-        if writes or event in ("os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "subprocess.Popen"):
-            count += 1
-            if count == limit:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(watch)
-    done = sync(store, Options(timeout=30.0))
-    print(count, done.pulled, done.pushed)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +37,6 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return folder, lore
 
 
-def copied(scene: Path, target: Path) -> Path:
-    """The scene elsewhere; the remote's address goes with it."""
-    shutil.copytree(scene, target, symlinks=True)
-    for name in "ab":
-        config = target / name / ".git/config"
-        config.write_text(config.read_text().replace(str(scene), str(target)))
-    return target
-
-
 def finished(folder: Path, lore: dict[str, str]) -> None:
     """The next sync of everyone brings all to one state, in which everything is there once."""
     first, second = (opened(folder / name, Clock(), name) for name in "ab")
@@ -85,15 +52,21 @@ def finished(folder: Path, lore: dict[str, str]) -> None:
         assert_settled(folder / name)
 
 
+# Every day one step of each part is tried, with `--thorough` all of them, dealt out.
+SHARES = (0.3, 0.45, 0.58, 0.68, 0.78, 0.9)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.3, 0.45, 0.58, 0.68, 0.78, 0.9])
+@pytest.mark.parametrize("part", range(len(SHARES)))
 def test_a_killed_sync_is_finished_by_the_next(
-    scene: tuple[Path, dict[str, str]], tmp_path: Path, share: float, total: int
+    scene: tuple[Path, dict[str, str]], tmp_path: Path, part: int, total: int
 ) -> None:
-    folder = copied(scene[0], tmp_path / "x")
-    done = run(SYNC, folder / "b", round(total * share))
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    finished(folder, scene[1])
+    every = range(part + 1, total + 1, len(SHARES))
+    for step in every if is_thorough() else [round(total * SHARES[part])]:
+        folder = copied(scene[0], tmp_path / f"killed-at-{step}")
+        done = run(KILLED_SYNC, folder / "b", step)
+        assert done.returncode == -signal.SIGKILL, (step, done.stderr.decode())
+        finished(folder, scene[1])
 
 
 @pytest.mark.slow
@@ -101,7 +74,7 @@ def test_after_a_kill_any_other_command_may_come_first(
     scene: tuple[Path, dict[str, str]], tmp_path: Path, total: int
 ) -> None:
     folder = copied(scene[0], tmp_path / "x")
-    run(SYNC, folder / "b", round(total * 0.6))
+    run(KILLED_SYNC, folder / "b", round(total * 0.6))
     store = opened(folder / "b", Clock(), "other")
     store.feedback(helpful=[scene[1]["t"]])
     commit_pending(store.store, wait=30)
@@ -118,7 +91,7 @@ def test_after_a_kill_any_other_command_may_come_first(
 def total(scene: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory) -> int:
     """At how many points a sync of this scene can be killed."""
     folder = copied(scene[0], tmp_path_factory.mktemp("whole") / "x")
-    done = run(SYNC, folder / "b", 0)
+    done = run(KILLED_SYNC, folder / "b", 0)
     count, pulled, pushed = map(int, done.stdout.split())
     assert (pulled, pushed) == (4, 3), done.stderr.decode()
     finished(folder, scene[1])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from storekit import killed_at_exit, start
 from sync_kit import TEXT, Clones, commit, connected, files, push_from_outside
 
 from engram.domain.errors import SyncBlockedError
@@ -269,35 +268,6 @@ def test_settings_that_both_changed_are_merged_by_lines(clones: Clones) -> None:
     text = file.read_text()
     assert text.startswith("# Of our team.\n")
     assert text.endswith("limit = 7\n")
-
-
-def test_writers_at_work_during_syncs_lose_nothing(clones: Clones) -> None:
-    """Two processes record and judge in one clone, one in the other, while both sync again and again."""
-    lore = shared(clones)
-    script = """
-        import sys
-        from engram.usecases.open_store import open_store
-        from engram.usecases.store import Caller
-        from engram.app import Engram
-
-        with Engram(open_store(sys.argv[1], Caller(sys.argv[2], "writer"))) as store:
-            for number in range(int(sys.argv[4])):
-                print(store.record(f"{sys.argv[2]} learnt {number}.", category="FACT").lore.id, flush=True)
-                store.feedback(helpful=[sys.argv[3]], again=True)
-    """
-    each = 6
-    writers = [start(script, clones.root(root), f"w{n}", lore, each) for n, root in enumerate("aab")]
-    with killed_at_exit(writers):
-        while any(writer.poll() is None for writer in writers):
-            clones.sync("a", "b")
-        recorded = {line.decode() for writer in writers for line in writer.communicate()[0].split()}
-    assert all(writer.returncode == 0 for writer in writers)
-    clones.settle()
-    clones.assert_equal()
-    found = {shown.lore.id: shown.lore for shown in clones["a"].list(limit=None).lore}
-    assert set(found) == recorded | {lore}
-    assert len(recorded) == 3 * each
-    assert found[lore].validation_count == 3 * each
 
 
 def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_there_is(

@@ -25,16 +25,24 @@ if TYPE_CHECKING:
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02
+QUICK_LIMIT = 1000  # lore, which are indexed anew in a quarter of a second
 _LOCK_SECONDS = 2.0
 
 Progress = Callable[[int, int], None]
 
 
 def catch_up(
-    store: Store, thorough: bool, paths: Sequence[str], rebuild: str, progress: Progress | None
+    store: Store,
+    thorough: bool,
+    paths: Sequence[str],
+    rebuild: str,
+    progress: Progress | None,
+    *,
+    patient: bool,
 ) -> Refreshed:
     """Do what `refresh` found necessary; another process that is at it is waited for a little.
 
+    `patient` is who waits for an answer: a large index is not made anew for that.
     Raises IndexUnavailableError where the index cannot be written.
     """
     with _IndexLock(store) as lock:
@@ -42,14 +50,19 @@ def catch_up(
             return Refreshed(fresh=False)
         try:
             with freshness.catching_up(store, swept=thorough, partly=bool(paths)):
-                return _catch_up(store, thorough, paths, rebuild, progress)
+                return _catch_up(store, thorough, paths, rebuild, progress, patient)
         except EmbeddingError as error:
             store.give_up_meaning(error)
-            return _catch_up(store, thorough, (), rebuild, progress)
+            return _catch_up(store, thorough, (), rebuild, progress, patient)
 
 
 def _catch_up(
-    store: Store, thorough: bool, paths: Sequence[str], rebuild: str, progress: Progress | None
+    store: Store,
+    thorough: bool,
+    paths: Sequence[str],
+    rebuild: str,
+    progress: Progress | None,
+    patient: bool,
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
     if generation is None:
@@ -59,7 +72,7 @@ def _catch_up(
     except DamagedIndexError as error:
         store.index.damaged(str(error))
         return _rebuild(store, str(error), progress)
-    if _too_many_dead(generation):
+    if _too_many_dead(generation, patient=patient):
         _rebuild(store, "many lore were changed or removed", None)
     return done
 
@@ -144,9 +157,15 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _too_many_dead(generation: Generation) -> bool:
-    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one."""
+def _too_many_dead(generation: Generation, *, patient: bool) -> bool:
+    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
+
+    In a large one whoever waits for an answer (`patient`) does not wait for that too: it is left to the process
+    that a command leaves behind, or to whoever asks for a look at all files.
+    """
     alive = generation.next_row - generation.dead
+    if patient and alive > QUICK_LIMIT:
+        return False
     return generation.dead > 0 and (alive <= EXACT_LIMIT or generation.dead > alive * DEAD_SHARE)
 
 

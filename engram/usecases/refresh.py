@@ -28,9 +28,11 @@ def refresh(
     """Bring the index up to date.
 
     `thorough` looks at every file's time; otherwise only as far as is cheap. `paths` are files known
-    to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing.
+    to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing. Where many lore
+    were replaced, a large index is made anew only for who asked to be `thorough`: the others wait for an answer.
     Raises IndexUnavailableError where the index cannot be written.
     """
+    patient = bool(paths) or not thorough
     with store.lock:
         just_opened = store.index.generation is None
         generation = None if rebuild else store.index.look()
@@ -47,4 +49,4 @@ def refresh(
                 return Refreshed()
         from engram.usecases.catch_up import catch_up  # mostly there is nothing to do
 
-        return catch_up(store, thorough, paths, rebuild, progress)
+        return catch_up(store, thorough, paths, rebuild, progress, patient=patient)

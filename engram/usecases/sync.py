@@ -9,16 +9,18 @@ from engram.adapters.git import failures, layout, remotes
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_fold, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from threading import Thread
 
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
     from engram.domain import sync_plan
     from engram.usecases.store import Store
+    from engram.usecases.sync_merge import Merge
 
     Step = Callable[[str], None]
 
@@ -115,9 +117,16 @@ class _Run:
         self.done = Synced()
         self._store, self._repo, self._options, self._step = store, repo, options, step
         self._other: Counterpart | None = None
+        self._indexing: Thread | None = None
 
     def go(self) -> None:
         """All of it."""
+        try:
+            self._go()
+        finally:
+            self._indexed()
+
+    def _go(self) -> None:
         self.ready()
         sync_settle.settle(self._store)
         sync_fold.begin(self._store)
@@ -177,10 +186,34 @@ class _Run:
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
 
     def _pull(self, theirs: str) -> None:
+        self._indexed()
         self._step("merging")
-        merge = sync_settle.bring_in(self._store, theirs)
+        changed = self._took_in(sync_settle.put_right(self._store))
+        changed += self._took_in(sync_settle.bring_in(self._store, theirs))
+        head = layout.read_head(self._repo).oid
+        if head is not None:
+            sync_foreign.looked_at(self._store, head)
+        if changed:
+            self._index(changed)
+            self._fold()
+
+    def _index(self, paths: Sequence[str]) -> None:
+        """Make what came in findable, while the network is waited for."""
+        from threading import Thread
+
+        self._indexing = Thread(target=sync_settle.index, args=(self._store, paths), name="engram-index")
+        self._indexing.start()
+
+    def _indexed(self) -> None:
+        if self._indexing is not None:
+            self._step("indexing")
+            self._indexing.join()
+            self._indexing = None
+
+    def _took_in(self, merge: Merge | None) -> list[str]:
+        """Count it; the lore that are different now."""
         if merge is None:
-            return
+            return []
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
         done = self.done
         self.done = done._replace(
@@ -188,15 +221,16 @@ class _Run:
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
         )
-        self._step("indexing")
-        sync_settle.index(self._store, paths)
-        self._fold()
+        return paths
 
     def _fold(self) -> None:
         """Fold what came in; where that cannot be done now, the next sync does it."""
-        self._step("comparing")
         with contextlib.suppress(EngramError):
-            found = sync_settle.fold(self._store)
+            arrived = sync_fold.arrivals(self._store)
+            if arrived:
+                self._indexed()  # by it what is alike is found
+                self._step("comparing")
+            found = sync_settle.fold(self._store, arrived)
             done = self.done
             self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.adapters.files import codec
-from engram.adapters.git.differences import blobs
 from engram.domain import sync_plan
 from engram.domain.errors import LoreFileError
 from engram.domain.fold import carried
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.git.differences import Difference
-    from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.tree_merge import Reader, Rules, Tree
 
-    Side = Mapping[str, Difference]
+    Changed = Mapping[str, Difference]
 
 
 class Gone(NamedTuple):
@@ -33,47 +31,42 @@ class Gone(NamedTuple):
 
     path: str
     raw: bytes
-    deleted_by: Side
+    deleted_by: Changed
 
 
 def carry_votes(
-    store: Store,
-    gone: Sequence[Gone],
-    first: Side,
-    edits: Mapping[str, Entry | None],
-    contents: Mapping[str, bytes],
+    rules: Rules, read: Reader, gone: Sequence[Gone], first: Changed, made: Tree
 ) -> dict[str, tuple[Entry, bytes]]:
     """The lore that take over votes, by path: their entry in the merged tree so far, and their new bytes.
 
-    The merged tree is that of the parent with the changes `first`, with `edits`, of which `contents` has the bytes.
+    The merged tree is that of the side that changed `first`, with the edits of `made`.
     """
-    assert store.places.repository is not None
-    repo = store.places.repository
     found: dict[str, tuple[Entry, bytes]] = {}
     for item in gone:
-        lost = _read(store, item.path, item.raw)
-        host = lost and _host(store, repo, lost.lore.id, item.deleted_by)
+        lost = _read(rules, item.path, item.raw)
+        host = lost and _host(rules, read, lost.lore.id, item.deleted_by)
         if not (lost and host):
             continue
-        entry = edits[host] if host in edits else first[host].after
+        entry = made.edits[host] if host in made.edits else first[host].after
         if entry is None:
             continue
-        raw = found[host][1] if host in found else contents.get(host) or blobs(repo, [entry.oid])[entry.oid]
-        file = _read(store, host, raw)
+        raw = found[host][1] if host in found else made.contents.get(host) or read([entry.oid])[entry.oid]
+        file = _read(rules, host, raw)
         if file is not None:
-            found[host] = (entry, codec.rewrite(file, _with(file.lore, lost.lore), store.categories))
+            found[host] = (entry, codec.rewrite(file, _with(file.lore, lost.lore), rules.categories))
     return found
 
 
-def _host(store: Store, repo: Repository, lore_id: str, changed: Side) -> str:
+def _host(rules: Rules, read: Reader, lore_id: str, changed: Changed) -> str:
     """The lore among `changed` that says it took in `lore_id`; "" if none does."""
-    paths = [path for path in sorted(changed) if sync_plan.is_lore(path, store.places.folder)]
+    paths = [path for path in sorted(changed) if sync_plan.is_lore(path, rules.folder)]
     entries = {
         path: entry for path in paths if (entry := changed[path].after) and entry.mode in sync_plan.REGULAR
     }
-    held = blobs(repo, (entry.oid for entry in entries.values()))
+    held = read(entry.oid for entry in entries.values())
     for path, entry in entries.items():
-        file = _read(store, path, held[entry.oid]) if lore_id.encode() in held[entry.oid] else None
+        raw = held[entry.oid]
+        file = _read(rules, path, raw) if lore_id.encode() in raw else None
         if file is not None and lore_id in file.lore.merged_from:
             return path
     return ""
@@ -88,8 +81,8 @@ def _with(host: Lore, lost: Lore) -> Lore:
     )
 
 
-def _read(store: Store, path: str, raw: bytes) -> LoreFile | None:
+def _read(rules: Rules, path: str, raw: bytes) -> LoreFile | None:
     try:
-        return codec.read(raw, path, store.categories, datetime.fromtimestamp(0, UTC))
+        return codec.read(raw, path, rules.categories, datetime.fromtimestamp(0, UTC))
     except LoreFileError:
         return None

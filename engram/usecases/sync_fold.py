@@ -59,13 +59,17 @@ def begin(store: Store) -> None:
         _note(store, layout.read_head(_repository(store)).oid)
 
 
-def fold_arrivals(store: Store) -> Folded:
-    """Fold what arrived since the last time, and note how far it was looked at. Raises EngramError; nothing is lost."""
+def arrivals(store: Store) -> list[str]:
+    """The lore files that are new since the last look. Raises GitError."""
     repo = _repository(store)
     since, head = _noted(store), layout.read_head(repo).oid
-    if head is None or since == head:
-        return Folded()
-    done = _Folding(store).run(_added(store, repo, since, head)) if since else Folded()
+    return _added(store, repo, since, head) if since and head and since != head else []
+
+
+def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
+    """Fold what arrived, and note how far it was looked at. Raises EngramError; nothing is lost."""
+    head = layout.read_head(_repository(store)).oid
+    done = _Folding(store).run(paths) if paths else Folded()
     _note(store, head)
     return done
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-from datetime import UTC, datetime
-
-from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import layout, merging, tree
 from engram.adapters.git.differences import Difference, blobs, differences, sizes
-from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
-from engram.domain.merge import reference_time
-from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.sync_carry import Gone, carry_votes
-from engram.usecases.sync_moves import follow_moves
+from engram.usecases.tree_merge import Rules, Side, Tree, merge_trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.git.layout import Repository
+    from engram.adapters.git.tree import Entry
     from engram.usecases.store import Store
-
-LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lines all the same
 
 
 class Merge(NamedTuple):
@@ -38,15 +29,6 @@ class Merge(NamedTuple):
     merged: tuple[str, ...] = ()
     conflicts: int = 0
     contents: Mapping[str, bytes] = {}
-
-
-class _Tree(NamedTuple):
-    """A tree in the making, as differences from the first parent, and what it took to get there."""
-
-    edits: dict[str, Entry | None]
-    contents: dict[str, bytes]
-    merged: tuple[str, ...]
-    conflicts: int
 
 
 def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
@@ -66,7 +48,7 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     base = _base(store, shared)
     theirs_changed = differences(repo, base, theirs)
     check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
-    commit, made = _commit(store, ours, theirs, base)
+    commit, made = _commit(store, ours, theirs, base, {theirs: theirs_changed})
     return Merge(commit, differences(repo, ours, commit), made.merged, made.conflicts, made.contents)
 
 
@@ -116,6 +98,13 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
         )
 
 
+def by_rules(store: Store, parents: list[str]) -> Tree:
+    """What the merge of two commits (sorted) is by Engram's rules, as differences from the first."""
+    repo = _repository(store)
+    base = _base(store, merging.bases(repo, *parents))
+    return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
+
+
 def _repository(store: Store) -> Repository:
     assert store.places.repository is not None
     return store.places.repository
@@ -133,12 +122,21 @@ def _base(store: Store, shared: tuple[str, ...]) -> str | None:
     return base
 
 
-def _commit(store: Store, one: str, other: str, base: str | None) -> tuple[str, _Tree]:
-    """The merge commit of two heads; the same whichever is named first."""
+def _commit(
+    store: Store,
+    one: str,
+    other: str,
+    base: str | None,
+    changed: Mapping[str, dict[str, Difference]] | None = None,
+) -> tuple[str, Tree]:
+    """The merge commit of two heads; the same whichever is named first.
+
+    `changed` is what a head is known to have changed since the base.
+    """
     repo = _repository(store)
     parents = sorted((one, other))
     times = merging.moments(repo, parents)
-    made = _merged_tree(store, parents, times, base)
+    made = _merged_tree(store, parents, times, base, changed or {})
     clash = sync_plan.clash(path for path, entry in made.edits.items() if entry)
     if clash:
         raise SyncBlockedError(
@@ -148,108 +146,17 @@ def _commit(store: Store, one: str, other: str, base: str | None) -> tuple[str, 
     return merging.write_merge(repo, parents, made.edits, made.contents, max(times)), made
 
 
-def _merged_tree(store: Store, parents: list[str], times: tuple[int, ...], base: str | None) -> _Tree:
-    repo = _repository(store)
-    first, second = (differences(repo, base, parent) for parent in parents)
-    gone = follow_moves(repo, store.places.folder, first, second)
-    todo = sync_plan.plan(
-        {path: found.after for path, found in first.items()},
-        {path: found.after for path, found in second.items()},
-    )
-    taken = {path: second[path].after for path in todo.incoming}
-    made = _Tree(taken | dict.fromkeys(gone), {}, todo.to_merge, 0)
-    lore = [path for path in todo.to_merge if _is_lore(store, path, first[path], second[path])]
-    conflicts = _merge_lore(store, made, lore, (first, second), times)
-    # Of other files the newer head's version stays, the same one on every machine.
-    is_first_newer = (times[0], parents[0]) > (times[1], parents[1])
-    newer, older = (first, second) if is_first_newer else (second, first)
-    others = sorted(set(todo.to_merge) - set(lore))
-    conflicts += sum(_merge_other(store, made, path, newer[path], older[path]) for path in others)
-    return made._replace(conflicts=conflicts)
-
-
-def _is_lore(store: Store, path: str, one: Difference, other: Difference) -> bool:
-    held = (one.before, one.after, other.after)
-    is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in held)
-    return is_file and sync_plan.is_lore(path, store.places.folder)
-
-
-def _merge_lore(
+def _merged_tree(
     store: Store,
-    made: _Tree,
-    paths: list[str],
-    sides: tuple[dict[str, Difference], dict[str, Difference]],
+    parents: list[str],
     times: tuple[int, ...],
-) -> int:
-    """Merge the lore files that both changed into `made`; returns how many conflicts that left."""
-    repo, (first, second) = _repository(store), sides
-    now = reference_time(store.clock.now(), [datetime.fromtimestamp(moment, UTC) for moment in times])
-    held = [entry for path in paths for entry in (*first[path], second[path].after) if entry]
-    contents = blobs(repo, (entry.oid for entry in held))
-    conflicts = 0
-    gone: list[Gone] = []
-    for path in paths:
-        before, one, other = first[path].before, first[path].after, second[path].after
-        old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
-        done = merge_files(old, ours, theirs, path, store.categories, now)
-        mode = _mode(before, one, other)
-        _put(repo, made, path, mode, done.content)
-        for kept in done.kept:
-            _put(repo, made, kept.path, mode, kept.content)
-        if done.content is None and (left := theirs if ours is None else ours) is not None:
-            gone.append(Gone(path, left, first if ours is None else second))
-        conflicts += len(done.conflicts) + len(done.kept)
-    for path, (entry, content) in carry_votes(store, gone, first, made.edits, made.contents).items():
-        _put(repo, made, path, entry.mode, content)
-    return conflicts
-
-
-def _put(repo: Repository, made: _Tree, path: str, mode: str, content: bytes | None) -> None:
-    if content is None:
-        made.edits[path] = None
-        return
-    made.edits[path] = Entry(mode, tree.blob_oid(content, layout.hash_name(repo)))
-    made.contents[path] = content
-
-
-def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
-    old, ours, theirs = (entry.mode if entry else tree.PLAIN for entry in (before, one, other))
-    return theirs if ours == old else ours
-
-
-def _merge_other(store: Store, made: _Tree, path: str, winner: Difference, loser: Difference) -> bool:
-    """Settle a file that is no lore: by lines, else as a whole; says whether the losing version went beside it."""
+    base: str | None,
+    changed: Mapping[str, dict[str, Difference]],
+) -> Tree:
     repo = _repository(store)
-    by_lines = _by_lines(repo, winner, loser)
-    if by_lines is not None:
-        _put(repo, made, path, _mode(winner.before, winner.after, loser.after), by_lines)
-        return False
-    held, lost = sync_plan.three_way(winner.before, winner.after, loser.after)
-    made.edits[path] = None if held is None else Entry(*held)
-    if not lost:
-        return False
-    entry = loser.after
-    assert entry is not None
-    if entry.mode not in sync_plan.REGULAR:
-        raise SyncBlockedError(
-            f"{path} is {sync_plan.WHAT.get(entry.mode, 'no file')} that both sides changed.",
-            "Settle it with git, then sync again.",
-        )
-    content = blobs(repo, [entry.oid])[entry.oid]
-    made.edits[f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"] = entry
-    return True
-
-
-def _by_lines(repo: Repository, winner: Difference, loser: Difference) -> bytes | None:
-    """The text with the changes of both; None where they overlap, or it is no text, or not that of one file."""
-    entries = [entry for entry in (winner.before, winner.after, loser.after) if entry]
-    if len(entries) < 3 or any(entry.mode not in sync_plan.REGULAR for entry in entries):
-        return None
-    found = blobs(repo, (entry.oid for entry in entries))
-    if max(map(len, found.values())) > LARGEST_TEXT:
-        return None
-    try:
-        merged = merge_text(*(found[entry.oid].decode() for entry in entries))
-    except UnicodeDecodeError:
-        return None
-    return None if merged is None else merged.encode()
+    rules = Rules(store.places.folder, store.categories, layout.hash_name(repo), store.clock.now())
+    sides = [
+        Side(parent, moment, changed[parent] if parent in changed else differences(repo, base, parent))
+        for parent, moment in zip(parents, times, strict=True)
+    ]
+    return merge_trees(rules, sides[0], sides[1], lambda oids: blobs(repo, oids))

@@ -7,55 +7,98 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.git.differences import Difference, blobs
+from engram.adapters.git.differences import Difference
 from engram.domain import sync_plan
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from collections.abc import Callable, Iterable
+
+    from engram.adapters.git.tree import Entry
 
     Side = dict[str, Difference]
+    Reader = Callable[[Iterable[str]], dict[str, bytes]]
+
+
+class _Paths(NamedTuple):
+    """Lore by their ids: where a side took them away, and where it added them."""
+
+    left: dict[bytes, str]
+    new: dict[bytes, str]
+
 
 _ID = re.compile(rb"^---\r?\n(?:[^\n]*\n){0,60}?id: ?\"?([0-7][0-9A-HJKMNP-TV-Z]{25})\"?\s*$", re.MULTILINE)
 
 
-def follow_moves(repo: Repository, folder: str, first: Side, second: Side) -> tuple[str, ...]:
-    """Rewrite both sides so that a lore moved by one, or by both, stands at one path in both; the paths that go.
+def follow_moves(read: Reader, folder: str, first: Side, second: Side) -> dict[str, Entry | None]:
+    """Rewrite both sides so that a lore moved by one, or by both, stands at one path in both.
 
-    Where both moved it, to different places, the first path in alphabetical order is taken.
+    So does one that both added, at different paths: where one of them had it from the other without its commits.
+    Of two new paths the first in alphabetical order is taken. Returns what the merged tree holds at each of
+    these paths, unless the versions at the new one have to be merged.
     """
-    moves = _moves(repo, folder, first), _moves(repo, folder, second)
-    gone: list[str] = []
-    for old in sorted(moves[0].keys() | moves[1].keys()):
-        places = [move.get(old, old) for move in moves]
+    sides = first, second
+    found = _lore_by_id(read, folder, sides)
+    settled: dict[str, Entry | None] = {}
+    for lore_id in sorted(found[0].new.keys() | found[1].new.keys()):
+        old = _left(lore_id, found)
+        places = [_place(lore_id, old, paths) for paths in found]
         versions = [
-            side[place].after if place in side else None
-            for side, place in zip((first, second), places, strict=True)
+            side[place].after if place in side else None for side, place in zip(sides, places, strict=True)
         ]
-        if None in versions:
-            continue  # the other side left it alone, or deleted it
-        target = min({place for place in places if place != old})
-        before = (first.get(old) or second[old]).before
-        for side, version in zip((first, second), versions, strict=True):
-            for path in {old, *places} - {target}:
+        if None in versions or {old, *places} == {places[0]}:
+            continue  # the other side left it alone, or deleted it; or it stands at one path already
+        target = min(place for place in places if place != old)
+        gone = {path for path in (old, *places) if path not in ("", target)}
+        before = (first.get(old) or second[old]).before if old else None
+        for side, version in zip(sides, versions, strict=True):
+            for path in gone:
                 side[path] = Difference(before if path == old else None, None)
             side[target] = Difference(before, version)
-        gone += sorted({old, *places} - {target})
-    return tuple(gone)
+        settled |= dict.fromkeys(gone) | {target: versions[0]}
+    return settled
 
 
-def _moves(repo: Repository, folder: str, side: Side) -> dict[str, str]:
-    """Where a side moved lore: old path to new one."""
-    lore = [path for path in side if sync_plan.is_lore(path, folder)]
-    left = {path: entry for path in lore if side[path].after is None and (entry := side[path].before)}
-    new = {path: entry for path in lore if side[path].before is None and (entry := side[path].after)}
-    if not (left and new):
-        return {}
-    regular = [entry.oid for entry in (*left.values(), *new.values()) if entry.mode in sync_plan.REGULAR]
-    contents = blobs(repo, regular)
-    places = {_id(contents.get(entry.oid, b"")): path for path, entry in sorted(new.items(), reverse=True)}
-    found = {path: places.get(_id(contents.get(entry.oid, b""))) for path, entry in left.items()}
-    return {old: place for old, place in found.items() if place}
+def _left(lore_id: bytes, found: tuple[_Paths, _Paths]) -> str:
+    """The path from which a side moved the lore; "" where none did."""
+    return min(
+        (paths.left[lore_id] for paths in found if lore_id in paths.left and lore_id in paths.new), default=""
+    )
+
+
+def _place(lore_id: bytes, old: str, paths: _Paths) -> str:
+    """Where a side has the lore now, as far as it may have changed it."""
+    is_there = lore_id in paths.new and (not old or lore_id in paths.left)
+    return paths.new[lore_id] if is_there else old
+
+
+def _lore_by_id(read: Reader, folder: str, sides: tuple[Side, Side]) -> tuple[_Paths, _Paths]:
+    """The lore that each side took away and added; nothing where no lore can have been moved."""
+    left = [
+        _lore(folder, {path: found.before for path, found in side.items() if not found.after})
+        for side in sides
+    ]
+    new = [
+        _lore(folder, {path: found.after for path, found in side.items() if not found.before})
+        for side in sides
+    ]
+    if not (all(new) or (left[0] and new[0]) or (left[1] and new[1])):
+        return _Paths({}, {}), _Paths({}, {})
+    contents = read(oid for files in (*left, *new) for oid in files.values())
+    named = [
+        {_id(contents[oid]): path for path, oid in sorted(files.items(), reverse=True)}
+        for files in (*left, *new)
+    ]
+    return _Paths(named[0], named[2]), _Paths(named[1], named[3])
+
+
+def _lore(folder: str, files: dict[str, Entry | None]) -> dict[str, str]:
+    """The object ids of those that are regular lore files."""
+    return {
+        path: entry.oid
+        for path, entry in files.items()
+        if entry and entry.mode in sync_plan.REGULAR and sync_plan.is_lore(path, folder)
+    }
 
 
 def _id(raw: bytes) -> bytes:

@@ -13,7 +13,7 @@ from engram.adapters.files import atomic
 from engram.adapters.git import layout, merging, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply, sync_fold, sync_merge
+from engram.usecases import sync_apply, sync_fold, sync_foreign, sync_merge
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
@@ -41,8 +41,18 @@ def settle(store: Store) -> None:
     _commit_settings(store)
 
 
+def put_right(store: Store) -> Merge | None:
+    """Put right what others merged in our own branch without Engram's rules; None where nothing was amiss."""
+    head = layout.read_head(_repository(store)).oid
+    if head is None or sync_foreign.put_right(store, head) == head:
+        return None
+    return bring_in(store, head)
+
+
 def bring_in(store: Store, theirs: str) -> Merge | None:
     """Merge the remote's commit into our branch and files; None where we have it all already.
+
+    What is amiss in it (see `sync_foreign`) is put right first.
 
     Raises SyncBlockedError where a file here cannot be committed and the merge wants to change it.
     """
@@ -52,7 +62,7 @@ def bring_in(store: Store, theirs: str) -> Merge | None:
     for _ in range(ROUNDS):
         with _committing(store):
             head = layout.read_head(repo)
-            merge = sync_merge.merge_heads(store, head.oid, theirs)
+            merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, theirs))
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
@@ -81,9 +91,9 @@ def index(store: Store, paths: Sequence[str]) -> None:
         refresh(store, paths=paths if len(paths) <= FEW else ())
 
 
-def fold(store: Store) -> sync_fold.Folded:
+def fold(store: Store, arrived: Sequence[str]) -> sync_fold.Folded:
     """Fold what came in into what says the same here, and commit that. Raises EngramError."""
-    found = sync_fold.fold_arrivals(store)
+    found = sync_fold.fold_arrivals(store, arrived)
     if found.folded:
         commit_pending(store, wait=LOCK_SECONDS)
     return found

@@ -34,7 +34,8 @@ def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
 
 def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
     """When the commits were made, in unix seconds."""
-    listed = run(repo, "show", "-s", "--no-show-signature", "--format=%ct", *names).stdout
+    # `git show` would compute the changes of a merge even where it is told not to show them.
+    listed = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *names).stdout
     return tuple(int(line) for line in listed.split())
 
 
@@ -51,17 +52,18 @@ def write_merge(
     edits: Mapping[str, Entry | None],
     contents: Mapping[str, bytes],
     moment: int,
+    message: str = "",
 ) -> str:
-    """Write a merge commit that no branch sees yet; its id. `parents` are two, sorted.
+    """Write a commit that no branch sees yet; its id. `parents` are two, sorted, or one that it goes upon.
 
     `edits` is what its tree holds otherwise than the first parent's; `contents` are bytes, by path, of those
     that the repository does not have.
     """
-    first, second = parents
     head = [b"feature done\n", b"commit " + SIDE.encode() + b"\n", b"mark :1\n"]
     head += [f"{role} {AUTHOR} {moment} +0000\n".encode() for role in ("author", "committer")]
-    message = f"Merge {first[:10]} and {second[:10]}\n".encode()
-    head += [b"data %d\n%s\n" % (len(message), message), f"from {first}\nmerge {second}\n".encode()]
+    text = (message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n").encode()
+    head += [b"data %d\n%s\n" % (len(text), text), f"from {parents[0]}\n".encode()]
+    head += [f"merge {parent}\n".encode() for parent in parents[1:]]
     # Deletions first: where a folder takes the place of a file, the file has to be gone.
     ordered = sorted(edits.items(), key=lambda item: (item[1] is not None, item[0]))
     body = [_edit(path, entry, contents.get(path)) for path, entry in ordered]

@@ -9,14 +9,13 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from engram.adapters.git.layout import Repository
 
 PLAIN, EXECUTABLE = "100644", "100755"
-PATHS_PER_CALL = (
-    200  # under the 32 KiB that Windows allows for a command line; above it the whole tree is read
-)
+PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
+WHOLE_TREE = 3000  # paths; above that one look at everything is quicker, even in a store of 100,000
 
 
 class Entry(NamedTuple):
@@ -31,19 +30,27 @@ def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[
     wanted = tuple(dict.fromkeys(paths))
     if commit is None or not wanted:
         return {}
-    # ls-tree takes paths as they are: no wildcards, no pathspec magic.
-    narrow = ("--", *wanted) if len(wanted) <= PATHS_PER_CALL else ()
-    depth = () if narrow else ("-r",)
-    listing = run(repo, "ls-tree", "-z", *depth, commit, *narrow).stdout
-    names = set(wanted)
     found: dict[str, Entry] = {}
-    for line in os.fsdecode(listing).split("\0"):
-        facts, _, path = line.partition("\t")
-        if path in names:
-            mode, kind, oid = facts.split(" ")
-            if kind == "blob":
-                found[path] = Entry(mode, oid)
+    names = set(wanted)
+    for listing in _listings(repo, commit, wanted):
+        for line in listing.split("\0"):
+            facts, _, path = line.partition("\t")
+            if path in names:
+                mode, kind, oid = facts.split(" ")
+                if kind == "blob":
+                    found[path] = Entry(mode, oid)
     return found
+
+
+def _listings(repo: Repository, commit: str, wanted: tuple[str, ...]) -> Iterator[str]:
+    """What `ls-tree` says of the paths, some at a time; of the whole tree where there are very many."""
+    if len(wanted) > WHOLE_TREE:
+        yield os.fsdecode(run(repo, "ls-tree", "-z", "-r", commit).stdout)
+        return
+    for at in range(0, len(wanted), PATHS_PER_CALL):
+        # It takes paths as they are: no wildcards, no pathspec magic.
+        words = ("ls-tree", "-z", commit, "--", *wanted[at : at + PATHS_PER_CALL])
+        yield os.fsdecode(run(repo, *words).stdout)
 
 
 def blob_oid(content: bytes, algorithm: str) -> str:

@@ -1,0 +1,176 @@
+"""Merges that were made without Engram's rules, put right: what the rules give takes the place of what git made.
+
+A host's merge button runs no merge driver: it may leave conflict markers, or take one side's votes. Such a merge is
+made again from its parents, by one commit upon the head that has it: the same commit on every machine, for it is
+dated like its parent. A person who resolved conflicts in their own words is not overruled: then only what may never
+get lost, votes and `merged_from`, is put back.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from engram.adapters.files import atomic, codec, frontmatter
+from engram.adapters.files.merge_file import merge_files
+from engram.adapters.git import merging, tree
+from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git.foreign import REPAIRS, foreign_merges
+from engram.domain import sync_plan
+from engram.domain.confidence import larger
+from engram.domain.errors import EngramError, LoreFileError, ValidationError
+from engram.domain.merge import NEVER, united
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import sync_merge, sync_state
+from engram.usecases.marked_file import sides_of
+
+if TYPE_CHECKING:
+    from engram.adapters.git.foreign import Foreign
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+_MARK = "merges-looked-at"
+
+
+def put_right(store: Store, head: str) -> str:
+    """The head itself, or a commit upon it in which the merges of others are what the rules make of them.
+
+    Only those are looked at that came since `looked_at` was told. Raises GitError.
+    """
+    repo = store.places.repository
+    assert repo is not None
+    known = _known(store)
+    if head == known:
+        return head
+    work = _Work(store, repo, head)
+    for merge in foreign_merges(repo, head, known):
+        work.mend(merge)
+    if known:
+        work.mend_marked(known)
+    return work.commit()
+
+
+def looked_at(store: Store, head: str) -> None:
+    """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
+    if head == _known(store):
+        return
+    try:
+        with store.files.lock():
+            sync_state.replace(os.path.join(store.places.state, _MARK), head.encode())
+    except EngramError:
+        return
+
+
+def _known(store: Store) -> str:
+    try:
+        found = atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii", "replace").strip()
+    except EngramError:
+        return ""
+    return found if found.isalnum() else ""
+
+
+class _Work:
+    """The files of one head that have to be put right."""
+
+    def __init__(self, store: Store, repo: Repository, head: str) -> None:
+        self._store, self._repo, self._head = store, repo, head
+        self._files: dict[str, bytes] = {}
+        self._entries: dict[str, tree.Entry] = {}
+        self._merges: list[str] = []
+
+    def mend(self, merge: Foreign) -> None:
+        """Compare one merge with what the rules give, file by file, and take over what is missing."""
+        parents = sorted((merge.ours, merge.theirs))
+        made = sync_merge.by_rules(self._store, parents)
+        paths = [path for path in made.merged if sync_plan.is_lore(path, self._store.places.folder)]
+        commits = (merge.oid, self._head, *parents)
+        held = [tree.entries(self._repo, commit, paths) for commit in commits]
+        contents = blobs(self._repo, (entry.oid for entries in held for entry in entries.values()))
+        for path in paths:
+            there, now, *sides = [
+                contents[entries[path].oid] if path in entries else None for entries in held
+            ]
+            wanted = made.contents.get(path)
+            if there is None or now is None or wanted is None or there == wanted:
+                continue  # deleted or moved by somebody since, or as it should be
+            now = self._files.get(path, now)
+            mended = self._mended(path, there, now, wanted, [side for side in sides if side])
+            if mended is not None and mended != now:
+                self._files[path], self._entries[path] = mended, held[1][path]
+                self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
+
+    def mend_marked(self, known: str) -> None:
+        """Merge what conflict markers show in files that changed since: of squash merges, rebases and the like."""
+        found = {
+            path: change.after
+            for path, change in differences(self._repo, known, self._head).items()
+            if change.after and sync_plan.is_lore(path, self._store.places.folder) and path not in self._files
+        }
+        contents = blobs(
+            self._repo, (entry.oid for entry in found.values() if entry.mode in sync_plan.REGULAR)
+        )
+        (moment,) = merging.moments(self._repo, [self._head])
+        for path, entry in found.items():
+            sides = sides_of(raw) if _has_markers(raw := contents.get(entry.oid, b"")) else None
+            if sides is None:
+                continue
+            now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
+            mended = merge_files(sides.base, sides.ours, sides.theirs, path, categories, now)
+            if mended.content is not None and not mended.kept and not _has_markers(mended.content):
+                self._files[path], self._entries[path] = mended.content, entry
+
+    def _mended(self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]) -> bytes | None:
+        """The file as it is now, with what the merge should have been for what it was."""
+        if now == there and _is_made_of(there, sides):
+            return wanted
+        base = self._lore(path, there)
+        if base is not None and _is_made_of(there, sides):
+            return merge_files(there, now, wanted, path, self._store.categories, NEVER).content
+        return self._with_votes(path, now, wanted)
+
+    def _with_votes(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
+        """The file with what only ever grows; None where one of them is no lore."""
+        file, other = self._lore(path, now), self._lore(path, wanted)
+        if file is None or other is None or file.lore.id != other.lore.id:
+            return None
+        lore, more = file.lore, other.lore
+        clones = sorted(lore.votes.keys() | more.votes.keys())
+        votes = {
+            clone: larger([side.votes[clone] for side in (lore, more) if clone in side.votes])
+            for clone in clones
+        }
+        after = lore._replace(votes=votes, merged_from=united(lore.merged_from, more.merged_from))
+        if after == lore:
+            return now
+        try:
+            return codec.rewrite(file, after, self._store.categories)
+        except ValidationError:
+            return None
+
+    def _lore(self, path: str, raw: bytes) -> codec.LoreFile | None:
+        try:
+            return codec.read(raw, path, self._store.categories, NEVER)
+        except LoreFileError:
+            return None
+
+    def commit(self) -> str:
+        """The head, or the new commit upon it."""
+        if not self._files:
+            return self._head
+        (moment,) = merging.moments(self._repo, [self._head])
+        lines = [f"{REPAIRS}: {oid}" for oid in self._merges]
+        text = f"repair: {len(self._files)} files merged without Engram's rules\n\n" + "\n".join(lines) + "\n"
+        edits = {path: self._entries[path] for path in self._files}
+        return merging.write_merge(self._repo, [self._head], edits, self._files, moment, text)
+
+
+def _has_markers(raw: bytes) -> bool:
+    return b"<<<<<<<" in raw and frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
+
+
+def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:
+    """Whether a file has no line of its own: then a machine put it together, and nobody's words are in the way."""
+    shown = sides_of(raw)
+    versions = [shown.ours, shown.theirs] if shown else [raw]
+    lines = {line for side in sides for line in side.splitlines()}
+    return all(line in lines for version in versions for line in version.splitlines())

@@ -1,0 +1,169 @@
+"""Merging two trees of files by Engram's rules: a pure function of what each side changed since the base.
+
+The bytes of files come through a function of the caller, so that nothing here knows where they are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+
+from engram.adapters.files.merge_file import merge_files
+from engram.adapters.git import tree
+from engram.adapters.git.tree import Entry
+from engram.domain import sync_plan
+from engram.domain.errors import SyncBlockedError
+from engram.domain.merge import reference_time
+from engram.domain.text_merge import merge_text
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.sync_carry import Gone, carry_votes
+from engram.usecases.sync_moves import follow_moves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from engram.adapters.git.differences import Difference
+    from engram.domain.categories import Categories
+
+    Reader = Callable[[Iterable[str]], dict[str, bytes]]
+
+LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lines all the same
+
+
+class Rules(NamedTuple):
+    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock."""
+
+    folder: str
+    categories: Categories
+    hash_name: str
+    now: datetime
+
+
+class Side(NamedTuple):
+    """One side: its commit, when that was made (unix seconds), and what it changed since the base."""
+
+    commit: str
+    moment: int
+    changed: dict[str, Difference]
+
+
+class Tree(NamedTuple):
+    """A tree in the making, as differences from the first side, and what it took to get there.
+
+    `contents` has the bytes that were not there before; `merged` are the paths that both sides had changed;
+    `conflicts` counts what is left for a person in them.
+    """
+
+    edits: dict[str, Entry | None]
+    contents: dict[str, bytes]
+    merged: tuple[str, ...]
+    conflicts: int
+
+
+def merge_trees(rules: Rules, first: Side, second: Side, read: Reader) -> Tree:
+    """Merge two sides, given in the order of their commits' ids. Raises SyncBlockedError for what cannot be merged."""
+    return _Merge(rules, first, second, read).done()
+
+
+class _Merge:
+    """One merge on its way."""
+
+    def __init__(self, rules: Rules, first: Side, second: Side, read: Reader) -> None:
+        self._rules, self._first, self._second, self._read = rules, first, second, read
+
+    def done(self) -> Tree:
+        """All of it."""
+        one, other = self._first.changed, self._second.changed
+        moved = follow_moves(self._read, self._rules.folder, one, other)
+        todo = sync_plan.plan(
+            {path: found.after for path, found in one.items()},
+            {path: found.after for path, found in other.items()},
+        )
+        taken = {path: other[path].after for path in todo.incoming}
+        made = Tree(taken | moved, {}, todo.to_merge, 0)
+        lore = [path for path in todo.to_merge if self._is_lore(path)]
+        conflicts = self._merge_lore(made, lore)
+        conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
+        return made._replace(conflicts=conflicts)
+
+    def _is_lore(self, path: str) -> bool:
+        one, other = self._first.changed[path], self._second.changed[path]
+        held = (one.before, one.after, other.after)
+        is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in held)
+        return is_file and sync_plan.is_lore(path, self._rules.folder)
+
+    def _merge_lore(self, made: Tree, paths: list[str]) -> int:
+        """Merge the lore files that both changed into `made`; returns how many conflicts that left."""
+        first, second = self._first, self._second
+        heads = [datetime.fromtimestamp(side.moment, UTC) for side in (first, second)]
+        now = reference_time(self._rules.now, heads)
+        held = [
+            entry for path in paths for entry in (*first.changed[path], second.changed[path].after) if entry
+        ]
+        contents = self._read(entry.oid for entry in held)
+        conflicts = 0
+        gone: list[Gone] = []
+        for path in paths:
+            before, one, other = *first.changed[path], second.changed[path].after
+            old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
+            done = merge_files(old, ours, theirs, path, self._rules.categories, now)
+            mode = _mode(before, one, other)
+            self._put(made, path, mode, done.content)
+            for kept in done.kept:
+                self._put(made, kept.path, mode, kept.content)
+            if done.content is None and (left := theirs if ours is None else ours) is not None:
+                gone.append(Gone(path, left, (first if ours is None else second).changed))
+            conflicts += len(done.conflicts) + len(done.kept)
+        for path, (entry, content) in carry_votes(self._rules, self._read, gone, first.changed, made).items():
+            self._put(made, path, entry.mode, content)
+        return conflicts
+
+    def _put(self, made: Tree, path: str, mode: str, content: bytes | None) -> None:
+        if content is None:
+            made.edits[path] = None
+            return
+        made.edits[path] = Entry(mode, tree.blob_oid(content, self._rules.hash_name))
+        made.contents[path] = content
+
+    def _merge_other(self, made: Tree, path: str) -> bool:
+        """Settle a file that is no lore: by lines, else as a whole; says whether the losing version went beside it."""
+        # The newer head's version stays, the same one on every machine.
+        older, newer = sorted((self._first, self._second), key=lambda side: (side.moment, side.commit))
+        winner, loser = newer.changed[path], older.changed[path]
+        by_lines = self._by_lines(winner, loser)
+        if by_lines is not None:
+            self._put(made, path, _mode(winner.before, winner.after, loser.after), by_lines)
+            return False
+        held, lost = sync_plan.three_way(winner.before, winner.after, loser.after)
+        made.edits[path] = None if held is None else Entry(*held)
+        if not lost:
+            return False
+        entry = loser.after
+        assert entry is not None
+        if entry.mode not in sync_plan.REGULAR:
+            raise SyncBlockedError(
+                f"{path} is {sync_plan.WHAT.get(entry.mode, 'no file')} that both sides changed.",
+                "Settle it with git, then sync again.",
+            )
+        content = self._read([entry.oid])[entry.oid]
+        made.edits[f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"] = entry
+        return True
+
+    def _by_lines(self, winner: Difference, loser: Difference) -> bytes | None:
+        """The text with the changes of both; None where they overlap, or it is no text, or not that of one file."""
+        entries = [entry for entry in (winner.before, winner.after, loser.after) if entry]
+        if len(entries) < 3 or any(entry.mode not in sync_plan.REGULAR for entry in entries):
+            return None
+        found = self._read(entry.oid for entry in entries)
+        if max(map(len, found.values())) > LARGEST_TEXT:
+            return None
+        try:
+            merged = merge_text(*(found[entry.oid].decode() for entry in entries))
+        except UnicodeDecodeError:
+            return None
+        return None if merged is None else merged.encode()
+
+
+def _mode(before: Entry | None, one: Entry | None, other: Entry | None) -> str:
+    old, ours, theirs = (entry.mode if entry else tree.PLAIN for entry in (before, one, other))
+    return theirs if ours == old else ours

@@ -1,0 +1,163 @@
+"""A merge that was made without Engram's rules ends, after a sync, in the bytes that the rules give."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from apikit import git
+from sync_kit import SOON, TEXT, Clones, commit, copied, files, opened
+
+from engram.usecases.edit import Edit
+from engram.usecases.sync import sync
+from engram.usecases.sync_settle import settle
+
+
+class Scene:
+    """Clones a and b changed two lore; b's changes are a branch of the remote, as for a pull request."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clones = Clones(folder / "x")
+        self.lore = [self.clones.record("a", TEXT).id, self.clones.record("a", "Measure first.").id]
+        self.clones.settle()
+        self.path = self.clones["a"].get(self.lore[0]).path
+        self.clones["a"].feedback(helpful=[self.lore[0]])
+        self.clones["b"].feedback(incorrect=[self.lore[0]])
+        self.clones.edit("a", self.path, "must be idempotent", "must tolerate repeats")
+        self.clones.edit("b", self.path, "must be idempotent", "must be idempotent, always")
+        self.clones["b"].edit(self.lore[1], Edit(add_tags=("measuring",)))
+        self.clones.sync("a")
+        settle(self.clones["b"].store)
+        commit(self.clones["b"])
+        git(self.clones.root("b"), "push", "-q", "origin", "HEAD:topic")
+        # What `engram sync` makes of it, on a copy.
+        elsewhere = copied(folder / "x", folder / "copy")
+        self.wanted = synced_alone(elsewhere, self.clones)
+        self.host = folder / "host"
+        git(folder, "clone", "-q", str(self.clones.hub), str(self.host))
+
+    def merge(self, *options: str) -> bool:
+        """Merge the branch where no driver is configured; whether git found conflicts."""
+        words = ["git", "merge", "-q", "--no-edit", *options, "origin/topic"]
+        return subprocess.run(words, cwd=self.host, capture_output=True, check=False).returncode != 0
+
+    def push(self) -> None:
+        """End the merge as it stands, and let the other clones meet it."""
+        git(self.host, "add", "-A")
+        if git(self.host, "status", "--porcelain") or (self.host / ".git/MERGE_HEAD").exists():
+            git(self.host, "commit", "-q", "-m", "Merge pull request #1")
+        git(self.host, "push", "-q", "origin", "HEAD:main")
+        # As after a merged branch, b goes on from main.
+        git(self.clones.root("b"), "reset", "-q", "--hard", "refs/remotes/origin/main")
+
+    def settled(self) -> dict[str, bytes]:
+        """The lore of every clone in the end."""
+        self.clones.settle()
+        self.clones.assert_equal()
+        return lore_files(self.clones.root("a"))
+
+
+def synced_alone(folder: Path, clones: Clones) -> dict[str, bytes]:
+    """The lore after b has synced."""
+    with opened(folder / "b", clones.clock, "b") as store:
+        assert sync(store.store, SOON).errors == ()
+    return lore_files(folder / "b")
+
+
+def lore_files(root: Path) -> dict[str, bytes]:
+    return {path: raw for path, raw in files(root).items() if path.startswith("lore/")}
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+@pytest.mark.parametrize("style", ["merge", "diff3"])
+def test_committed_markers_become_what_sync_would_have_made(scene: Scene, style: str) -> None:
+    git(scene.host, "config", "merge.conflictStyle", style)
+    assert scene.merge()
+    assert b"<<<<<<<" in (scene.host / scene.path).read_bytes()
+    scene.push()
+    assert scene.settled() == scene.wanted
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_one_sides_votes_and_words_alone_become_what_sync_would_have_made(scene: Scene, side: str) -> None:
+    assert not scene.merge("-X", side)
+    assert b"<<<<<<<" not in (scene.host / scene.path).read_bytes()
+    scene.push()
+    assert scene.settled() == scene.wanted
+    lore = scene.clones["b"].get(scene.lore[0]).lore
+    assert (lore.confidence, lore.validation_count, len(lore.conflicts)) == (0.63, 1, 1)
+
+
+def test_clones_that_put_a_merge_right_at_once_make_the_same_commit(scene: Scene) -> None:
+    scene.merge("-X", "ours")
+    scene.push()
+    for name in "ab":
+        sync(scene.clones[name].store, SOON._replace(push=False))
+    scene.clones.assert_equal()
+    head = git(scene.clones.root("a"), "log", "-1", "--format=%s%n%ae%n%(trailers)")
+    merge = git(scene.host, "rev-parse", "HEAD")
+    assert head.startswith("repair: 1 files merged without Engram's rules\n")
+    assert f"Engram-Repairs: {merge}" in head
+    assert [done.pulled for done in scene.clones.sync("a", "b", "a")] == [0, 0, 0]
+
+
+def test_what_came_after_such_a_merge_stays(scene: Scene) -> None:
+    scene.merge("-X", "ours")
+    scene.push()
+    file = scene.host / scene.path
+    file.write_text(file.read_text("utf-8") + "\nSeen in three brokers.\n", "utf-8")
+    scene.push()
+    scene.settled()
+    lore = scene.clones["b"].get(scene.lore[0]).lore
+    assert lore.content.endswith("Seen in three brokers.")
+    assert (lore.confidence, lore.validation_count) == (0.63, 1)
+
+
+def test_a_person_who_resolved_in_their_own_words_is_not_overruled_but_no_vote_is_lost(scene: Scene) -> None:
+    scene.merge("-X", "theirs")
+    file = scene.host / scene.path
+    text = file.read_text("utf-8").replace("must be idempotent, always", "must tolerate every repeat")
+    file.write_text(text, "utf-8")
+    git(scene.host, "commit", "-q", "-a", "--amend", "--no-edit")
+    scene.push()
+    scene.settled()
+    lore = scene.clones["a"].get(scene.lore[0]).lore
+    assert lore.content.startswith("Queue consumers must tolerate every repeat.")
+    assert (lore.confidence, lore.validation_count, lore.conflicts) == (0.63, 1, ())
+
+
+def test_a_squash_merge_with_markers_is_merged_from_what_they_show(scene: Scene) -> None:
+    assert scene.merge("--squash")
+    scene.push()
+    assert git(scene.host, "rev-list", "--merges", "HEAD") == ""
+    scene.settled()
+    lore = scene.clones["a"].get(scene.lore[0]).lore
+    assert (lore.confidence, lore.validation_count, len(lore.conflicts)) == (0.63, 1, 1)
+    assert {"measuring"} == set(scene.clones["a"].get(scene.lore[1]).lore.tags)
+
+
+def test_a_merge_without_the_driver_in_ones_own_clone_is_put_right_too(scene: Scene) -> None:
+    root = scene.clones.root("a")
+    git(root, "fetch", "-q")
+    git(root, "config", "--unset", "merge.engram.driver")
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/attributes").write_text("lore/** merge=text\n")
+    git(root, "merge", "-q", "--no-edit", "-X", "ours", "origin/topic")
+    (root / ".git/info/attributes").unlink()
+    git(scene.clones.root("b"), "reset", "-q", "--hard", "refs/remotes/origin/main")
+    assert scene.settled() == scene.wanted
+
+
+def test_a_merge_by_the_rules_is_left_alone(scene: Scene) -> None:
+    root = scene.clones.root("a")
+    git(root, "fetch", "-q")
+    git(root, "merge", "-q", "--no-edit", "origin/topic")
+    git(scene.clones.root("b"), "reset", "-q", "--hard", "refs/remotes/origin/main")
+    head = git(root, "rev-parse", "HEAD")
+    assert scene.settled() == scene.wanted
+    assert scene.clones.heads() == {head}
