@@ -21,9 +21,12 @@ INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
 def tidy(store: Store) -> None:
-    """Bring index and git up to date; trouble is left for `status` to show."""
+    """Bring index, git and the table of the history up to date; trouble is left for `status` to show."""
+    from engram.usecases.history_feed import keep_fed
+
     _refresh_quietly(store)
     commit_quietly(store)
+    keep_fed(store)
     _maintain(store)
 
 

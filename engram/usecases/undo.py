@@ -145,6 +145,7 @@ def _write(store: Store, subject: str, trailer: str, targets: Sequence[OwnCommit
         )
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
     lines += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
+    lines += [("Engram-Source", store.source)]
     lines += [(trailer, target.oid) for target in targets]
     clean = tuple((key, " ".join(value.split())) for key, value in lines if value)
     moment = int(store.clock.now().timestamp())
