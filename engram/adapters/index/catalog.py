@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
-FORMAT = 6
+FORMAT = 7
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -31,11 +31,12 @@ CREATE TABLE files (
     adopted INTEGER, title TEXT, category TEXT, type TEXT, status TEXT, confidence INTEGER,
     validation_count INTEGER, last_validated REAL, created_at REAL, updated_at REAL, expires_at REAL,
     agent TEXT, source_id TEXT, importance REAL, pinned INTEGER, length INTEGER, files TEXT,
-    line_check INTEGER NOT NULL
+    conflicts INTEGER, line_check INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX files_id ON files (id, path) WHERE id IS NOT NULL;
 CREATE INDEX files_created ON files (created_at) WHERE row IS NOT NULL;
+CREATE INDEX files_conflicts ON files (path) WHERE conflicts > 0;
 CREATE INDEX files_error ON files (path) WHERE error IS NOT NULL;
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE INDEX row_tags_tag ON row_tags (tag);
@@ -46,7 +47,7 @@ _COLUMNS = (
     "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
-    "length", "files",
+    "length", "files", "conflicts",
 )  # fmt: skip
 _SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
 _ROW = _COLUMNS.index("row")
@@ -326,4 +327,5 @@ def _values(entry: Entry) -> tuple[object, ...]:
         lore.last_validated and lore.last_validated.timestamp(), lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.expires_at and lore.expires_at.timestamp(), lore.agent, lore.source_id,
         None if lore.importance is None else float(lore.importance), int(lore.pinned), len(lore.content), "\n".join(lore.files),
+        len(lore.conflicts),
     )  # fmt: skip
