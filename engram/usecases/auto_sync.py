@@ -56,7 +56,10 @@ def can_sync(store: Store) -> bool:
     places = store.places
     if places.placement != DEDICATED or places.repository is None:
         return False
-    with contextlib.suppress(OSError), open(os.path.join(places.repository.common_dir, "config"), "rb") as file:
+    with (
+        contextlib.suppress(OSError),
+        open(os.path.join(places.repository.common_dir, "config"), "rb") as file,
+    ):
         return b'[remote "' in file.read()
     return False
 

@@ -60,9 +60,7 @@ class Operation(NamedTuple):
     lore: tuple[str, ...]
 
 
-def history(
-    store: Store, name: str, limit: int = 50, step: Step | None = None
-) -> tuple[str, list[Event]]:
+def history(store: Store, name: str, limit: int = 50, step: Step | None = None) -> tuple[str, list[Event]]:
     """The id of the named lore and its commits, newest first. `step` is told how far the table of the history is.
 
     Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.

@@ -189,7 +189,9 @@ class _Feed:
             ranks[commit.oid] = rank
             events = list(self._events(said)) if said else []
             if said and events:
-                rows.append((_row(said, rank), [self._with_moved_sides(event, said, rows) for event in events]))
+                rows.append(
+                    (_row(said, rank), [self._with_moved_sides(event, said, rows) for event in events])
+                )
         self._table.add(rows)
 
     def _with_moved_sides(self, event: EventRow, commit: LoggedCommit, rows: Sequence[_Rows]) -> EventRow:
@@ -292,4 +294,3 @@ def _row(commit: LoggedCommit, rank: int) -> CommitRow:
     said = {key: values[0] for key, values in commit.trailers.items() if values}
     kept = (said.get(f"Engram-{key}", "") for key in ("Op", "Agent", "Session", "Source", "Delta"))
     return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, *kept)
-

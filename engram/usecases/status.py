@@ -36,7 +36,10 @@ def status(store: Store) -> dict[str, object]:
             "by_category": generation.catalog.count_by("category") if generation else {},
             "by_status": generation.catalog.count_by("status") if generation else {},
             "index": _index(store, generation, trouble),
-            "git": {**_git(store), "conflicts": generation.catalog.count("conflicts > 0") if generation else 0},
+            "git": {
+                **_git(store),
+                "conflicts": generation.catalog.count("conflicts > 0") if generation else 0,
+            },
             "embedding": _embedding(store),
             "session": {
                 "name": store.caller.session,

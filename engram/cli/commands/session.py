@@ -19,7 +19,9 @@ EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review eng
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("moment", nargs="?", choices=("start", "end"), help="say that a session starts or ends")
+    parser.add_argument(
+        "moment", nargs="?", choices=("start", "end"), help="say that a session starts or ends"
+    )
 
 
 def run(call: Call) -> int:
