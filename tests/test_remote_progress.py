@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git, variables
-from remote_kit import AS_AT_A_TERMINAL, allow_loopback, listening
+from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git import remotes, transfer
@@ -60,7 +60,8 @@ def test_what_git_tells_of_its_progress_is_no_error_of_the_server(store: Engram,
 
 def test_progress_is_told_apart_from_errors() -> None:
     said = (
-        b"remote: Enumerating objects: 5, done.\nremote: Counting objects:  20% (1/5)\rremote: Counting objects: 100% (5/5), done.\n"
+        b"remote: Enumerating objects: 5, done.\n"
+        b"remote: Counting objects:  20% (1/5)\rremote: Counting objects: 100% (5/5), done.\n"
         b"Delta compression using up to 2 threads\nReceiving objects:  45% (450/1000), 1.2 MiB | 3 MiB/s\r"
         b"remote: Total 5 (delta 0), reused 0 (delta 0)\nremote: hello: 100% sure\nfatal: early EOF\n"
     )
@@ -125,6 +126,16 @@ def test_ctrl_c_ends_one_that_tells_its_progress_at_a_terminal(store: Engram) ->
     assert shown.rpartition("\x1b[K")[2].strip().startswith("engram: Interrupted."), (
         "the line is cleared first"
     )
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_failure_has_the_same_kind_whether_somebody_listens_or_not(tmp_path: Path) -> None:
+    kinds = []
+    for listener in (None, lambda _what: None):
+        with hanging_up() as url, pytest.raises(RemoteError) as found:
+            clone(url, str(tmp_path / "clone"), step=listener)
+        kinds.append(found.value.kind)
+    assert kinds == ["offline", "offline"]
 
 
 def test_in_a_pipe_nothing_is_told(store: Engram) -> None:

@@ -203,9 +203,7 @@ def _talk(
 ) -> Result:
     folder = where if isinstance(where, str) else where.worktree
     if tell is not None:
-        words = [
-            word for given in words for word in ((given, "--progress") if given == "--quiet" else (given,))
-        ]
+        words = ["--progress" if word == "--quiet" else word for word in words]
     try:
         done = run(where, *words, deadline=deadline, check=False, tell=tell)
     except GitError as error:

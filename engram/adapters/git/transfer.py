@@ -20,7 +20,7 @@ _BLOCK = 4096
 _PERCENT = re.compile(rb"(?:remote: )?([A-Z][a-z]+(?: [a-z]+)*): +(\d+)% \(")
 # What `--progress` adds to the error stream and is no error: counts, and sums at the end.
 _CHATTER = re.compile(
-    rb"(?:remote: )?(?:[A-Z][a-z]+(?: [a-z]+)*: +\d+(?:% \(|, done)|Total \d+ \(|Delta compression using )"
+    rb"(?:remote: )?(?:[A-Z][a-z]+(?: [a-z]+)*: +\d+(?:% \(|, done)|Total \d+ \(|Delta compression using |Cloning into ')"
 )
 
 
@@ -72,7 +72,7 @@ class _Reader(threading.Thread):
 
     def _say(self, part: bytes) -> None:
         tell = self.tell
-        found = _PERCENT.findall(part) if tell else ()
-        if found and tell:
-            what, percent = found[-1]
+        if tell is None:
+            return
+        for what, percent in _PERCENT.findall(part):
             tell(f"{what.decode('ascii').lower()} {int(percent)} %")
