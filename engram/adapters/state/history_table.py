@@ -155,12 +155,14 @@ class HistoryTable:
             run.executemany("DELETE FROM commits WHERE oid = ?", names)
 
     def of_lore(self, lore_id: str, path: str, limit: int) -> list[tuple[CommitRow, EventRow]]:
-        """The last events of a lore, newest first; those before it had an id are found by its paths."""
+        """The last events of a lore, newest first; of a file without an id those until it gets one."""
         columns = ", ".join([*CommitRow._fields, *EventRow._fields])
         query = (
             f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names
             f"SELECT {columns} FROM events JOIN commits USING (number) "
-            "WHERE id = :id OR (id = '' AND path IN paths) ORDER BY rank DESC, number DESC LIMIT :limit"
+            "WHERE id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
+            "WHERE later.path = events.path AND later.id != '' AND later.number > events.number "
+            "ORDER BY later.number LIMIT 1), :id) = :id) ORDER BY rank DESC, number DESC LIMIT :limit"
         )
         rows = self._connection.execute(query, {"id": lore_id, "path": path, "limit": limit}).fetchall()
         width = len(CommitRow._fields)
