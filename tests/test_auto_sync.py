@@ -183,7 +183,8 @@ def test_a_session_starts_with_a_real_sync(engram: Engram, home: Path, tmp_path:
     assert ok("session", "--json", cwd=engram.path).json["syncing"] is False
 
 
-def test_a_program_that_stays_open_syncs_too(engram: Engram, tmp_path: Path) -> None:
+def test_a_program_that_stays_open_syncs_too(engram: Engram, home: Path, tmp_path: Path) -> None:
+    settings_of_the_user(home, "[sync]\ninterval = 10\n")
     with Engram(engram.store):
         wait_for_the_sync(engram, tmp_path / "hub.git")
 

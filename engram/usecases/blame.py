@@ -10,7 +10,7 @@ from engram.adapters.git.layout import hash_name
 from engram.domain.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
-from engram.usecases.history import SHORT
+from engram.usecases.history import SHORT, WAIT_SECONDS
 from engram.usecases.history_feed import with_history
 from engram.usecases.lineage import in_git, repository_of
 from engram.usecases.resolve import resolve
@@ -64,7 +64,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
 
     repository = repository_of(store)
     with store.lock:
-        commit_quietly(store)
+        commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
         raw = store.files.read(found.path)
     path = in_git(store, found.path)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 SHORT = 10  # letters of a commit's id, as people see it
+WAIT_SECONDS = 5.0  # for another process that is committing: what was acknowledged is to be seen
 
 
 class Event(NamedTuple):
@@ -68,7 +69,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     _check(limit)
     repository_of(store)
     with store.lock:
-        commit_quietly(store)
+        commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
     path = in_git(store, found.path)
     rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
@@ -86,7 +87,7 @@ def recent(
     moment = _moment(since) if since else 0
     repository_of(store)
     with store.lock:
-        commit_quietly(store)
+        commit_quietly(store, wait=WAIT_SECONDS)
     rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
     return [Operation(*_said(commit), tuple(ids)) for commit, ids in rows]
 
