@@ -224,6 +224,8 @@ def test_all_that_can_happen_to_a_file_by_hand(engram: Engram) -> None:
     moved = root / "lore/moved.md"
     moved.write_text("---\ncategory: WISDOM\n---\nText.\n", "utf-8")
     person_commits(root, "broken")
+    moved.write_text("---\ncategory: NONSENSE\n---\nText.\n", "utf-8")
+    person_commits(root, "still broken")
     moved.write_text(whole, "utf-8")
     person_commits(root, "mended")
     moved.write_text(whole.replace("idempotent", "repeatable"), "utf-8")
@@ -236,6 +238,7 @@ def test_all_that_can_happen_to_a_file_by_hand(engram: Engram) -> None:
     said = [(event.subject.split(":")[0], event.kind, event.confidence) for event in found]
     assert said == [
         ("record", "added", 0.7), ("feedback", "changed", 0.78), ("moved", "moved", 0.78), ("broken", "changed", None),
+        ("still broken", "changed", None),
         ("mended", "changed", 0.78), ("edited", "changed", 0.78), ("removed", "removed", None), ("back", "added", 0.78),
     ]  # fmt: skip
     assert [event.fields for event in found if event.subject == "edited"] == [("content",)]

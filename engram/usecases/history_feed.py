@@ -146,14 +146,16 @@ class _Feed:
         self._repository, self._folder = repository_of(store), _folder(store)
         self._below = f"{in_git(store, store.places.folder)}/" if self._folder else ""
         self._blobs: dict[tuple[str, str], _Blob] = {}
+        self._ids: dict[str, str] = {}  # by path, of events that are not in the table yet
 
     def run(self, known: dict[str, str], head: str, mark: str) -> None:
         """From what is known to `head`; a feeding that was killed in the middle is gone on with."""
         gone, come = self._to_do(known, head)
         self._table.note({"mark": mark, "target": head, "head": known.get("head", "")})
         self._table.remove(gone)
-        ranks = self._table.ranks({oid for commit in come for oid in (commit.oid, *commit.parents)})
         highest = self._table.highest_rank()
+        named = {oid for commit in come for oid in (commit.oid, *commit.parents)} if highest else ()
+        ranks = self._table.ranks(named)
         todo = [commit for commit in come if commit.oid not in ranks]
         for at in range(0, len(todo), AT_ONCE):
             self._step(at, len(todo))
@@ -193,6 +195,7 @@ class _Feed:
                     (_row(said, rank), [self._with_moved_sides(event, said, rows) for event in events])
                 )
         self._table.add(rows)
+        self._ids.clear()
 
     def _with_moved_sides(self, event: EventRow, commit: LoggedCommit, rows: Sequence[_Rows]) -> EventRow:
         """The event; that of a merge of a lore that one side had moved names the version of the other side, too."""
@@ -253,6 +256,7 @@ class _Feed:
     def _event(self, path: str, before: Sequence[_Blob], after: _Blob, kind: str) -> EventRow:
         kind = kind or (MERGED if len(before) > 1 else CHANGED if before else ADDED)
         lore_id = after.id or self._known_id(path, [*before, after])
+        self._ids[path] = lore_id or self._ids.get(path, "")
         first = before[0].lore if before else None
         return EventRow(
             path, lore_id, kind, tuple(blob.oid for blob in before), after.oid,
@@ -265,7 +269,7 @@ class _Feed:
         if all(blob.lore is not None for blob in blobs[-1:]):
             return ""
         found = next((blob.id for blob in blobs if blob.id), "")
-        return found or self._table.last_id(path)
+        return found or self._ids.get(path) or self._table.last_id(path)
 
 
 def _removed(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
