@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from engram.usecases.blame import Blamed
     from engram.usecases.changes import Refreshed
     from engram.usecases.clock import Clock
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
+    from engram.usecases.history import Event, Operation
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
@@ -210,6 +212,33 @@ class Engram:
         from engram.usecases.sync import Options, sync
 
         return sync(self.store, Options(remote, pull, push, timeout))
+
+    def session_sync(self) -> bool:
+        """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""
+        from engram.usecases.auto_sync import session_sync
+
+        return session_sync(self.store)
+
+    def history(self, name: str, limit: int = 50) -> Sequence[Event]:
+        """What happened to a lore, newest first: commit, time, agent, fields, confidence before and after.
+
+        Raises NotFoundError, AmbiguousError, UsageError, StoreError (no git), GitError.
+        """
+        from engram.usecases.history import history
+
+        return history(self.store, name, limit)[1]
+
+    def log(self, limit: int = 50, *, agent: str = "", since: str = "") -> Sequence[Operation]:
+        """The last commits that touched lore, newest first; of an agent, since a date. Raises as `history`."""
+        from engram.usecases.history import recent
+
+        return recent(self.store, limit, agent, since)
+
+    def blame(self, name: str) -> Sequence[Blamed]:
+        """Each field and line of a lore as it stands in its file, and which commit and agent gave it. Raises as `history`."""
+        from engram.usecases.blame import blame
+
+        return blame(self.store, name)[1]
 
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""

@@ -54,6 +54,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         1 lore: 1 FACT
         index      ready, hybrid
         git        main COMMIT
+        sync       no remote yet: engram remote add origin URL
         embedding  bundled, 256 dimensions
         session    s1, 1 lore surfaced
     """)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from engram.adapters.git.operations import OwnCommit
 from engram.domain.errors import NotFoundError
 from engram.usecases.edit import Edit
-from engram.usecases.undo import redoable, undoable
+from engram.usecases.undo import redoable, standing
 
 
 @pytest.fixture
@@ -230,6 +230,51 @@ def test_a_library_undoes_what_it_edits(tmp_path: Path) -> None:
         assert store.get(made.lore.id).lore.content == QUEUE
 
 
+def test_what_others_deleted_does_not_keep_older_operations_from_being_undone(root: Path) -> None:
+    ok("record", TIDES, "-c", "fact", cwd=root)
+    ok("query", "tide tables", cwd=root)
+    for tag in ("x", "y"):
+        ok("edit", "L2", "--add-tag", tag, cwd=root)
+    git(root, "rm", "-q", str(lore_files(root)[1]))
+    git(root, "commit", "-qm", "theirs")
+    done = ok("undo", "--json", cwd=root).json
+    # Both edits and the record of what is gone have nothing left; the operation before them is taken back.
+    assert done["undone"] == [f"record: {QUEUE}"]
+    assert [note.count("was deleted since") for note in done["notes"]] == [1, 1]
+    assert lore_files(root) == []
+    assert git(root, "log", "-1", "--format=%B").count("Engram-Undo: ") == 4
+    assert cli("undo", cwd=root).code == 3
+    assert ok("redo", "--json", cwd=root).json["redone"] == [f"record: {QUEUE}"]
+    assert [path.read_text("utf-8").splitlines()[-1] for path in lore_files(root)] == [QUEUE]
+
+
+def test_a_judgement_that_was_undone_can_be_given_again(root: Path) -> None:
+    ok("feedback", "--helpful", "L1", cwd=root)
+    ok("undo", cwd=root, ENGRAM_SESSION="another")  # whoever undoes it: it is this session's to give again
+    (again,) = ok("feedback", "--helpful", "L1", "--json", cwd=root).json["updated"]
+    assert (again["repeated"], again["current"]) == (False, 0.78)
+    assert lore(root)["confidence"] == 0.78
+
+
+def test_a_judgement_that_was_redone_counts_as_given(root: Path) -> None:
+    ok("feedback", "--helpful", "L1", cwd=root)
+    ok("undo", cwd=root)
+    ok("redo", cwd=root)
+    (again,) = ok("feedback", "--helpful", "L1", "--json", cwd=root).json["updated"]
+    assert (again["repeated"], again["current"]) == (True, 0.78)
+
+
+def test_operations_of_another_clone_by_the_same_person_are_not_ours_to_undo(
+    root: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(root), str(other))
+    ok("init", cwd=other)
+    ok("record", TIDES, "-c", "fact", cwd=other)
+    git(root, "pull", "-q", str(other), "main")
+    assert ok("undo", "--json", cwd=root).json["undone"] == [f"record: {QUEUE}"]
+
+
 @pytest.mark.parametrize("arguments", [("undo", "0"), ("undo", "-1"), ("undo", "x")])
 def test_a_number_that_makes_no_sense_is_refused(root: Path, arguments: tuple[str, ...]) -> None:
     assert cli(*arguments, cwd=root).code == 2
@@ -279,7 +324,7 @@ class Model:
                 self.commits.insert(0, OwnCommit(oid, "", (), (), (undo,)))
         else:
             count = len(kind) - len("undo") + 1
-            names = [commit.oid for commit in undoable(self.commits, count)]
+            names = [commit.oid for commit in standing(self.commits)][:count]
             assert names == self.done[::-1][:count]
             if len(names) == count:
                 self.done = self.done[:-count]

@@ -1,11 +1,14 @@
-"""A progress bar on standard error for work that takes long; nothing in pipes and with --json."""
+"""Progress on standard error of work that takes long: a bar, or what is being done; nothing in pipes and with --json."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
 
+from engram.cli.output import DIM, shorten
+from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,3 +45,21 @@ def progress(output: Output, what: str) -> Iterator[Callable[[int, int], None]]:
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def steps(output: Output) -> Iterator[Callable[[str], None] | None]:
+    """A function to call with what is being done, for one line at a terminal; None where nobody would see it."""
+    if output.json or not sys.stderr.isatty():
+        yield None
+        return
+    width = max(os.get_terminal_size(2).columns - 3, 20)
+
+    def step(what: str) -> None:
+        text = output.styled(f"{shorten(safe_text(what), width)} …", DIM)
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield step
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

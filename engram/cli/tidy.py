@@ -1,12 +1,12 @@
-"""The detached process that a command leaves behind: commits and index of one store, silently."""
+"""The detached process that a command leaves behind: commits, index and syncs of one store, silently."""
 
 from __future__ import annotations
 
 import sys
 
 
-def main(root: str) -> int:
-    """Tidy the store at `root`; a store that is gone is none of our business."""
+def main(root: str, *, sync: bool = False) -> int:
+    """Tidy the store at `root` and sync it where that is due, or wanted now; a store that is gone is none of our business."""
     from engram.domain.errors import EngramError
     from engram.usecases.background import tidy
     from engram.usecases.open_store import open_store
@@ -14,7 +14,7 @@ def main(root: str) -> int:
 
     try:
         store = open_store(root, Caller("background", ""))
-        tidy(store)
+        tidy(store, sync=sync)
         store.close()
     except (EngramError, OSError):
         return 1
@@ -22,4 +22,4 @@ def main(root: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sync="--sync" in sys.argv[2:]))

@@ -43,6 +43,8 @@ KEYS = (
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
+    Key("sync.interval", 0, "Minutes between syncs that happen by themselves, in the background after a command (0: never). After failures the next try is later.", user_only=True, low=0, high=10080),
+    Key("sync.on_session", False, "Whether the start and the end of a session sync, in the background.", user_only=True),
     Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
 )  # fmt: skip
 _BY_NAME = {key.name: key for key in KEYS}

@@ -20,11 +20,19 @@ _SWEEP_AGE_NS = 10_000_000_000
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
-def tidy(store: Store) -> None:
-    """Bring index and git up to date; trouble is left for `status` to show."""
+def tidy(store: Store, *, sync: bool = False) -> None:
+    """Bring index, git and the table of the history up to date; trouble is left for `status` to show.
+
+    Then sync where that is due; with `sync` in any case.
+    """
+    from engram.usecases.auto_sync import sync_if_due, sync_now
+    from engram.usecases.history_feed import keep_fed
+
     _refresh_quietly(store)
     commit_quietly(store)
+    keep_fed(store)
     _maintain(store)
+    sync_now(store) if sync else sync_if_due(store)
 
 
 def _refresh_quietly(store: Store) -> None:
@@ -40,18 +48,22 @@ def after_command(store: Store, *, wrote: bool) -> None:
 
     Raises GitError where it is done here and git refuses.
     """
-    if not (wrote or has_work(store) or _sweep_wanted(store)):
+    inline = os.environ.get(INLINE_VARIABLE) == "inline"
+    sync_due = not inline and _sync_due(store)
+    if not (wrote or sync_due or has_work(store) or _sweep_wanted(store)):
         return
-    if os.environ.get(INLINE_VARIABLE) == "inline" or not store.settings.flag("git.background"):
+    if inline or not store.settings.flag("git.background"):
         _refresh_quietly(store)
         commit_pending(store)
+        if sync_due:
+            start_detached(store.places.root)
     elif not _somebody_commits(store):
         start_detached(store.places.root)
 
 
-def start_detached(root: str) -> None:
+def start_detached(root: str, *, sync: bool = False) -> None:
     """Start `tidy` for the store at `root` in a process of its own that outlives this one."""
-    arguments = [sys.executable, "-m", "engram.cli.tidy", root]
+    arguments = [sys.executable, "-m", "engram.cli.tidy", root, *(["--sync"] if sync else [])]
     if hasattr(os, "posix_spawn"):
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         try:
@@ -69,6 +81,15 @@ def start_detached(root: str) -> None:
 def _environment() -> dict[str, str]:
     """The environment of a detached process: without what git sets for its hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _sync_due(store: Store) -> bool:
+    """Whether the setting `sync.interval` wants a sync now."""
+    if not store.settings.get("sync.interval"):
+        return False
+    from engram.usecases.auto_sync import is_due
+
+    return is_due(store)
 
 
 def _somebody_commits(store: Store) -> bool:

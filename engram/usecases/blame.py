@@ -6,17 +6,20 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import frontmatter
 from engram.adapters.files.tree import Problem
+from engram.adapters.git.layout import hash_name
 from engram.domain.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
-from engram.usecases.history import first
-from engram.usecases.lineage import Version, repository_of, versions
+from engram.usecases.history import SHORT, WAIT_SECONDS
+from engram.usecases.history_feed import with_history
+from engram.usecases.lineage import in_git, repository_of
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from engram.adapters.git.history import LogEntry
+    from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.usecases.history_feed import Step
     from engram.usecases.store import Store
 
 _LIMIT = 10_000
@@ -48,40 +51,52 @@ class _Origins(NamedTuple):
     """For each part of a version the commit that gave it (None: not committed)."""
 
     parts: _Parts
-    fields: dict[str, LogEntry | None]
-    lines: list[LogEntry | None]
+    fields: dict[str, CommitRow | None]
+    lines: list[CommitRow | None]
 
 
-def blame(store: Store, name: str) -> tuple[str, list[Blamed]]:
+def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[Blamed]]:
     """The id of the named lore, and its fields and lines in the order of the file with their origins.
 
-    Raises NotFoundError, AmbiguousError, GitError, StoreError.
+    `step` is told how far the table of the history is. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
-    repository_of(store)
+    from engram.adapters.git.tree import blob_oid
+
+    repository = repository_of(store)
     with store.lock:
-        commit_quietly(store)
+        commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
         raw = store.files.read(found.path)
+    path = in_git(store, found.path)
+    rows = with_history(store, lambda table: table.of_lore(found.id, path, _LIMIT), step)
+    known, newest = _origins(store, rows)
+    before = known.get(blob_oid(raw, hash_name(repository)), newest)
+    return found.id, list(_rows(_step(_parts(raw), None, [before] if before else [])))
+
+
+def _origins(
+    store: Store, rows: Sequence[tuple[CommitRow, EventRow]]
+) -> tuple[dict[str, _Origins], _Origins | None]:
+    """The origins of each version, by the id of its content, and of the newest. `rows` are newest first."""
+    from engram.adapters.git.versions import read_objects
+
+    oids = list(dict.fromkeys(event.after for _, event in rows if event.after))
+    held = dict(zip(oids, read_objects(repository_of(store), oids), strict=True))
     known: dict[str, _Origins] = {}
     newest: _Origins | None = None
-    for version in reversed(versions(store, found.path, found.id, _LIMIT)):
-        before = [known[parent] for parent in version.entry.parents if parent in known]
-        newest = known[version.entry.oid] = _origins(version, before)
-    now = _parts(raw)
-    last = _step(now, None, [newest] if newest else [])
-    return found.id, list(_rows(last))
+    for commit, event in reversed(rows):
+        raw = held.get(event.after)
+        if raw is None:  # deleted here: what comes back later is as old as it was
+            continue
+        before = [known[oid] for oid in event.before if oid in known] or ([newest] if newest else [])
+        newest = known[event.after] = _step(_parts(raw), commit, before)
+    return known, newest
 
 
-def _origins(version: Version, before: list[_Origins]) -> _Origins:
-    if version.raw is None:  # deleted here: what comes back later is as old as it was
-        return before[0] if before else _Origins(_Parts({}, []), {}, [])
-    return _step(_parts(version.raw), version.entry, before)
-
-
-def _step(parts: _Parts, entry: LogEntry | None, before: list[_Origins]) -> _Origins:
+def _step(parts: _Parts, entry: CommitRow | None, before: list[_Origins]) -> _Origins:
     """What a version has from those before it keeps its origin; the rest is from `entry`."""
-    fields: dict[str, LogEntry | None] = {key: entry for key in parts.fields}  # noqa: C420 - its type
-    lines: list[LogEntry | None] = [entry] * len(parts.lines)
+    fields: dict[str, CommitRow | None] = {key: entry for key in parts.fields}  # noqa: C420 - its type
+    lines: list[CommitRow | None] = [entry] * len(parts.lines)
     for older in reversed(before):
         for key, text in parts.fields.items():
             if older.parts.fields.get(key) == text:
@@ -109,9 +124,8 @@ def _rows(origins: _Origins) -> Iterable[Blamed]:
         yield _row("", text, entry)
 
 
-def _row(field: str, text: str, entry: LogEntry | None) -> Blamed:
+def _row(field: str, text: str, entry: CommitRow | None) -> Blamed:
     if entry is None:
         return Blamed(field, text, "", None, "", "", "")
-    agent = first(entry.trailers.get("Engram-Agent", ()))
     at = datetime.fromtimestamp(entry.moment, UTC)
-    return Blamed(field, text, entry.short, at, agent, entry.author, entry.subject)
+    return Blamed(field, text, entry.oid[:SHORT], at, entry.agent, entry.author, entry.subject)

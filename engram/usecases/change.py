@@ -114,6 +114,6 @@ def operation_for(
     op = op or store.clock.new_id()
     agent = store.caller.agent or "human"
     trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
-    trailers += [("Engram-Session", store.caller.session), *details]
+    trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
     return Operation(op, int(store.clock.now().timestamp()), subject, clean, tuple(changes))

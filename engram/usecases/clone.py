@@ -46,8 +46,10 @@ def clone(
     tell = step or (lambda _what: None)
     try:
         _make_parent(root)
-        tell(f"cloning {failures.without_credentials(url)}")
-        remotes.clone(url, root, deadline=timeout)
+        what = f"cloning {failures.without_credentials(url)}"
+        tell(what)
+        listener = step and (lambda progress: tell(f"{what}: {progress}"))
+        remotes.clone(url, root, deadline=timeout, tell=listener)
         return _settled(root, tell)
     except BaseException as error:
         _remove(root, was_there)

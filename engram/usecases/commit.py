@@ -153,10 +153,13 @@ def _safe_content(store: Store, path: str) -> bytes | None:
     return None if find_secrets(text, store.allowed_secrets) else raw
 
 
-def commit_quietly(store: Store) -> str:
-    """Commit what waits; an error is returned as its sentence instead of raised, for those who cannot show it."""
+def commit_quietly(store: Store, *, wait: float = 0.0) -> str:
+    """Commit what waits; an error is returned as its sentence instead of raised, for those who cannot show it.
+
+    `wait` is how many seconds another process that commits is waited for.
+    """
     try:
-        commit_pending(store)
+        commit_pending(store, wait=wait)
     except EngramError as error:
         return error.message
     return ""

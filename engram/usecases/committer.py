@@ -11,23 +11,27 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 
+_LOOK_SECONDS = 60.0  # how often a program looks whether a sync is due
+
+
 class Committer:
     """Commits of a long-lived program: a thread that works through the journal soon after each change."""
 
     def __init__(self, store: Store) -> None:
-        """The thread starts with the first change."""
+        """The thread starts with the first change; at once where there are syncs by interval."""
         self._store = store
         self._wake = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
+        if store.settings.get("sync.interval"):
+            self._begin()
 
     def changed(self) -> None:
         """Something was written."""
         if not has_work(self._store) or self._stopping:
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
-            self._thread.start()
+            self._begin()
         self._wake.set()
 
     def stop(self) -> None:
@@ -38,8 +42,30 @@ class Committer:
             self._thread.join(timeout=60)
         commit_quietly(self._store)
 
+    def _begin(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)
+        self._thread.start()
+
     def _run(self) -> None:
         while not self._stopping:
-            self._wake.wait()
+            self._wake.wait(self._sync_when_due())
             self._wake.clear()
             commit_quietly(self._store)
+
+    def _sync_when_due(self) -> float | None:
+        """Start a sync in a process of its own where one is due; seconds until the next one (None: there is none).
+
+        Not in this thread: whoever closes the store must not wait for a remote.
+        """
+        if not self._store.settings.get("sync.interval") or self._stopping:
+            return None
+        from engram.usecases.auto_sync import NEVER, seconds_until_due
+        from engram.usecases.background import start_detached
+
+        wait = seconds_until_due(self._store)
+        if wait == NEVER:
+            return _LOOK_SECONDS  # a remote may be added
+        if wait > 0:
+            return min(wait, _LOOK_SECONDS)
+        start_detached(self._store.places.root)
+        return _LOOK_SECONDS

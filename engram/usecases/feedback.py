@@ -102,6 +102,11 @@ def voted(store: Store, lore: Lore, kind: str) -> Lore:
     return known._replace(votes={**known.votes, store.source: vote}, last_validated=validated)
 
 
+def kind_of(subject: str) -> str:
+    """The judgement that the subject of an operation tells of; "" where it is none."""
+    return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")
+
+
 def describe(judged: Judged) -> str:
     """One line for people: what was judged, and what its confidence became."""
     change_ = f"{two_decimals(round(judged.previous * 1000))} → {two_decimals(round(judged.current * 1000))}"

@@ -1,23 +1,32 @@
-"""The history of a lore, from git."""
+"""The history of one lore, and of all: who changed what, when, and how confidence went."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from engram.domain import times
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
-from engram.usecases.lineage import Version, lore_of, repository_of, versions
+from engram.usecases.history_feed import with_history
+from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
+    from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.usecases.history_feed import Step
     from engram.usecases.store import Store
+
+SHORT = 10  # letters of a commit's id, as people see it
+WAIT_SECONDS = 5.0  # for another process that is committing: what was acknowledged is to be seen
 
 
 class Event(NamedTuple):
-    """One commit that touched a lore: id, time (UTC), author, the agent that made it ("" unknown), subject.
+    """What one commit did to a lore: commit, time (UTC), author, and what its trailers say ("" unknown).
 
-    `confidence` is the lore's after it, 0.00..1.00; None where the commit deleted it or it could not be read.
+    `agent` and `session` made it, in the clone `source`, as part of the operation `op`. `kind` is added, changed,
+    moved, removed or merged, `fields` what changed, `path` where the file is then. Confidence is 0.00..1.00;
+    None where there is no lore or it cannot be read.
     """
 
     commit: str
@@ -25,36 +34,89 @@ class Event(NamedTuple):
     author: str
     agent: str
     session: str
+    source: str
+    op: str
     delta: str
     subject: str
+    kind: str
+    path: str
+    fields: tuple[str, ...]
+    confidence_before: float | None
     confidence: float | None
+    validation_count: int | None
 
 
-def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]:
-    """The id of the named lore and its commits, newest first. Raises NotFoundError, UsageError, GitError, StoreError."""
-    if limit < 1:
-        raise UsageError(f"The limit must be 1 or more, not {limit}.")
+class Operation(NamedTuple):
+    """One commit that touched lore, with their ids; otherwise as an `Event`."""
+
+    commit: str
+    at: datetime
+    author: str
+    agent: str
+    session: str
+    source: str
+    op: str
+    delta: str
+    subject: str
+    lore: tuple[str, ...]
+
+
+def history(store: Store, name: str, limit: int = 50, step: Step | None = None) -> tuple[str, list[Event]]:
+    """The id of the named lore and its commits, newest first. `step` is told how far the table of the history is.
+
+    Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
+    """
+    _check(limit)
     repository_of(store)
     with store.lock:
-        commit_quietly(store)
+        commit_quietly(store, wait=WAIT_SECONDS)
         found = resolve(store, name)
-    return found.id, [_event(store, version) for version in versions(store, found.path, found.id, limit)]
+    path = in_git(store, found.path)
+    rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
+    return found.id, [_event(store, commit, event) for commit, event in rows]
 
 
-def _event(store: Store, version: Version) -> Event:
-    entry, lore = version.entry, lore_of(store, version)
-    return Event(
-        entry.short,
-        datetime.fromtimestamp(entry.moment, UTC),
-        entry.author,
-        first(entry.trailers.get("Engram-Agent", ())),
-        first(entry.trailers.get("Engram-Session", ())),
-        first(entry.trailers.get("Engram-Delta", ())),
-        entry.subject,
-        lore.confidence if lore else None,
+def recent(
+    store: Store, limit: int = 50, agent: str = "", since: str = "", step: Step | None = None
+) -> list[Operation]:
+    """The last commits that touched lore, newest first; of an agent, since a date (`2026-11-01`, RFC 3339).
+
+    Raises UsageError, GitError, StoreError.
+    """
+    _check(limit)
+    moment = _moment(since) if since else 0
+    repository_of(store)
+    with store.lock:
+        commit_quietly(store, wait=WAIT_SECONDS)
+    rows = with_history(store, lambda table: table.latest(limit, agent, moment), step)
+    return [Operation(*_said(commit), tuple(ids)) for commit, ids in rows]
+
+
+def _check(limit: int) -> None:
+    if limit < 1:
+        raise UsageError(f"The limit must be 1 or more, not {limit}.")
+
+
+def _moment(since: str) -> float:
+    try:
+        return times.parse(since).timestamp()
+    except ValueError:
+        raise UsageError(f"'{since[:60]}' is no date.", "For example: --since 2026-11-01") from None
+
+
+def _said(
+    commit: CommitRow,
+) -> tuple[str, datetime, str, str, str, str, str, str, str]:
+    return (
+        commit.oid[:SHORT], datetime.fromtimestamp(commit.moment, UTC), commit.author, commit.agent,
+        commit.session, commit.source, commit.op, commit.delta, commit.subject,
+    )  # fmt: skip
+
+
+def _event(store: Store, commit: CommitRow, event: EventRow) -> Event:
+    before, after = (
+        None if value is None else (value + 5) // 10 / 100
+        for value in (event.confidence_before, event.confidence)
     )
-
-
-def first(values: tuple[str, ...]) -> str:
-    """The first of a trailer's values; "" where it has none."""
-    return values[0] if values else ""
+    path = in_store(store, event.path)
+    return Event(*_said(commit), event.kind, path, event.fields, before, after, event.validations)

@@ -36,7 +36,10 @@ def status(store: Store) -> dict[str, object]:
             "by_category": generation.catalog.count_by("category") if generation else {},
             "by_status": generation.catalog.count_by("status") if generation else {},
             "index": _index(store, generation, trouble),
-            "git": _git(store),
+            "git": {
+                **_git(store),
+                "conflicts": generation.catalog.count("conflicts > 0") if generation else 0,
+            },
             "embedding": _embedding(store),
             "session": {
                 "name": store.caller.session,
@@ -75,9 +78,11 @@ def _git(store: Store) -> dict[str, object]:
             "branch": None,
             "head": None,
             "message": "not in git",
+            "remotes": [],
             "sync": None,
         }
     from engram.adapters.git.layout import read_head
+    from engram.adapters.git.remotes import remotes
     from engram.usecases.sync_state import distance, last
 
     head, synced = read_head(repository), last(store)
@@ -88,15 +93,10 @@ def _git(store: Store) -> dict[str, object]:
         "pending": pending,
         "branch": head.branch,
         "head": head.oid,
-        "message": why_waiting(store) or _why_not_synced(synced),
+        "message": why_waiting(store),
+        "remotes": [remote.name for remote in remotes(repository)],
         "sync": synced,
     }
-
-
-def _why_not_synced(synced: dict[str, object]) -> str:
-    """What stopped the last sync ("" if nothing did)."""
-    error = synced["error"]
-    return f"the last sync failed: {error.get('message', '')}" if isinstance(error, dict) else ""
 
 
 def _embedding(store: Store) -> dict[str, object]:

@@ -6,6 +6,7 @@ import contextlib
 import time
 
 from engram.adapters.git import failures, layout, remotes
+from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -82,7 +83,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     """
     began = time.monotonic()
     repo = _own_repository(store)
-    run = _Run(store, repo, options, step or (lambda _what: None))
+    run = _Run(store, repo, options, step)
     trouble: EngramError | None = None
     try:
         run.go()
@@ -99,7 +100,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
 def preview(store: Store, options: Options, step: Step | None = None) -> Planned:
     """What `sync` would do; only what is known of the remote is brought up to date. Raises as `sync`."""
     repo = _own_repository(store)
-    run = _Run(store, repo, options, step or (lambda _what: None))
+    run = _Run(store, repo, options, step)
     try:
         head = run.ready()
         theirs = run.fetched()
@@ -113,9 +114,9 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
 class _Run:
     """One sync on its way; `done` is what it has done so far."""
 
-    def __init__(self, store: Store, repo: Repository, options: Options, step: Step) -> None:
+    def __init__(self, store: Store, repo: Repository, options: Options, step: Step | None) -> None:
         self.done = Synced()
-        self._store, self._repo, self._options, self._step = store, repo, options, step
+        self._store, self._repo, self._options, self._listener = store, repo, options, step
         self._other: Counterpart | None = None
         self._indexing: Thread | None = None
 
@@ -151,28 +152,40 @@ class _Run:
         state = layout.busy(self._repo)
         if state:
             what = "HEAD is detached" if state == "detached" else f"A git {state} is under way"
-            raise SyncBlockedError(
-                f"{what} in {self._repo.worktree}; nothing was synced.",
-                "Go to a branch first: git switch main"
+            hint = (
+                "Go to a branch first: `git switch main`."
                 if state == "detached"
-                else "Finish it or abort it first.",
+                else f"Finish it (`{UNFINISHED[state]}`), then sync again."
             )
+            raise SyncBlockedError(f"{what} in {self._repo.worktree}; nothing was synced.", hint)
         self._counterpart()
         return layout.read_head(self._repo)
 
     def fetched(self) -> str | None:
         """The remote branch's commit; None where it has none yet."""
         other = self._counterpart()
-        self._step(f"fetching from {other.remote}")
+        tell = self._network_step(f"fetching from {other.remote}")
         known = remotes.tracked(self._repo, other)
-        theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout)
+        theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout, tell=tell)
         if theirs is None and known is None:
             # A remote whose branch has another name; one that was deleted is made again by the push.
             name = remotes.default_branch(self._repo, other.remote, deadline=self._options.timeout)
             if name and name != other.branch:
                 self._take(other._replace(branch=name))
-                theirs = remotes.fetch(self._repo, self._counterpart(), deadline=self._options.timeout)
+                theirs = remotes.fetch(
+                    self._repo, self._counterpart(), deadline=self._options.timeout, tell=tell
+                )
         return theirs
+
+    def _step(self, what: str) -> None:
+        if self._listener is not None:
+            self._listener(what)
+
+    def _network_step(self, what: str) -> Step | None:
+        """Say what is being done; what is to hear how far it is, if anybody listens."""
+        self._step(what)
+        listener = self._listener
+        return None if listener is None else lambda progress: listener(f"{what}: {progress}")
 
     def _counterpart(self) -> Counterpart:
         if self._other is None:
@@ -240,8 +253,8 @@ class _Run:
             return
         self._step("looking for secrets")
         sync_secrets.check_outgoing(self._store, theirs, ours.oid)
-        self._step(f"pushing to {other.remote}")
-        remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout)
+        tell = self._network_step(f"pushing to {other.remote}")
+        remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout, tell=tell)
         remotes.remember(self._repo, ours.branch or "", other)
         sent = differences(self._repo, theirs, ours.oid)
         folder = f"{self._store.places.folder}/"

@@ -16,17 +16,22 @@ if TYPE_CHECKING:
 
 _NAME = "last-sync.json"
 _DRAFT = "sync"
+_NEVER: dict[str, object] = {"at": None, "remote": "", "error": None, "succeeded": None, "failures": 0}
 
 
 def remember(store: Store, remote: str, error: EngramError | None) -> None:
     """Note how a sync ended; where that cannot be written it is left out."""
-    facts = {
-        "at": times.render(times.whole_seconds(store.clock.now())),
-        "remote": remote,
-        "error": None if error is None else error.as_dict(),
-    }
+    now = times.render(times.whole_seconds(store.clock.now()))
     try:
         with store.files.lock():
+            before = last(store)
+            facts = {
+                "at": now,
+                "remote": remote,
+                "error": None if error is None else error.as_dict(),
+                "succeeded": now if error is None else before["succeeded"],
+                "failures": 0 if error is None else int(str(before["failures"])) + 1,
+            }
             replace(os.path.join(store.places.state, _NAME), json.dumps(facts, ensure_ascii=False).encode())
     except EngramError:
         return
@@ -62,9 +67,13 @@ def discard_draft(path: str) -> None:
 
 
 def last(store: Store) -> dict[str, object]:
-    """The last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None)."""
+    """The last sync: `at` (None: never), `remote`, `error` (the JSON of an error, or None).
+
+    `succeeded` is when one did last (None: never), `failures` how many failed since.
+    """
     try:
         found = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
-        return {name: found[name] for name in ("at", "remote", "error")}
+        facts = {name: found[name] for name in ("at", "remote", "error", "succeeded", "failures")}
+        return facts if isinstance(facts["failures"], int) else dict(_NEVER)
     except (EngramError, ValueError, KeyError, TypeError):
-        return {"at": None, "remote": "", "error": None}
+        return dict(_NEVER)

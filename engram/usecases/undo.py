@@ -7,12 +7,15 @@ docs/merge-rules.md has the rules.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.feedback import kind_of
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.operations import OwnCommit
@@ -38,19 +41,15 @@ class Undone(NamedTuple):
 def undo(store: Store, count: int = 1) -> Undone:
     """Take back this clone's last `count` operations that are not taken back yet.
 
+    Where nothing is left of them that could be taken back, the one before is taken back too, and so on.
     Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
     commit itself, GitError in the middle of a merge or rebase.
     """
-    from engram.adapters.git.operations import UNDO
-
     if count < 1:
         raise UsageError(f"The number of operations must be 1 or more, not {count}.")
     with store.lock:
         for _ in range(_TRIES):
-            targets = undoable(_own(store), count)
-            if len(targets) < count:
-                raise _too_few(len(targets))
-            done = _reverse(store, "undo", UNDO, targets)
+            done = _undo(store, standing(_own(store)), count)
             if done is not None:
                 return done
         raise _never_still()
@@ -58,22 +57,19 @@ def undo(store: Store, count: int = 1) -> Undone:
 
 def redo(store: Store) -> Undone:
     """Take back the last undo that is not taken back yet. Raises NotFoundError, StoreError, GitError."""
-    from engram.adapters.git.operations import REDO
-
     with store.lock:
         for _ in range(_TRIES):
             target = redoable(_own(store))
             if target is None:
                 raise NotFoundError("There is nothing to redo.", "Only what `engram undo` took back can be.")
-            done = _reverse(store, "redo", REDO, [target])
+            done = _redo(store, target)
             if done is not None:
                 return done
         raise _never_still()
 
 
-def undoable(commits: Iterable[OwnCommit], count: int) -> list[OwnCommit]:
-    """The last `count` operations that stand, newest first; `commits` are newest first too."""
-    found: list[OwnCommit] = []
+def standing(commits: Iterable[OwnCommit]) -> Iterator[OwnCommit]:
+    """The operations that are not taken back, newest first; `commits` are newest first too."""
     redone: set[str] = set()
     undone: set[str] = set()
     for commit in commits:
@@ -83,10 +79,7 @@ def undoable(commits: Iterable[OwnCommit], count: int) -> list[OwnCommit]:
             # An operation may be undone, redone and undone again: an undo that was redone says nothing.
             undone.update(() if commit.oid in redone else commit.undoes)
         elif commit.oid not in undone:
-            found.append(commit)
-            if len(found) == count:
-                break
-    return found
+            yield commit
 
 
 def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
@@ -119,36 +112,82 @@ def _repository(store: Store) -> Repository:
     return store.places.repository
 
 
-def _reverse(store: Store, verb: str, trailer: str, targets: Sequence[OwnCommit]) -> Undone | None:
-    """Write the operation that takes back `targets`; None where somebody else changed a file meanwhile."""
+def _undo(store: Store, operations: Iterator[OwnCommit], count: int) -> Undone | None:
+    """Take back the next `count` operations; None where somebody else changed a file meanwhile."""
+    from engram.adapters.git.operations import UNDO
     from engram.usecases.reverse import reverse
 
-    found = reverse(store, _repository(store), [target.oid for target in targets])
-    try:
-        _write(store, f"{verb}: {_subject(targets)}", trailer, targets, found)
-    except ConflictError:
+    targets = list(islice(operations, count))
+    if len(targets) < count:
+        raise _too_few(len(targets))
+    repository = _repository(store)
+    found = reverse(store, repository, [target.oid for target in targets])
+    idle: list[OwnCommit] = []
+    kept = found.kept
+    while not found.changes:
+        idle += targets
+        targets = list(islice(operations, 1))
+        if not targets:
+            raise _nothing_left(f"undo: {_subject(idle)}", kept)
+        found = reverse(store, repository, [targets[0].oid])
+        kept += found.kept
+    # Those of which nothing was left count as taken back from now on.
+    trailers = [(UNDO, target.oid) for target in (*idle, *targets)]
+    if not _write(store, f"undo: {_subject(targets)}", trailers, found):
         return None
-    for lore_id, vote in found.votes.items():
-        store.state.keep_vote(lore_id, vote)
+    for target in (*idle, *targets):
+        for lore_id in target.lore:
+            store.state.forget_judgement(target.session, lore_id, kind_of(target.subject))
+    return _undone(targets, found, kept)
+
+
+def _redo(store: Store, target: OwnCommit) -> Undone | None:
+    """Take back an undo; None where somebody else changed a file meanwhile."""
+    from engram.adapters.git.operations import REDO
+    from engram.usecases.reverse import reverse
+
+    found = reverse(store, _repository(store), [target.oid])
+    if not found.changes:
+        raise _nothing_left(f"redo: {_subject([target])}", found.kept)
+    if not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
+        return None
+    now = store.clock.now().timestamp()
+    for operation in _own(store):
+        kind = kind_of(operation.subject) if operation.oid in target.undoes else ""
+        for lore_id in operation.lore if kind else ():
+            store.state.judged(operation.session, lore_id, kind, now)
+    return _undone([target], found, found.kept)
+
+
+def _undone(targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]) -> Undone:
     subjects = tuple(target.subject.removeprefix("undo: ") for target in targets)
-    return Undone(subjects, found.lore, tuple(change.path for change in found.changes), found.kept)
+    return Undone(subjects, found.lore, tuple(change.path for change in found.changes), kept)
 
 
-def _write(store: Store, subject: str, trailer: str, targets: Sequence[OwnCommit], found: Reversed) -> None:
+def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
+    """Carry the reversal out; False where somebody else changed a file meanwhile."""
     from engram.adapters.files.journal import Operation
     from engram.usecases import change
 
-    if not found.changes:
-        raise NotFoundError(
-            f"'{subject}' would change nothing: {' '.join(found.kept) or 'all is as it was before.'}",
-            f"`engram undo {len(targets) + 1}` goes back further.",
-        )
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
     lines += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
-    lines += [(trailer, target.oid) for target in targets]
+    lines += [("Engram-Source", store.source), *trailers]
     clean = tuple((key, " ".join(value.split())) for key, value in lines if value)
     moment = int(store.clock.now().timestamp())
-    change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, found.changes)])
+    try:
+        change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, found.changes)])
+    except ConflictError:
+        return False
+    for lore_id, vote in found.votes.items():
+        store.state.keep_vote(lore_id, vote)
+    return True
+
+
+def _nothing_left(subject: str, kept: Sequence[str]) -> NotFoundError:
+    return NotFoundError(
+        f"'{subject}' would change nothing: {' '.join(kept) or 'all is as it was before.'}",
+        "`engram log` shows what was done; `engram restore LORE --at REV` goes back further.",
+    )
 
 
 def _subject(targets: Sequence[OwnCommit]) -> str:
@@ -159,7 +198,7 @@ def _subject(targets: Sequence[OwnCommit]) -> str:
 def _too_few(count: int) -> NotFoundError:
     message = f"Only {count} can be undone." if count else "There is nothing to undo."
     return NotFoundError(
-        message, "`git log` shows what was done; `engram restore LORE --at REV` goes back further."
+        message, "`engram log` shows what was done; `engram restore LORE --at REV` goes back further."
     )
 
 

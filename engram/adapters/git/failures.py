@@ -41,7 +41,10 @@ MARKERS = (
     ),
 )
 ADVICE = {
-    BUSY: ("Another git process is using the repository.", "Wait for it to end, then try again."),
+    BUSY: (
+        "Another git process is using the repository.",
+        "Wait for it to end, then try again.",
+    ),
     DUBIOUS: (
         "Git refuses this repository because another user owns it.",
         "If you trust it: git config --global --add safe.directory '{folder}'",
@@ -112,6 +115,10 @@ REMOTE_MARKERS = (
             "unexpected disconnect",
             "early eof",
             "empty reply from server",
+            "error: 500",
+            "error: 502",
+            "error: 503",
+            "error: 504",
         ),
     ),
     (
@@ -123,12 +130,19 @@ REMOTE_MARKERS = (
             "error: 404",
             "no such remote",
             "does not exist",
+            "bad line length character",  # whatever answers there, it is no git
+            "is this a git repository",
             "not a git repository",
         ),
     ),
     (FORBIDDEN, ("could not read from remote repository",)),
     (TIMEOUT, ("stopped at its time limit",)),
 )
+_NO_WORD = {
+    "fatal: Could not read from remote repository.",
+    "Please make sure you have the correct access rights",
+    "and the repository exists.",
+}
 REMOTE_ADVICE = {
     REJECTED: (
         "Others kept pushing to {remote} at the same time.",
@@ -136,7 +150,7 @@ REMOTE_ADVICE = {
     ),
     DECLINED: (
         "{remote} declined the push: {reason}.",
-        "Ask who runs the remote; your lore are safe here and go out with a later sync.",
+        "Ask who runs the remote; your lore are safe here and go out with a later `engram sync`.",
     ),
     AUTH: (
         "{remote} wants to know who you are, and Engram never asks for passwords.",
@@ -156,11 +170,11 @@ REMOTE_ADVICE = {
     ),
     TIMEOUT: (
         "{remote} did not answer within the time limit.",
-        "Try again later, or allow more with `--timeout SECONDS`.",
+        "Try again later, or allow more: `engram sync --timeout SECONDS`.",
     ),
     PROTOCOL: (
         "The address of {remote} is of a kind that is not allowed.",
-        "Use https://…, ssh://… or a folder, and look at the variable GIT_ALLOW_PROTOCOL if you have set it.",
+        "Use https://…, ssh://… or a folder (`engram remote list`); GIT_ALLOW_PROTOCOL, if you have set it, allows less.",
     ),
     NO_BRANCH: ("{remote} has no such branch.", "`git ls-remote {remote}` lists those it has."),
     UNSOUND: (
@@ -206,12 +220,17 @@ def remote_failure(folder: str, remote: str, args: tuple[str, ...], code: int, t
     text = without_credentials(text)
     if kind(text) in (NO_SPACE, BUSY, DUBIOUS):
         return failure(folder, args, code, text)
-    name = kind(text, REMOTE_MARKERS)
+    name = OFFLINE if _ended_without_a_word(text) else kind(text, REMOTE_MARKERS)
     reason = _reason(text)
     default = (f"git {subcommand(args)} failed with {{remote}}: {{reason}}.", "Run `engram doctor`.")
     message, hint = REMOTE_ADVICE.get(name, default)
     message, hint = (part.replace("{reason}", reason).replace("{remote}", remote) for part in (message, hint))
     return RemoteError(name, message, hint, stderr=text)
+
+
+def _ended_without_a_word(text: str) -> bool:
+    """Whether the connection ended before anybody said why: all there is, is what git then says itself."""
+    return {line.strip() for line in text.splitlines()} - {""} == _NO_WORD
 
 
 def _reason(text: str) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 LORE = "Engram-Lore"
+SESSION = "Engram-Session"
 SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
@@ -21,13 +22,17 @@ _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
 
 
 class OwnCommit(NamedTuple):
-    """A commit of one operation. `undoes` names the commits that it takes back, `redoes` the undo that it takes back."""
+    """A commit of one operation, made in `session` ("" unknown).
+
+    `undoes` names the commits that it takes back, `redoes` the undo that it takes back.
+    """
 
     oid: str
     subject: str
     lore: tuple[str, ...]
     undoes: tuple[str, ...]
     redoes: tuple[str, ...]
+    session: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -47,7 +52,8 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 continue
             if said.get(SOURCE, (source,))[0] != source or (SOURCE not in said and who != person):
                 continue
-            yield OwnCommit(oid, subject, said[LORE], said.get(UNDO, ()), said.get(REDO, ()))
+            session = said.get(SESSION, ("",))[0]
+            yield OwnCommit(oid, subject, said[LORE], said.get(UNDO, ()), said.get(REDO, ()), session)
         skip += _PAGE
 
 

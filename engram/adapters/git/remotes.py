@@ -1,6 +1,7 @@
 """The remotes of a repository, and the commands that talk to them: fetch, push, list, clone.
 
-Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step.
+Every one has a deadline and never asks anything; its failure is a `RemoteError` with a kind and a next step. `tell`
+hears how far a transfer is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.layout import Repository
+    from engram.adapters.git.transfer import Tell
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
@@ -120,7 +122,9 @@ def tracked(repo: Repository, other: Counterpart) -> str | None:
     return found or None
 
 
-def fetch(repo: Repository, other: Counterpart, *, deadline: float = DEADLINE) -> str | None:
+def fetch(
+    repo: Repository, other: Counterpart, *, deadline: float = DEADLINE, tell: Tell | None = None
+) -> str | None:
     """Bring in the remote branch; its commit, or None where the remote has no such branch. Raises RemoteError.
 
     A clone without its whole history gets the rest: without it there is no telling what both sides had.
@@ -130,7 +134,7 @@ def fetch(repo: Repository, other: Counterpart, *, deadline: float = DEADLINE) -
     words = (*SLOW, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
              "--no-recurse-submodules", *whole, other.remote, refspec)  # fmt: skip
     try:
-        _talk(repo, other.remote, words, deadline)
+        _talk(repo, other.remote, words, deadline, tell)
     except RemoteError as error:
         if error.kind != failures.NO_BRANCH:
             raise
@@ -153,20 +157,27 @@ def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE)
     return head if head in names else (names[0] if len(names) == 1 else None)
 
 
-def push(repo: Repository, other: Counterpart, commit: str, *, deadline: float = DEADLINE) -> None:
+def push(
+    repo: Repository,
+    other: Counterpart,
+    commit: str,
+    *,
+    deadline: float = DEADLINE,
+    tell: Tell | None = None,
+) -> None:
     """Put `commit` on the remote branch, never by force. Raises RemoteError (kind `rejected`: somebody was faster)."""
     refspec = f"{commit}:{layout.BRANCHES}{other.branch}"
     words = (*SLOW, "push", "--quiet", "--porcelain", "--no-follow-tags", "--recurse-submodules=no",
              other.remote, refspec)  # fmt: skip
-    _talk(repo, other.remote, words, deadline)
+    _talk(repo, other.remote, words, deadline, tell)
 
 
-def clone(url: str, folder: str, *, deadline: float = DEADLINE) -> None:
+def clone(url: str, folder: str, *, deadline: float = DEADLINE, tell: Tell | None = None) -> None:
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
     checked_url(url)
     words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
              f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
-    _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline)
+    _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, tell)
 
 
 def take_branch(repo: Repository) -> bool:
@@ -187,10 +198,14 @@ def take_branch(repo: Repository) -> bool:
     return True
 
 
-def _talk(where: Repository | str, remote: str, words: Sequence[str], deadline: float) -> Result:
+def _talk(
+    where: Repository | str, remote: str, words: Sequence[str], deadline: float, tell: Tell | None = None
+) -> Result:
     folder = where if isinstance(where, str) else where.worktree
+    if tell is not None:
+        words = ["--progress" if word == "--quiet" else word for word in words]
     try:
-        done = run(where, *words, deadline=deadline, check=False)
+        done = run(where, *words, deadline=deadline, check=False, tell=tell)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise

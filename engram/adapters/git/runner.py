@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.git.layout import Repository
+    from engram.adapters.git.transfer import Tell
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
@@ -34,10 +35,12 @@ def run(
     deadline: float = DEADLINE,
     check: bool = True,
     env: Mapping[str, str] | None = None,
+    tell: Tell | None = None,
 ) -> Result:
     """Run `git args` at a work tree's root (or in a folder) and wait at most `deadline` seconds.
 
-    `env` adds to the safe environment. Raises `GitError` where git is missing, the folder is gone, the
+    `env` adds to the safe environment. `tell` hears how far a command that was given `--progress` and no input
+    is, in a thread of its own; the error text is then without that. Raises `GitError` where git is missing, the folder is gone, the
     deadline passes, or (with `check`) the exit code is not 0.
     """
     folder = where if isinstance(where, str) else where.worktree
@@ -48,7 +51,7 @@ def run(
         and "GIT_SSH" not in variables
     ):
         variables["GIT_SSH_COMMAND"] = _ssh_command(folder)
-    result = _execute(folder, args, stdin, deadline, variables)
+    result = _execute(folder, args, stdin, deadline, variables, tell)
     if check and result.code != 0:
         raise failures.failure(folder, args, result.code, result.stderr)
     return result
@@ -61,13 +64,23 @@ def _ssh_command(folder: str) -> str:
 
 
 def _execute(
-    folder: str, args: tuple[str, ...], stdin: bytes | None, deadline: float, variables: Mapping[str, str]
+    folder: str,
+    args: tuple[str, ...],
+    stdin: bytes | None,
+    deadline: float,
+    variables: Mapping[str, str],
+    tell: Tell | None,
 ) -> Result:
     import subprocess
 
     with _start(folder, args, stdin is not None, variables) as process:
         try:
-            stdout, stderr = process.communicate(stdin, timeout=deadline)
+            if tell is None:
+                stdout, stderr = process.communicate(stdin, timeout=deadline)
+            else:
+                from engram.adapters.git.transfer import listen
+
+                stdout, stderr = listen(process, deadline, tell)
         except subprocess.TimeoutExpired:
             _stop(process)
             text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"

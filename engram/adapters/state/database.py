@@ -99,6 +99,11 @@ class StateDatabase:
         """Remember feedback that was given."""
         self._run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
 
+    def forget_judgement(self, session: str, lore_id: str, kind: str) -> None:
+        """Forget feedback that was taken back, so that it can be given again."""
+        query = "DELETE FROM feedback WHERE session = ? AND id = ? AND kind = ?"
+        self._run(query, (session, lore_id, kind))
+
     def vote(self, lore_id: str) -> Vote:
         """All this clone ever voted on a lore, whatever branch is checked out now."""
         rows = self._run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import DIM, shorten
+from engram.cli.progress import progress
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
 from engram.domain.typed import TYPE_CHECKING
@@ -28,7 +29,8 @@ def run(call: Call) -> int:
     """Print one line for each line of the file."""
     from engram.usecases.blame import blame
 
-    lore_id, rows = blame(call.store, call.arguments.name)
+    with progress(call.output, "reading the history") as step:
+        lore_id, rows = blame(call.store, call.arguments.name, step)
     said = [{**row._asdict(), "at": render(row.at) if row.at else None} for row in rows]
     call.output.document({"id": lore_id, "lines": said})
     for row in rows:

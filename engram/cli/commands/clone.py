@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.sync import steps, timeout
+from engram.cli.commands.sync import timeout
 from engram.cli.output import counted
+from engram.cli.progress import steps
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

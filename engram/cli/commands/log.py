@@ -1,9 +1,12 @@
-"""`engram log`: the history of a lore."""
+"""`engram log`: the history of a lore, or of all."""
 
 from __future__ import annotations
 
 import sys
 
+from engram.cli.output import DIM, counted
+from engram.cli.progress import progress
+from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
 from engram.domain.typed import TYPE_CHECKING
@@ -13,27 +16,39 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.usecases.history import Event
+    from engram.usecases.history import Event, Operation
 
 DESCRIPTION = (
-    "The history of a lore from git, newest first: who, when, what.\n"
-    "At a terminal also how its confidence went."
+    "The history of a lore from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
+    "Without REF what happened to all lore, by commit."
 )
-EXAMPLES = ("engram log L1", "engram log 01M805C3 --limit 5 --json")
+EXAMPLES = (
+    "engram log L1",
+    "engram log 01M805C3 --limit 5 --json",
+    "engram log --agent codex --since 2026-11-01",
+)
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="REF", help="which lore")
+    parser.add_argument("name", metavar="REF", nargs="?", default="", help="which lore (default: all)")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many commits (default 50)")
+    parser.add_argument("--agent", default="", metavar="NAME", help="without REF: only what this agent did")
+    parser.add_argument("--since", default="", metavar="DATE", help="without REF: only from this date on")
 
 
 def run(call: Call) -> int:
     """Print the history."""
+    given = call.arguments
+    if not given.name:
+        return _all(call)
+    if given.agent or given.since:
+        raise UsageError("--agent and --since choose among the commits of all lore.", "Leave out the REF.")
     from engram.usecases.history import history
 
-    lore_id, events = history(call.store, call.arguments.name, call.arguments.limit)
+    with progress(call.output, "reading the history") as step:
+        lore_id, events = history(call.store, given.name, given.limit, step)
     call.output.document({"id": lore_id, "history": [_row(event) for event in events]})
     known = [event.confidence for event in reversed(events) if event.confidence is not None]
     # One line a commit is what scripts read, so the picture is for eyes only.
@@ -42,11 +57,31 @@ def run(call: Call) -> int:
             f"{sparkline(known, max(call.output.width - 20, 20))}  {known[0]:.2f} → {known[-1]:.2f}"
         )
     for event in events:
-        who = event.agent or event.author
-        call.output.line(safe_text(f"{event.commit}  {render(event.at)}  {who:<16} {event.subject}"))
+        call.output.line(safe_text(_line(event)))
     if not events:
         call.output.line("Git has no history of it yet: it is not committed.")
     return 0
+
+
+def _all(call: Call) -> int:
+    from engram.usecases.history import recent
+
+    given = call.arguments
+    with progress(call.output, "reading the history") as step:
+        operations = recent(call.store, given.limit, given.agent, given.since, step)
+    call.output.document({"history": [_row(operation) for operation in operations]})
+    for operation in operations:
+        line = safe_text(_line(operation))
+        if len(operation.lore) > 1:
+            line += call.output.styled(f" · {counted(len(operation.lore), 'lore', 'lore')}", DIM)
+        call.output.line(line)
+    if not operations:
+        call.output.line("Git has no such commit yet.")
+    return 0
+
+
+def _line(said: Event | Operation) -> str:
+    return f"{said.commit}  {render(said.at)}  {said.agent or said.author:<16} {said.subject}"
 
 
 def sparkline(confidences: Sequence[float], width: int) -> str:
@@ -55,5 +90,5 @@ def sparkline(confidences: Sequence[float], width: int) -> str:
     return "".join(_LEVELS[min(int(value * len(_LEVELS)), len(_LEVELS) - 1)] for value in last)
 
 
-def _row(event: Event) -> dict[str, object]:
-    return {**event._asdict(), "at": render(event.at)}
+def _row(said: Event | Operation) -> dict[str, object]:
+    return {**said._asdict(), "at": render(said.at)}

@@ -10,22 +10,34 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "The lore surfaced in this session, with the refs that feedback, show and forget take."
-EXAMPLES = ("engram session", "ENGRAM_SESSION=review engram session --json")
+DESCRIPTION = (
+    "The lore surfaced in this session, with the refs that feedback, show and forget take.\n"
+    "At its start and its end a session syncs in the background, if `sync.on_session` is set."
+)
+EXAMPLES = ("engram session", "engram session start", "ENGRAM_SESSION=review engram session --json")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
+    """Declare the arguments."""
+    parser.add_argument(
+        "moment", nargs="?", choices=("start", "end"), help="say that a session starts or ends"
+    )
 
 
 def run(call: Call) -> int:
-    """List the refs."""
+    """List the refs; where a session starts or ends, start its sync."""
     store = call.store
+    syncing = False
+    if call.arguments.moment:
+        from engram.usecases.auto_sync import session_sync
+
+        syncing = session_sync(store)
     refs = store.state.refs(store.caller.session)
     call.output.document(
         {
             "session": store.caller.session,
             "agent": store.caller.agent,
+            "syncing": syncing,
             "session_refs": {ref.name: ref.id for ref in refs},
             "lore": [{"ref": ref.name, "id": ref.id, "title": ref.title} for ref in refs],
         }
@@ -33,4 +45,6 @@ def run(call: Call) -> int:
     for ref in refs:
         call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}")
     call.output.rule(safe_text(f"session {store.caller.session} · {len(refs)} lore surfaced"))
+    if syncing:
+        call.output.rule("syncing in the background: engram status")
     return 0

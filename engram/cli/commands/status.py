@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from engram.cli.output import counted
+from engram.cli.output import age, counted
 from engram.domain.safe_text import safe_text
+from engram.domain.times import parse
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     import argparse
+    from datetime import datetime
     from typing import Any
 
     from engram.cli.call import Call
 
 DESCRIPTION = "How the store is: what it holds, its index, its git, its embedding."
 EXAMPLES = ("engram status", "engram status --json")
+_WIDTH = 80
+_INDENT = 11
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,40 +31,79 @@ def run(call: Call) -> int:
 
     found: Any = status(call.store)
     call.output.document(found)
-    for line in _lines(found):
-        call.output.line(safe_text(line))
+    if not call.output.json:
+        for line in _lines(found, call.store.clock.now(), min(call.output.width, _WIDTH)):
+            call.output.line(safe_text(line))
     return 0
 
 
-def _lines(found: Any) -> list[str]:
-    store, index, git, embedding = found["store"], found["index"], found["git"], found["embedding"]
-    lines = [f"{store['path']}  ({store['placement']})"]
+def _lines(found: Any, now: datetime, width: int) -> list[str]:
+    """The state in lines of at most `width` columns."""
+    store, git = found["store"], found["git"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
-    lines.append(f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}")
-    lines.append(f"index      {'ready, ' + index.get('strategy', '') if index['ok'] else index['message']}")
+    lines = [f"{store['path']}  ({store['placement']})"]
+    lines += _part("", f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}", width, indent="")
+    lines += _index_lines(found["index"], width)
+    branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
+    waiting = f", {counted(git['pending'], 'change waits', 'changes wait')} to be committed"
+    lines += _part("git", (git["message"] or branch) + (waiting if git["pending"] else ""), width)
+    if store["placement"] == DEDICATED:
+        lines += _sync_lines(git, now, width)
+    if git["conflicts"]:
+        some = counted(git["conflicts"], "lore has", "lore have")
+        text = f"{some} a second version to choose from, in the file under `conflicts`"
+        lines += _part("conflicts", text, width)
+    lines += _part("embedding", _embedding(found["embedding"]), width)
+    session = found["session"]
+    return lines + _part("session", f"{session['name']}, {session['surfaced']} lore surfaced", width)
+
+
+def _index_lines(index: Any, width: int) -> list[str]:
+    lines = _part("index", f"ready, {index.get('strategy', '')}" if index["ok"] else index["message"], width)
     if index["problems"]:
-        lines.append(f"           {counted(index['problems'], 'file')} cannot be recalled: engram doctor")
+        lines += _part("", f"{counted(index['problems'], 'file')} cannot be recalled: engram doctor", width)
     if index["waiting_for_adoption"]:
         waiting = counted(index["waiting_for_adoption"], "file has", "files have")
-        lines.append(f"           {waiting} no fields yet: engram adopt")
-    branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
-    lines.append(
-        f"git        {git['message'] or branch}"
-        + (f", {counted(git['pending'], 'change waits', 'changes wait')}" if git["pending"] else "")
-        + _distance(git)
-    )
-    model = (
-        f"{embedding['provider']}, {embedding['dimensions']} dimensions"
-        if embedding["dimensions"]
-        else "none: words only"
-    )
-    lines.append(f"embedding  {embedding['message'] or model}")
-    lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
+        lines += _part("", f"{waiting} no fields yet: engram adopt", width)
     return lines
 
 
-def _distance(git: Any) -> str:
-    """How far this clone and what is known of its remote are apart."""
+def _sync_lines(git: Any, now: datetime, width: int) -> list[str]:
+    """What waits to be sent and taken in, how the last sync ended, and what to do."""
+    last = git["sync"]
+    if not git["remotes"]:
+        return _part("sync", "no remote yet: engram remote add origin URL", width)
+    if last["at"] is None:
+        return _part("sync", f"never synced with {git['remotes'][0]}: engram sync", width)
     parts = [("ahead", "to send"), ("behind", "to take in")]
     told = [f"{counted(git[key], 'commit')} {what}" for key, what in parts if git[key]]
-    return "".join(f", {part}" for part in told) + (": engram sync" if told else "")
+    waits = f"{', '.join(told)}: engram sync" if told else "nothing to send or to take in"
+    lines = _part("sync", waits, width)
+    if last["succeeded"]:
+        lines += _part("", f"last synced with {last['remote']} {_ago(last['succeeded'], now)}", width)
+    if last["error"]:
+        failures = last["failures"]
+        times = f" ({failures} times in a row)" if failures > 1 else ""
+        lines += _part("", f"failed {_ago(last['at'], now)}{times}: {last['error']['message']}", width)
+        lines += _part("", last["error"]["hint"], width)
+    return lines
+
+
+def _ago(moment: str, now: datetime) -> str:
+    since = age(max((now - parse(moment)).total_seconds(), 0))
+    return f"just {since}" if since == "now" else f"{since} ago"
+
+
+def _embedding(embedding: Any) -> str:
+    model = f"{embedding['provider']}, {embedding['dimensions']} dimensions"
+    return embedding["message"] or (model if embedding["dimensions"] else "none: words only")
+
+
+def _part(name: str, text: str, width: int, indent: str = " " * _INDENT) -> list[str]:
+    """`name` and a text beside it, in as many lines as it takes."""
+    from textwrap import wrap
+
+    return wrap(
+        text or " ", width, initial_indent=f"{name:<{len(indent)}}", subsequent_indent=indent,
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip

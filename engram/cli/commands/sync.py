@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from contextlib import contextmanager
 
-from engram.cli.output import DIM, counted
+from engram.cli.output import counted
+from engram.cli.progress import steps
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from engram.cli.call import Call
-    from engram.cli.output import Output
     from engram.usecases.sync import Planned, Synced
 
 DESCRIPTION = (
@@ -71,23 +67,6 @@ def run(call: Call) -> int:
     for error in done.errors:
         call.output.note(f"engram: {error.message}\n  {error.hint}")
     return done.errors[0].exit_code if done.errors else 0
-
-
-@contextmanager
-def steps(output: Output) -> Iterator[Callable[[str], None]]:
-    """A function to call with what is being done; shown on one line of standard error at a terminal."""
-    if output.json or not sys.stderr.isatty():
-        yield lambda _what: None
-        return
-
-    def step(what: str) -> None:
-        text = output.styled(safe_text(f"{what} …"), DIM)
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield step
-    finally:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _seconds(text: str) -> float:

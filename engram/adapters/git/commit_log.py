@@ -1,0 +1,99 @@
+"""What commits say and which files they changed, for many commits at once: what the table of the history is fed with."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import trailers
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+SECONDS = 120.0
+_FORMAT = "%H%x00%an <%ae>%x00%at%x00%s%x00%(trailers:only=true,unfold=true)"
+_HEADER = 5  # the parts of the format
+_FILES = ("100644", "100755")
+
+
+class Listed(NamedTuple):
+    """A commit and its parents (of the history of a folder: the last commits before it that touched the folder)."""
+
+    oid: str
+    parents: tuple[str, ...]
+
+
+class FileChange(NamedTuple):
+    """A file that a commit changed: ids of its content in each parent (None: no regular file) and afterwards.
+
+    Of a merge only what is as it was in none of the parents.
+    """
+
+    path: str
+    before: tuple[str | None, ...]
+    after: str | None
+
+
+class LoggedCommit(NamedTuple):
+    """One commit with the files that it changed. `moment` is the author's time in Unix seconds."""
+
+    oid: str
+    author: str
+    moment: int
+    subject: str
+    trailers: Mapping[str, tuple[str, ...]]
+    changes: tuple[FileChange, ...]
+
+
+def between(repo: Repository, old: str, new: str, folder: str = "") -> tuple[list[str], list[Listed]]:
+    """The commits that only `old` has, and those that only `new` has, parents first; an `old` of "" has none.
+
+    With `folder` those that touched it and merges. Raises GitError where a commit is not known.
+    """
+    words = ["rev-list", "--topo-order", "--reverse", "--parents", "--left-right"]
+    words += ["--full-history"] if folder else []
+    ends = f"{old}...{new}" if old else new
+    where = ("--", folder) if folder else ("--",)
+    lines = run(repo, *words, ends, *where, deadline=SECONDS).stdout.decode("ascii").splitlines()
+    gone = [line[1:].split(" ", 1)[0] for line in lines if line.startswith("<")]
+    come = [line.lstrip(">").split(" ") for line in lines if not line.startswith("<")]
+    return gone, [Listed(oid, tuple(parents)) for oid, *parents in come]
+
+
+def logged(repo: Repository, oids: Sequence[str], folder: str = "") -> Iterator[LoggedCommit]:
+    """What these commits say and changed (with `folder`: in it), in their order; one that changed nothing is left out.
+
+    Raises GitError.
+    """
+    words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev",
+             "--no-ext-diff", "--encoding=UTF-8", f"--format={_FORMAT}")  # fmt: skip
+    where = ("--", folder) if folder else ()
+    asked = "".join(f"{oid}\n" for oid in oids).encode()
+    parts = run(repo, *words, *where, stdin=asked, deadline=SECONDS).stdout.split(b"\0")
+    at = 0
+    while at + _HEADER <= len(parts):
+        header, at = parts[at : at + _HEADER], at + _HEADER
+        at += not parts[at]  # after what a merge says comes an empty part
+        changes = []
+        while parts[at].lstrip(b"\n").startswith(b":"):
+            changes.append(_change(parts[at].lstrip(b"\n"), parts[at + 1]))
+            at += 2
+        yield _commit(header, tuple(changes))
+
+
+def _commit(header: Sequence[bytes], changes: tuple[FileChange, ...]) -> LoggedCommit:
+    oid, author, moment, subject, trailing = (part.decode("utf-8", "replace").lstrip("\n") for part in header)
+    return LoggedCommit(oid, author, int(moment), subject, trailers.parse(trailing), changes)
+
+
+def _change(facts: bytes, path: bytes) -> FileChange:
+    words = facts.decode("ascii").lstrip(":").split(" ")
+    count = len(words) // 2  # modes, as many ids, one word of letters
+    *before, after = (
+        oid if mode in _FILES else None
+        for mode, oid in zip(words[:count], words[count : 2 * count], strict=True)
+    )
+    return FileChange(os.fsdecode(path), tuple(before), after)

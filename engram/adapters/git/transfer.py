@@ -1,0 +1,78 @@
+"""How far a transfer is: git's own progress, read from its error stream as it comes."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from typing import IO
+
+    Tell = Callable[[str], None]  # hears for example `receiving objects 45 %`
+
+_BLOCK = 4096
+_PERCENT = re.compile(rb"(?:remote: )?([A-Z][a-z]+(?: [a-z]+)*): +(\d+)% \(")
+# What `--progress` adds to the error stream and is no error: counts, and sums at the end.
+_CHATTER = re.compile(
+    rb"(?:remote: )?(?:[A-Z][a-z]+(?: [a-z]+)*: +\d+(?:% \(|, done)|Total \d+ \(|Delta compression using |Cloning into ')"
+)
+
+
+def listen(process: subprocess.Popen[bytes], deadline: float, tell: Tell) -> tuple[bytes, bytes]:
+    """What a process prints on its two streams, to their end; `tell` hears of the progress on the second meanwhile.
+
+    Raises subprocess.TimeoutExpired after `deadline` seconds.
+    """
+    import subprocess
+
+    assert process.stdout is not None
+    assert process.stderr is not None
+    end = time.monotonic() + deadline
+    out, errors = _Reader(process.stdout), _Reader(process.stderr, tell)
+    try:
+        process.wait(deadline)
+        for reader in (out, errors):
+            reader.join(max(end - time.monotonic(), 0))
+            if reader.is_alive():  # a child of git's has the stream still open
+                raise subprocess.TimeoutExpired(process.args, deadline)
+    except BaseException:
+        errors.tell = None  # nothing is told of what is being stopped
+        raise
+    return out.read, without_progress(errors.read)
+
+
+def without_progress(stderr: bytes) -> bytes:
+    """The lines of an error stream that tell of no progress."""
+    lines = stderr.replace(b"\r", b"\n").split(b"\n")
+    return b"\n".join(line for line in lines if not _CHATTER.match(line))
+
+
+class _Reader(threading.Thread):
+    """Reads a stream to its end."""
+
+    def __init__(self, stream: IO[bytes], tell: Tell | None = None) -> None:
+        super().__init__(name="engram-git", daemon=True)
+        self.read = b""
+        self._stream, self.tell = stream, tell
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while part := os.read(self._stream.fileno(), _BLOCK):
+                self.read += part
+                self._say(part)
+        except (OSError, ValueError):  # closed: the process was stopped
+            return
+
+    def _say(self, part: bytes) -> None:
+        tell = self.tell
+        if tell is None:
+            return
+        for what, percent in _PERCENT.findall(part):
+            tell(f"{what.decode('ascii').lower()} {int(percent)} %")

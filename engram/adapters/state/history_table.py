@@ -1,0 +1,234 @@
+"""The history of all lore as a small SQLite file in the state folder: who changed what and when, by commit and lore.
+
+A cache of what git has: it may be deleted at any time. Whoever feeds it holds `lock_path`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+    from typing import Any, Self
+
+TableError = sqlite3.Error
+MEMORY = ":memory:"
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE commits (
+    number INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, rank INTEGER NOT NULL, moment INTEGER NOT NULL,
+    author TEXT NOT NULL, subject TEXT NOT NULL, op TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
+    source TEXT NOT NULL, delta TEXT NOT NULL);
+CREATE INDEX commits_rank ON commits (rank, number);
+CREATE TABLE events (
+    number INTEGER NOT NULL, path TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, before TEXT NOT NULL,
+    after TEXT NOT NULL, confidence_before INTEGER, confidence INTEGER, validations INTEGER, fields TEXT NOT NULL);
+CREATE INDEX events_number ON events (number);
+CREATE INDEX events_id ON events (id);
+CREATE INDEX events_path ON events (path);
+"""
+
+
+class CommitRow(NamedTuple):
+    """A commit that touched lore. `rank` orders commits by time, parents never after children; times in Unix seconds.
+
+    `op`, `agent`, `session`, `source` and `delta` are its trailers, "" where it has none.
+    """
+
+    oid: str
+    rank: int
+    moment: int
+    author: str
+    subject: str
+    op: str
+    agent: str
+    session: str
+    source: str
+    delta: str
+
+
+class EventRow(NamedTuple):
+    """What a commit did to one lore: added, changed, moved, removed or merged it.
+
+    `path` is as git knows it, `id` "" where the file had none, `before` the ids of its content in the parents
+    (those that had it) and `after` the one afterwards ("": none). Confidence in thousandths, None where there
+    is no lore or it could not be read. `fields` names what changed.
+    """
+
+    path: str
+    id: str
+    kind: str
+    before: tuple[str, ...]
+    after: str
+    confidence_before: int | None
+    confidence: int | None
+    validations: int | None
+    fields: tuple[str, ...]
+
+
+class HistoryTable:
+    """The open table. Every method may raise TableError: then the file is damaged, or the disk is full."""
+
+    def __init__(self, path: str) -> None:
+        """Open (or make) the table at `path`; MEMORY for one that nobody else sees. Raises TableError."""
+        self.is_private = path == MEMORY
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        try:
+            self._prepare()
+        except sqlite3.Error:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA synchronous=OFF")  # git has all of it
+        found = run("PRAGMA user_version").fetchone()[0]
+        if found == _FORMAT:
+            return
+        if found:
+            raise sqlite3.DatabaseError(f"a table of another version ({found})")
+        run("PRAGMA journal_mode=WAL")
+        run("BEGIN IMMEDIATE")
+        if run("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in _SCHEMA.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version={_FORMAT}")
+        run("COMMIT")
+
+    def meta(self) -> dict[str, str]:
+        """What is noted about the whole table: `head`, the commit whose history it holds, and others."""
+        return dict(self._connection.execute("SELECT key, value FROM meta"))
+
+    def note(self, values: dict[str, str]) -> None:
+        """Note facts about the whole table."""
+        self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def highest_rank(self) -> int:
+        """The rank of the newest commit; 0 in an empty table."""
+        return int(self._connection.execute("SELECT coalesce(max(rank), 0) FROM commits").fetchone()[0])
+
+    def ranks(self, oids: Iterable[str]) -> dict[str, int]:
+        """The ranks of those commits that are known."""
+        query = "SELECT oid, rank FROM commits WHERE oid = ?"
+        found = (self._connection.execute(query, (oid,)).fetchone() for oid in oids)
+        return dict(row for row in found if row)
+
+    def last_id(self, path: str) -> str:
+        """The id of the lore that a file held when it could last be read; "" where that is not known."""
+        query = "SELECT id FROM events WHERE path = ? AND id != '' ORDER BY number DESC LIMIT 1"
+        row = self._connection.execute(query, (path,)).fetchone()
+        return row[0] if row else ""
+
+    def last_elsewhere(self, lore_id: str, path: str) -> str:
+        """The id of the content that a lore had last in a file of another path; "" where there was none."""
+        query = "SELECT after FROM events WHERE id = ? AND path != ? ORDER BY number DESC LIMIT 1"
+        row = self._connection.execute(query, (lore_id, path)).fetchone()
+        return row[0] if row else ""
+
+    def add(self, rows: Sequence[tuple[CommitRow, Sequence[EventRow]]]) -> None:
+        """Add commits with their events, all or none; parents first."""
+        marks = ",".join("?" * (len(EventRow._fields) + 1))
+        with self._connection_at_work() as run:
+            for commit, events in rows:
+                number = run.execute(
+                    f"INSERT INTO commits ({', '.join(commit._fields)}) VALUES ({','.join('?' * len(commit))})",  # noqa: S608 - fixed names
+                    commit,
+                ).lastrowid
+                values = [
+                    (number, *event._replace(before=" ".join(event.before), fields=" ".join(event.fields)))  # type: ignore[arg-type]
+                    for event in events
+                ]
+                run.executemany(f"INSERT INTO events VALUES ({marks})", values)  # noqa: S608 - marks only
+
+    def remove(self, oids: Iterable[str]) -> None:
+        """Forget commits."""
+        names = [(oid,) for oid in oids]
+        where = "number IN (SELECT number FROM commits WHERE oid = ?)"
+        with self._connection_at_work() as run:
+            run.executemany(f"DELETE FROM events WHERE {where}", names)  # noqa: S608 - fixed text
+            run.executemany("DELETE FROM commits WHERE oid = ?", names)
+
+    def of_lore(self, lore_id: str, path: str, limit: int) -> list[tuple[CommitRow, EventRow]]:
+        """The last events of a lore, newest first; of a file without an id those until it gets one."""
+        columns = ", ".join([*CommitRow._fields, *EventRow._fields])
+        query = (
+            f"WITH paths AS (SELECT path FROM events WHERE id = :id UNION SELECT :path) "  # noqa: S608 - fixed names
+            f"SELECT {columns} FROM events JOIN commits USING (number) "
+            "WHERE id = :id OR (id = '' AND path IN paths AND coalesce((SELECT later.id FROM events later "
+            "WHERE later.path = events.path AND later.id != '' AND later.number > events.number "
+            "ORDER BY later.number LIMIT 1), :id) = :id) ORDER BY rank DESC, number DESC LIMIT :limit"
+        )
+        rows = self._connection.execute(query, {"id": lore_id, "path": path, "limit": limit}).fetchall()
+        width = len(CommitRow._fields)
+        return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
+
+    def latest(self, limit: int, agent: str = "", since: float = 0) -> list[tuple[CommitRow, list[str]]]:
+        """The last commits, newest first, each with the ids of its lore; of an agent, from a time on (Unix seconds)."""
+        columns = ", ".join(CommitRow._fields)
+        query = (
+            f"SELECT {columns}, number FROM commits WHERE moment >= ? AND (? = '' OR agent = ?)"  # noqa: S608 - fixed names
+            " ORDER BY rank DESC, number DESC LIMIT ?"
+        )
+        rows = self._connection.execute(query, (since, agent, agent, limit)).fetchall()
+        ids = "SELECT DISTINCT id FROM events WHERE number = ? AND id != '' ORDER BY id"
+        return [
+            (CommitRow._make(row[:-1]), [found for (found,) in self._connection.execute(ids, row[-1:])])
+            for row in rows
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _connection_at_work(self) -> Any:
+        """The connection in a transaction that is taken back where it fails."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+def table_path(state: str) -> str:
+    """Where the table of a store with this state folder is."""
+    return os.path.join(state, "history.db")
+
+
+def lock_path(state: str) -> str:
+    """The lock of whoever feeds the table."""
+    return os.path.join(state, "history.lock")
+
+
+def discard(path: str) -> None:
+    """Delete a table; it is made anew from git. Raises OSError where that cannot be."""
+    for suffix in ("", "-wal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process holds the table, which is no damage."""
+    return any(word in str(error) for word in ("locked", "busy"))
+
+
+def _event(row: Sequence[Any]) -> EventRow:
+    found = EventRow._make(row)
+    return found._replace(before=tuple(row[3].split()), fields=tuple(row[8].split()))

@@ -1,0 +1,73 @@
+"""`engram demo`: two clones that disagree, and the merge."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, GREEN
+from engram.domain.confidence import two_decimals
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.demo import Demo
+
+DESCRIPTION = (
+    "Make two clones of a store in a scratch folder, let them disagree about a lore, sync, and show the outcome.\n"
+    "Real commands on real repositories, without a network; the folder is removed at the end."
+)
+EXAMPLES = ("engram demo", "engram demo --keep ./demo")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--keep", default="", metavar="PATH", help="do it in this new folder, and leave it there"
+    )
+
+
+def run(call: Call) -> int:
+    """Run it and show it; fails where the clones do not come out equal."""
+    from engram.usecases.demo import demo
+
+    keep = call.arguments.keep
+    done = demo(keep)
+    call.output.document(_document(done, keep=bool(keep)))
+    if not call.output.json:
+        _show(call, done, keep=bool(keep))
+    return 0 if done.equal else 1
+
+
+def _document(done: Demo, *, keep: bool) -> dict[str, object]:
+    shares = {share.who: share.thousandths / 1000 for share in done.shares}
+    confidence = {"before": done.before / 1000, "votes": shares, "after": done.after / 1000}
+    return {
+        "folder": done.folder if keep else None,
+        "steps": [step._asdict() for step in done.steps],
+        "lore": {"path": done.path, "text": done.text},
+        "confidence": confidence,
+        "commit": done.commit,
+        "equal": done.equal,
+    }
+
+
+def _show(call: Call, done: Demo, *, keep: bool) -> None:
+    line, styled = call.output.line, call.output.styled
+    line(styled("Two clones of one store, each with something to say:", BOLD))
+    for step in done.steps:
+        line(f"  {styled(step.who, CYAN)}  {step.command:<46} {styled(safe_text(step.result), DIM)}".rstrip())
+    line()
+    line(styled("The lore in both clones now:", BOLD))
+    for text in done.text.rstrip("\n").split("\n"):
+        line(safe_text(text))
+    line()
+    signs = ((share, "+" if share.thousandths >= 0 else "−") for share in done.shares)
+    votes = "".join(f" {sign} {two_decimals(abs(share.thousandths))} ({share.who})" for share, sign in signs)
+    line(f"Confidence: {two_decimals(done.before)}{votes} = {two_decimals(done.after)}")
+    verdict = "equal" if done.equal else "not equal"
+    line(
+        f"Both clones are at commit {done.commit[:10]}; their files are byte for byte {styled(verdict, GREEN)}."
+    )
+    if keep:
+        line(safe_text(f"Look around: cd {done.folder}/ada && engram log"))

@@ -1,0 +1,208 @@
+"""A demonstration: two clones of one store that disagree, and how a sync settles it. Real repositories, no network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from engram.adapters.git.layout import read_head
+from engram.domain.confidence import HELPFUL, INCORRECT, two_decimals
+from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import remote
+from engram.usecases.clone import clone
+from engram.usecases.commit import commit_pending
+from engram.usecases.edit import Edit, edit
+from engram.usecases.feedback import feedback
+from engram.usecases.init import init
+from engram.usecases.open_store import open_store
+from engram.usecases.record import Draft, record
+from engram.usecases.store import DEDICATED, Caller
+from engram.usecases.sync import Options, sync
+
+if TYPE_CHECKING:
+    from engram.domain.lore import Lore
+    from engram.usecases.clock import Clock
+    from engram.usecases.store import Store
+
+HUB = "hub.git"
+ADA, BOB = "ada", "bob"
+FIRST, SECOND = "Retry a failed upload once.", "The first attempt after a deploy meets a cold cache."
+SECONDS = 30.0  # for each git command that would use the network if the remote were elsewhere
+
+
+class Did(NamedTuple):
+    """One step: in whose clone, which command that is, and what came of it."""
+
+    who: str
+    command: str
+    result: str
+
+
+class Share(NamedTuple):
+    """What one clone's votes add to the confidence, in thousandths."""
+
+    who: str
+    thousandths: int
+
+
+class Demo(NamedTuple):
+    """What happened, the lore that came of it, and whether both clones hold the same bytes at the same commit.
+
+    `path` is the lore's file and `text` its content; `before` is where its confidence began, in thousandths.
+    """
+
+    folder: str
+    steps: tuple[Did, ...]
+    path: str
+    text: str
+    before: int
+    shares: tuple[Share, ...]
+    after: int
+    commit: str
+    equal: bool
+
+
+def demo(folder: str = "", clock: Clock | None = None) -> Demo:
+    """Run it in `folder` (made; missing or empty) and leave everything there, or in a folder that is gone afterwards.
+
+    Raises UsageError, GitError, StoreError.
+    """
+    if folder:
+        root = os.path.abspath(os.path.expanduser(folder))
+        if os.path.exists(root) and (not os.path.isdir(root) or os.listdir(root)):
+            raise UsageError(f"{root} is there already and not an empty folder.", "Name another with --keep.")
+        os.makedirs(root, exist_ok=True)
+        return _Demonstration(root, clock).run()
+    import tempfile
+
+    root = tempfile.mkdtemp(prefix="engram-demo-")
+    try:
+        return _Demonstration(root, clock).run()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+class _Demonstration:
+    """One on its way."""
+
+    def __init__(self, root: str, clock: Clock | None) -> None:
+        self._root = os.path.realpath(root)
+        self._clock = clock
+        self._stores: dict[str, Store] = {}
+        self._steps: list[Did] = []
+
+    def run(self) -> Demo:
+        """All of it."""
+        try:
+            lore = self._agree()
+            self._disagree(lore.id)
+            self._settle()
+            return self._outcome(lore)
+        finally:
+            for store in self._stores.values():
+                store.close()
+
+    def _agree(self) -> Lore:
+        """Ada records something and syncs; Bob clones it."""
+        hub = os.path.join(self._root, HUB)
+        _make_hub(hub)
+        ada = os.path.join(self._root, ADA)
+        init(ada, placement=DEDICATED)
+        store = self._open(ADA)
+        remote.add(store, "origin", hub)
+        lore = record(store, Draft(f"{FIRST}\n\n{SECOND}", "FACT", tags=("upload",))).lore
+        said = f"confidence {two_decimals(lore.thousandths)}"
+        self._did(ADA, f'engram record "{FIRST} …"', said)
+        self._sync(ADA)
+        bob = clone(hub, os.path.join(self._root, BOB))
+        self._did(BOB, f"engram clone {HUB}", f"{bob.lore} lore")
+        self._open(BOB)
+        return lore
+
+    def _disagree(self, lore_id: str) -> None:
+        """Both judge it, both edit it, both change its category; neither knows of the other."""
+        self._judge(ADA, HELPFUL, lore_id)
+        self._judge(BOB, INCORRECT, lore_id)
+        for who, category in ((ADA, "EDGE_CASE_DISCOVERY"), (BOB, "DEPENDENCY_BEHAVIOR")):
+            edit(self._stores[who], lore_id, Edit(category=category))
+            self._did(who, f"engram edit L1 --category {category}", "")
+        longer = f"{FIRST}\n\n{SECOND[:-1]} of 2 GB."
+        self._edit(ADA, lore_id, longer, "deploy", '"… cold cache of 2 GB."')
+        other = f"{FIRST.replace('once', 'twice')}\n\n{SECOND}"
+        self._edit(BOB, lore_id, other, "network", '"… a failed upload twice."')
+
+    def _settle(self) -> None:
+        for who in (ADA, BOB, ADA):
+            self._sync(who)
+
+    def _outcome(self, lore: Lore) -> Demo:
+        from engram.usecases import change
+        from engram.usecases.resolve import resolve
+
+        ada, bob = self._stores[ADA], self._stores[BOB]
+        path = resolve(ada, lore.id).path
+        file = change.load(ada, path)
+        shares = tuple(
+            Share(who, vote.up - vote.down)
+            for who in (ADA, BOB)
+            if (vote := file.lore.votes.get(self._stores[who].source))
+        )
+        heads = [_head(store) for store in (ada, bob)]
+        equal = heads[0] == heads[1] and _tree(ada) == _tree(bob)
+        return Demo(
+            self._root, tuple(self._steps), path, file.raw.decode(), lore.thousandths, shares,
+            file.lore.thousandths, heads[0], equal,
+        )  # fmt: skip
+
+    def _open(self, who: str) -> Store:
+        store = open_store(os.path.join(self._root, who), Caller("demo", who), clock=self._clock)
+        self._stores[who] = store
+        return store
+
+    def _judge(self, who: str, kind: str, lore_id: str) -> None:
+        store = self._stores[who]
+        (judged,) = (
+            feedback(store, helpful=[lore_id]) if kind == HELPFUL else feedback(store, incorrect=[lore_id])
+        )
+        before, after = (two_decimals(round(value * 1000)) for value in (judged.previous, judged.current))
+        self._did(who, f"engram feedback --{kind} L1", f"confidence {before} → {after}")
+
+    def _edit(self, who: str, lore_id: str, content: str, tag: str, result: str) -> None:
+        edit(self._stores[who], lore_id, Edit(content=content, add_tags=(tag,)))
+        self._did(who, f"engram edit L1 --add-tag {tag} --content …", result)
+
+    def _sync(self, who: str) -> None:
+        store = self._stores[who]
+        commit_pending(store, wait=SECONDS)
+        done = sync(store, Options(timeout=SECONDS))
+        if done.errors:
+            raise done.errors[0]
+        parts = [(done.pulled, "in"), (done.pushed, "out"), (done.conflicts, "conflict")]
+        self._did(who, "engram sync", ", ".join(f"{count} {what}" for count, what in parts if count))
+
+    def _did(self, who: str, command: str, result: str) -> None:
+        self._steps.append(Did(who, command, result))
+
+
+def _make_hub(path: str) -> None:
+    from engram.adapters.git.runner import run
+
+    run(os.path.dirname(path), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", path)
+
+
+def _head(store: Store) -> str:
+    assert store.places.repository is not None
+    return read_head(store.places.repository).oid or ""
+
+
+def _tree(store: Store) -> dict[str, bytes]:
+    """Every file of a clone, its git aside."""
+    found = {}
+    for folder, names, files in os.walk(store.places.root):
+        names[:] = [name for name in names if name != ".git"]
+        for name in files:
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, store.places.root)] = file.read()
+    return found

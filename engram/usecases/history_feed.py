@@ -1,0 +1,300 @@
+"""Feeding the table of the history: from the commits since the last time, which lore each changed and how.
+
+The table holds what HEAD's history holds. After a rebase, a reset or on another branch, the commits that are not
+there any more leave it; a damaged table is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+
+from engram.adapters.files.lock import FileLock
+from engram.adapters.state import history_table
+from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
+from engram.domain.errors import EngramError, GitError, StoreError
+from engram.domain.lore import Lore
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.lineage import in_git, read_lore, repository_of
+from engram.usecases.store import DEDICATED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
+
+    from engram.adapters.git.commit_log import FileChange, Listed, LoggedCommit
+    from engram.usecases.store import Store
+
+    T = TypeVar("T")
+    _Rows = tuple[CommitRow, Sequence[EventRow]]
+    Step = Callable[[int, int], None]
+
+AT_ONCE = 500  # commits read by one git process and kept by one transaction
+LOCK_SECONDS = 120.0
+ADDED, CHANGED, MOVED, REMOVED, MERGED = "added", "changed", "moved", "removed", "merged"
+_UNTOLD = "updated_at"  # every change changes it
+
+
+def with_history(store: Store, read: Callable[[HistoryTable], T], step: Step | None = None) -> T:
+    """What `read` finds in the table, brought up to HEAD first. `step` is told commits done and to do.
+
+    Raises StoreError (no git, or another process holds the table), GitError.
+    """
+    repository_of(store)
+    path = history_table.table_path(store.places.state)
+    for attempt in (path, path, history_table.MEMORY):
+        try:
+            with HistoryTable(attempt) as table:
+                feed(store, table, step)
+                return read(table)
+        except TableError as error:
+            _make_room(path, attempt, error)
+    raise AssertionError("unreachable")
+
+
+def _make_room(path: str, attempt: str, error: TableError) -> None:
+    """Before another try: without the damaged file; in memory where none can be written. Raises StoreError."""
+    if attempt == history_table.MEMORY:
+        raise StoreError(f"The history cannot be put in order: {error}.", "Free some space, then try again.")
+    if history_table.is_busy(error):
+        raise StoreError("Another process holds the table of the history.", "Try again.")
+    with contextlib.suppress(OSError):
+        history_table.discard(path)
+
+
+def keep_fed(store: Store) -> None:
+    """Bring the table up to HEAD in the background, where it is of use; trouble is left to who asks.
+
+    In a code repository the history is somebody else's, and long: there only where it was asked for before.
+    """
+    places = store.places
+    path = history_table.table_path(places.state)
+    if places.repository is None or (places.placement != DEDICATED and not os.path.exists(path)):
+        return
+    with contextlib.suppress(EngramError):
+        with_history(store, lambda _table: None)
+
+
+def feed(store: Store, table: HistoryTable, step: Step | None = None) -> None:
+    """Bring the table up to HEAD. Raises TableError, StoreError, GitError."""
+    from engram.adapters.git.layout import read_head
+
+    head, mark = read_head(repository_of(store)).oid or "", _mark(store)
+    if _is_fed(table.meta(), head, mark):
+        return
+    with _feeding(store, table):
+        known = table.meta()
+        if _is_fed(known, head, mark):
+            return
+        if known and (known["mark"] != mark or not head):
+            raise TableError("a table of something else")  # made anew
+        _Feed(store, table, step or (lambda _done, _total: None)).run(known, head, mark)
+
+
+@contextlib.contextmanager
+def _feeding(store: Store, table: HistoryTable) -> Iterator[None]:
+    """Hold the lock of whoever feeds. Raises StoreError, TableError where there can be no lock."""
+    if table.is_private:
+        yield
+        return
+    lock = FileLock(history_table.lock_path(store.places.state))
+    try:
+        taken = lock.acquire(LOCK_SECONDS)
+    except OSError as error:
+        raise TableError(str(error)) from None
+    if not taken:
+        raise StoreError("Another process has been reading the history for minutes.", "Try again.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _is_fed(known: dict[str, str], head: str, mark: str) -> bool:
+    return known.get("head", "") == head and known.get("mark", mark) == mark and not known.get("target")
+
+
+def _folder(store: Store) -> str:
+    """The folder whose history counts: in a repository of the store's own all of it."""
+    return "" if store.places.placement == DEDICATED else in_git(store, store.places.folder)
+
+
+def _mark(store: Store) -> str:
+    """What a table is made of besides commits; with another mark it is of no use."""
+    try:
+        with open(os.path.join(repository_of(store).common_dir, "shallow"), "rb") as file:
+            shallow = hashlib.blake2b(file.read(), digest_size=8).hexdigest()
+    except OSError:
+        shallow = ""
+    return f"{_folder(store)}|{shallow}"
+
+
+class _Blob(NamedTuple):
+    """A version of a file: its id in git and the lore it holds, `id` "" where it has none of its own."""
+
+    oid: str
+    id: str
+    lore: Lore | None
+
+
+class _Feed:
+    """One feeding on its way."""
+
+    def __init__(self, store: Store, table: HistoryTable, step: Step) -> None:
+        self._store, self._table, self._step = store, table, step
+        self._repository, self._folder = repository_of(store), _folder(store)
+        self._below = f"{in_git(store, store.places.folder)}/" if self._folder else ""
+        self._blobs: dict[tuple[str, str], _Blob] = {}
+        self._ids: dict[str, str] = {}  # by path, of events that are not in the table yet
+
+    def run(self, known: dict[str, str], head: str, mark: str) -> None:
+        """From what is known to `head`; a feeding that was killed in the middle is gone on with."""
+        gone, come = self._to_do(known, head)
+        self._table.note({"mark": mark, "target": head, "head": known.get("head", "")})
+        self._table.remove(gone)
+        highest = self._table.highest_rank()
+        named = {oid for commit in come for oid in (commit.oid, *commit.parents)} if highest else ()
+        ranks = self._table.ranks(named)
+        todo = [commit for commit in come if commit.oid not in ranks]
+        for at in range(0, len(todo), AT_ONCE):
+            self._step(at, len(todo))
+            self._page(todo[at : at + AT_ONCE], ranks, highest)
+        self._table.note({"head": head, "target": ""})
+
+    def _to_do(self, known: dict[str, str], head: str) -> tuple[list[str], list[Listed]]:
+        from engram.adapters.git.commit_log import between
+
+        try:
+            gone, come = between(self._repository, known.get("head", ""), head, self._folder)
+            if known.get("target"):
+                gone += between(self._repository, known["target"], head, self._folder)[0]
+        except GitError:
+            if not known:
+                raise
+            raise TableError("commits of the table are not in git any more") from None
+        return gone, come
+
+    def _page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
+        from engram.adapters.git.commit_log import logged
+
+        found = {
+            commit.oid: commit._replace(changes=tuple(filter(self._is_lore, commit.changes)))
+            for commit in logged(self._repository, [commit.oid for commit in listed], self._folder)
+        }
+        self._read_blobs(found.values())
+        rows: list[_Rows] = []
+        for commit in listed:
+            said = found.get(commit.oid)
+            moment = said.moment if said else 0
+            rank = max([moment, *(ranks.get(parent, highest) for parent in commit.parents)])
+            ranks[commit.oid] = rank
+            events = list(self._events(said)) if said else []
+            if said and events:
+                rows.append(
+                    (_row(said, rank), [self._with_moved_sides(event, said, rows) for event in events])
+                )
+        self._table.add(rows)
+        self._ids.clear()
+
+    def _with_moved_sides(self, event: EventRow, commit: LoggedCommit, rows: Sequence[_Rows]) -> EventRow:
+        """The event; that of a merge of a lore that one side had moved names the version of the other side, too."""
+        sides = max(len(change.before) for change in commit.changes)
+        if sides == 1 or len(event.before) == sides or not (event.id and event.before and event.after):
+            return event
+        recent = [other for _, others in rows for other in others if other.id == event.id]
+        found = next((other.after for other in reversed(recent) if other.path != event.path), None)
+        if found is None:
+            found = self._table.last_elsewhere(event.id, event.path)
+        return event._replace(kind=MERGED, before=(*event.before, found)) if found else event
+
+    def _is_lore(self, change: FileChange) -> bool:
+        return change.path.endswith(".md") and change.path.startswith(self._below)
+
+    def _read_blobs(self, commits: Iterable[LoggedCommit]) -> None:
+        """Read every version that these commits tell of, and forget those of pages before."""
+        from engram.adapters.git.versions import read_objects
+
+        wanted = {
+            (change.path, oid): None
+            for commit in commits
+            for change in commit.changes
+            for oid in (*change.before, change.after)
+            if oid
+        }
+        self._blobs = {key: blob for key in wanted if (blob := self._blobs.get(key))}
+        missing = [key for key in wanted if key not in self._blobs]
+        raws = read_objects(self._repository, [oid for _, oid in missing])
+        for (path, oid), raw in zip(missing, raws, strict=True):
+            file = read_lore(self._store, path, raw)
+            lore_id = file.lore.id if file and file.adopted else ""
+            self._blobs[path, oid] = _Blob(oid, lore_id, file.lore if file else None)
+
+    def _events(self, commit: LoggedCommit) -> Iterator[EventRow]:
+        """What the commit did to each lore; one that is gone at one path and there at another was moved."""
+        gone: dict[str, tuple[FileChange, list[_Blob]]] = {}
+        rest = []
+        for change in commit.changes:
+            before = [self._blobs[change.path, oid] for oid in change.before if oid]
+            after = self._blobs[change.path, change.after] if change.after else None
+            for blob in before:
+                if blob.id and (after is None or (after.id and after.id != blob.id)):
+                    gone[blob.id] = change, before
+            rest.append((change, before, after))
+        for change, before, after in rest:
+            if after is None:
+                continue
+            mine = [blob for blob in before if not (blob.id and after.id and blob.id != after.id)]
+            moved = gone.pop(after.id, None) if after.id and not mine else None
+            yield self._event(change.path, moved[1] if moved else mine, after, MOVED if moved else "")
+        for lore_id, (change, before) in gone.items():
+            yield _removed(change.path, lore_id, [blob for blob in before if blob.id == lore_id])
+        for change, before, after in rest:
+            if after is None and before and not any(blob.id for blob in before):
+                yield _removed(change.path, self._known_id(change.path, before), before)
+
+    def _event(self, path: str, before: Sequence[_Blob], after: _Blob, kind: str) -> EventRow:
+        kind = kind or (MERGED if len(before) > 1 else CHANGED if before else ADDED)
+        lore_id = after.id or self._known_id(path, [*before, after])
+        self._ids[path] = lore_id or self._ids.get(path, "")
+        first = before[0].lore if before else None
+        return EventRow(
+            path, lore_id, kind, tuple(blob.oid for blob in before), after.oid,
+            first.thousandths if first else None, after.lore.thousandths if after.lore else None,
+            after.lore.validation_count if after.lore else None, _changed(before, after),
+        )  # fmt: skip
+
+    def _known_id(self, path: str, blobs: Sequence[_Blob]) -> str:
+        """Whose version this is where it does not say so itself: damage leaves a file the lore that it was."""
+        if all(blob.lore is not None for blob in blobs[-1:]):
+            return ""
+        found = next((blob.id for blob in blobs if blob.id), "")
+        return found or self._ids.get(path) or self._table.last_id(path)
+
+
+def _removed(path: str, lore_id: str, before: Sequence[_Blob]) -> EventRow:
+    lore = before[0].lore
+    oids = tuple(blob.oid for blob in before)
+    return EventRow(
+        path, lore_id, REMOVED, oids, "", lore.thousandths if lore else None, None, None, ()
+    )  # fmt: skip
+
+
+def _changed(before: Sequence[_Blob], after: _Blob) -> tuple[str, ...]:
+    """The fields that are as they were in none of the versions before."""
+    if after.lore is None or any(blob.lore is None for blob in before):
+        return ()
+    olds = [blob.lore for blob in before if blob.lore]
+    if not olds:
+        return ()
+    return tuple(
+        name
+        for at, name in enumerate(Lore._fields)
+        if name != _UNTOLD and all(old[at] != after.lore[at] for old in olds)
+    )
+
+
+def _row(commit: LoggedCommit, rank: int) -> CommitRow:
+    said = {key: values[0] for key, values in commit.trailers.items() if values}
+    kept = (said.get(f"Engram-{key}", "") for key in ("Op", "Agent", "Session", "Source", "Delta"))
+    return CommitRow(commit.oid, rank, commit.moment, commit.author, commit.subject, *kept)

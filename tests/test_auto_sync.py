@@ -1,0 +1,250 @@
+"""Syncs that happen by themselves: when they are due, one at a time, later after failures, never in the way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import cli, git, ok
+from storekit import wait_until
+from sync_kit import Clones, ManyClock, bare, connected, opened
+
+from engram.adapters.files.lock import FileLock
+from engram.app import Engram
+from engram.domain.settings import Settings
+from engram.usecases import background, sync_state
+from engram.usecases.auto_sync import (
+    NEVER,
+    is_due,
+    pause,
+    seconds_until_due,
+    session_sync,
+    sync_if_due,
+    sync_now,
+)
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+def wishing(engram: Engram, **wanted: object) -> Engram:
+    """The store with settings like `sync_interval=10`."""
+    store = engram.store
+    values = {key.replace("sync_", "sync."): value for key, value in wanted.items()}
+    store.settings = Settings({**store.settings.items(), **values})
+    return engram
+
+
+@pytest.fixture
+def clock() -> ManyClock:
+    return ManyClock()
+
+
+@pytest.fixture
+def engram(tmp_path: Path, clock: ManyClock) -> Engram:
+    """A store with something to push every 10 minutes, and an empty remote."""
+    made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), clock)
+    made.record("Worth keeping.", category="FACT")
+    return wishing(made, sync_interval=10)
+
+
+def test_it_is_off_unless_asked_for(engram: Engram) -> None:
+    assert seconds_until_due(wishing(engram, sync_interval=0).store) == NEVER
+    assert not session_sync(engram.store)
+
+
+def test_without_a_remote_or_a_repository_of_its_own_nothing_is_due(tmp_path: Path, clock: ManyClock) -> None:
+    alone = wishing(opened(tmp_path / "alone", clock), sync_interval=10, sync_on_session=True)
+    assert seconds_until_due(alone.store) == NEVER
+    assert not session_sync(alone.store)
+    assert sync_now(alone.store) is None
+    assert sync_state.last(alone.store)["at"] is None, "it is no failure either"
+
+
+def test_it_is_due_at_once_and_then_by_interval(engram: Engram, clock: ManyClock) -> None:
+    store = engram.store
+    done = sync_if_due(store)
+    assert done is not None
+    assert done.pushed == 1
+    assert sync_if_due(store) is None
+    clock.advance(minutes=9, seconds=59)
+    assert not is_due(store)
+    clock.advance(seconds=1)
+    assert sync_if_due(store) is not None
+    clock.advance(days=-300)  # a clock that was set back
+    assert is_due(store)
+
+
+def test_a_sync_by_hand_puts_the_next_one_off(engram: Engram, clock: ManyClock) -> None:
+    engram.sync()
+    assert seconds_until_due(engram.store) == 600
+
+
+def test_after_failures_it_tries_later_each_time_and_soon_after_a_success(
+    engram: Engram, clock: ManyClock, tmp_path: Path
+) -> None:
+    store = engram.store
+    hub = tmp_path / "hub.git"
+    hub.rename(tmp_path / "gone.git")
+    waits = []
+    for _ in range(3):
+        assert sync_if_due(store) is None
+        waits.append(seconds_until_due(store))
+        clock.advance(seconds=waits[-1])
+    assert waits == [1200, 2400, 4800]
+    last = sync_state.last(store)
+    assert (last["failures"], last["succeeded"]) == (3, None)
+    assert isinstance(last["error"], dict)
+    (tmp_path / "gone.git").rename(hub)
+    assert sync_if_due(store) is not None
+    assert seconds_until_due(store) == 600
+    assert sync_state.last(store)["failures"] == 0
+
+
+def test_the_pause_has_a_limit() -> None:
+    assert [pause(600, failures) for failures in (0, 1, 5, 6, 1000)] == [600, 1200, 19200, 21600, 21600]
+    assert pause(100_000, 50) == 100_000
+
+
+def test_only_one_at_a_time(engram: Engram) -> None:
+    with FileLock(os.path.join(engram.store.places.state, "auto-sync.lock")):
+        assert sync_if_due(engram.store) is None
+        assert sync_now(engram.store) is None
+    assert sync_state.last(engram.store)["at"] is None
+    assert sync_now(engram.store) is not None
+
+
+DAMAGED = (
+    "",
+    "[]",
+    "{}",
+    '{"at": "x", "remote": "", "error": null, "succeeded": null, "failures": 1}',
+    '{"at": 5, "remote": "", "error": null, "succeeded": null, "failures": "x"}',
+)
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_damaged_memory_of_the_last_sync_is_none(engram: Engram, content: str) -> None:
+    Path(engram.store.places.state, "last-sync.json").write_text(content)
+    assert is_due(engram.store)
+    assert sync_if_due(engram.store) is not None
+
+
+def started(patch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
+    """What detached processes would have been started, instead of starting them."""
+    found: list[tuple[str, bool]] = []
+    patch.setattr(background, "start_detached", lambda root, *, sync=False: found.append((root, sync)))
+    return found
+
+
+def test_a_command_that_changes_nothing_starts_one_when_it_is_due(
+    engram: Engram, clock: ManyClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = started(monkeypatch)
+    engram.sync()
+    background.after_command(engram.store, wrote=False)
+    assert found == []
+    clock.advance(minutes=10)
+    background.after_command(engram.store, wrote=False)
+    assert found == [(engram.path, False)]
+    wishing(engram, **{"git.background": False})
+    background.after_command(engram.store, wrote=False)
+    assert len(found) == 2, "the sync stays in the background"
+    monkeypatch.setenv("ENGRAM_BACKGROUND", "inline")
+    background.after_command(engram.store, wrote=False)
+    assert len(found) == 2
+
+
+def settings_of_the_user(home: Path, text: str) -> None:
+    (home / ".config/engram").mkdir(parents=True)
+    (home / ".config/engram/config.toml").write_text(text, "utf-8")
+
+
+def wait_for_the_sync(engram: Engram, hub: Path) -> None:
+    wait_until(lambda: sync_state.last(engram.store)["succeeded"] is not None, "nothing was synced")
+    assert "record: Worth keeping." in git(hub, "log", "main", "--format=%s")
+
+
+def test_a_command_is_followed_by_a_real_sync(engram: Engram, home: Path, tmp_path: Path) -> None:
+    settings_of_the_user(home, "[sync]\ninterval = 10\n")
+    engram.store.close()
+    ok("list", cwd=engram.path, ENGRAM_BACKGROUND="")
+    wait_for_the_sync(engram, tmp_path / "hub.git")
+
+
+def test_a_session_starts_with_a_real_sync(engram: Engram, home: Path, tmp_path: Path) -> None:
+    assert ok("session", "start", "--json", cwd=engram.path).json["syncing"] is False
+    settings_of_the_user(home, "[sync]\non_session = true\n")
+    engram.store.close()
+    assert ok("session", "start", "--json", cwd=engram.path).json["syncing"] is True
+    wait_for_the_sync(engram, tmp_path / "hub.git")
+    assert ok("session", "--json", cwd=engram.path).json["syncing"] is False
+
+
+def test_a_program_that_stays_open_syncs_too(engram: Engram, home: Path, tmp_path: Path) -> None:
+    settings_of_the_user(home, "[sync]\ninterval = 10\n")
+    with Engram(engram.store):
+        wait_for_the_sync(engram, tmp_path / "hub.git")
+
+
+def test_a_store_cannot_make_itself_sync(engram: Engram) -> None:
+    """A pulled configuration must not make a machine talk to the network."""
+    file = Path(engram.path, ".engram.toml")
+    file.write_text(file.read_text("utf-8") + "\n[sync]\ninterval = 1\non_session = true\n", "utf-8")
+    fresh = opened(Path(engram.path), ManyClock())
+    assert seconds_until_due(fresh.store) == NEVER
+    assert not session_sync(fresh.store)
+    assert cli("config", "sync.interval", "5", cwd=engram.path).code == 2
+
+
+# --- what status says of syncing
+
+
+def lines(store: Store | Engram, word: str) -> list[str]:
+    """The part of `engram status` that begins with this word."""
+    found = ok("status", cwd=store.path if isinstance(store, Engram) else store.places.root).out.splitlines()
+    at = next(number for number, line in enumerate(found) if line.startswith(f"{word:<11}"))
+    end = next(number for number, line in enumerate(found) if number > at and not line.startswith(" " * 11))
+    assert all(len(line) <= 80 for line in found[1:]), found
+    return [line[11:] for line in found[at:end]]
+
+
+def test_status_says_how_syncing_stands_and_what_to_do(tmp_path: Path) -> None:
+    alone = opened(tmp_path / "alone", ManyClock())
+    assert lines(alone, "sync") == ["no remote yet: engram remote add origin URL"]
+    clones = Clones(tmp_path)
+    lore = clones.record("a")
+    clones.settle()
+    ok("sync", cwd=clones.root("a"))
+    assert lines(clones["a"], "sync") == ["nothing to send or to take in", "last synced with origin just now"]
+    clones.record("b", "From b.")
+    clones.sync("b")
+    clones.record("a", "From a.")
+    git(clones.root("a"), "fetch", "-q")
+    ok("reindex", cwd=clones.root("a"))
+    assert lines(clones["a"], "sync")[0] == "1 commit to send, 1 commit to take in: engram sync"
+    clones.hub.rename(tmp_path / "elsewhere.git")
+    for _ in range(2):
+        assert cli("sync", cwd=clones.root("a")).code == 5
+    said = lines(clones["a"], "sync")
+    told = " ".join(said[2:])
+    assert told.startswith(
+        "failed just now (2 times in a row): There is no repository at the address of origin."
+    )
+    assert "`engram remote list`" in told
+    git_block = ok("status", "--json", cwd=clones.root("a")).json["git"]
+    assert (git_block["ahead"], git_block["behind"], git_block["remotes"]) == (1, 1, ["origin"])
+    assert (git_block["sync"]["failures"], git_block["sync"]["error"]["kind"]) == (2, "not-found")
+    assert git_block["sync"]["succeeded"] is not None
+    assert git_block["conflicts"] == 0
+    (tmp_path / "elsewhere.git").rename(clones.hub)
+    for name in "ab":
+        clones.edit(name, clones.path(name, lore), "twice", f"twice, says {name}")
+    clones.settle()
+    assert ok("status", "--json", cwd=clones.root("b")).json["git"]["conflicts"] == 1
+    assert lines(clones["b"], "conflicts") == [
+        "1 lore has a second version to choose from, in the file under",
+        "`conflicts`",
+    ]

@@ -1,0 +1,148 @@
+"""Commands that use the network tell how far they are at a terminal only, keep their time limit, and end with Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import git, variables
+from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
+from sync_kit import ManyClock, bare, connected, executable, files
+
+from engram.adapters.git import remotes, transfer
+from engram.adapters.git.layout import find_repository
+from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
+from engram.usecases.clone import clone
+from engram.usecases.sync import Options, sync
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    """A store with something to push, and an empty remote."""
+    made = connected(tmp_path / "store", bare(tmp_path / "hub.git"), ManyClock())
+    made.record("Worth keeping.", category="FACT")
+    return made
+
+
+@pytest.fixture
+def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow_loopback(monkeypatch)
+
+
+def test_a_listener_hears_of_each_step_and_how_far_it_is(store: Engram, tmp_path: Path) -> None:
+    heard: list[str] = []
+    assert sync(store.store, Options(timeout=30.0), heard.append).pushed == 1
+    assert heard[0] == "fetching from origin"
+    assert "pushing to origin: writing objects 100 %" in heard
+    heard.clear()
+    clone(f"file://{tmp_path / 'hub.git'}", str(tmp_path / "clone"), step=heard.append)
+    assert any(step.endswith("receiving objects 100 %") for step in heard), heard
+
+
+def test_what_git_tells_of_its_progress_is_no_error_of_the_server(store: Engram, tmp_path: Path) -> None:
+    hook = "#!/bin/sh\necho 'only on weekdays' >&2\nexit 1\n"
+    executable(tmp_path / "hub.git/hooks/pre-receive", hook)
+    heard: list[str] = []
+    with pytest.raises(RemoteError, match="declined the push: only on weekdays") as found:
+        sync(store.store, Options(timeout=30.0), heard.append)
+    assert any("%" in step for step in heard)
+    assert "%" not in found.value.stderr
+
+
+def test_progress_is_told_apart_from_errors() -> None:
+    said = (
+        b"remote: Enumerating objects: 5, done.\n"
+        b"remote: Counting objects:  20% (1/5)\rremote: Counting objects: 100% (5/5), done.\n"
+        b"Delta compression using up to 2 threads\nReceiving objects:  45% (450/1000), 1.2 MiB | 3 MiB/s\r"
+        b"remote: Total 5 (delta 0), reused 0 (delta 0)\nremote: hello: 100% sure\nfatal: early EOF\n"
+    )
+    assert transfer.without_progress(said) == b"remote: hello: 100% sure\nfatal: early EOF\n"
+
+
+@pytest.mark.usefixtures("loopback")
+def test_the_time_limit_holds_while_somebody_listens(store: Engram) -> None:
+    with listening() as (address, _):
+        git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
+        repository = find_repository(store.path)
+        assert repository is not None
+        with pytest.raises(RemoteError) as found:
+            remotes.fetch(repository, remotes.Counterpart("origin", "main"), deadline=0.3, tell=print)
+    assert found.value.kind == "timeout"
+
+
+def interrupted(store: Engram, *options: str, stderr: int) -> tuple[int, bytes]:
+    """A sync with a server that says nothing, ended by Ctrl-C: exit code and standard output; its git has gone too."""
+    command = [sys.executable, "-c", AS_AT_A_TERMINAL, "sync", "--store", store.path, *options]
+    before = files(Path(store.path))
+    with listening() as (address, server):
+        server.settimeout(30)
+        git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
+        with (
+            subprocess.Popen(command, env=variables(), stdout=subprocess.PIPE, stderr=stderr) as process,
+            server.accept()[0] as connection,
+        ):
+            connection.settimeout(30)
+            assert connection.recv(2).startswith(b"00")
+            process.send_signal(signal.SIGINT)
+            out = process.communicate(timeout=30)[0]
+            while connection.recv(100):  # to the end that comes when git is gone, too
+                pass
+    assert files(Path(store.path)) == before
+    assert git(Path(store.path), "status", "--porcelain") == ""
+    return process.returncode, out
+
+
+@pytest.mark.usefixtures("loopback")
+def test_ctrl_c_ends_a_sync_and_its_git_at_once(store: Engram) -> None:
+    code, out = interrupted(store, "--json", stderr=subprocess.DEVNULL)
+    assert (code, json.loads(out)["error"]["code"]) == (INTERRUPTED, "interrupted")
+
+
+@pytest.mark.usefixtures("loopback")
+def test_ctrl_c_ends_one_that_tells_its_progress_at_a_terminal(store: Engram) -> None:
+    pty = pytest.importorskip("pty")
+    screen, inner = pty.openpty()
+    code, out = interrupted(store, stderr=inner)
+    os.close(inner)
+    said = b""
+    try:
+        while part := os.read(screen, 4096):
+            said += part
+    except OSError:  # what Linux says at the end
+        pass
+    os.close(screen)
+    assert (code, out) == (INTERRUPTED, b"")
+    shown = said.decode()
+    assert "fetching from origin" in shown
+    assert shown.rpartition("\x1b[K")[2].strip().startswith("engram: Interrupted."), (
+        "the line is cleared first"
+    )
+
+
+@pytest.mark.usefixtures("loopback")
+def test_a_failure_has_the_same_kind_whether_somebody_listens_or_not(tmp_path: Path) -> None:
+    kinds = []
+    for listener in (None, lambda _what: None):
+        with hanging_up() as url, pytest.raises(RemoteError) as found:
+            clone(url, str(tmp_path / "clone"), step=listener)
+        kinds.append(found.value.kind)
+    assert kinds == ["offline", "offline"]
+
+
+def test_in_a_pipe_nothing_is_told(store: Engram) -> None:
+    command = [sys.executable, "-m", "engram", "sync"]
+    done = subprocess.run(command, cwd=store.path, env=variables(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    git(Path(store.path), "config", "remote.origin.url", "nowhere.git")
+    done = subprocess.run(command, cwd=store.path, env=variables(), capture_output=True, check=False)
+    assert done.returncode == REMOTE_FAILED
+    assert b"\r" not in done.stderr
