@@ -13,6 +13,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from engram.adapters.files.origin import Origin
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
     from engram.domain.lore import Lore
@@ -71,15 +72,16 @@ def recalled_lines(call: Call, hit: Recalled, text: str, *, explain: bool) -> It
         yield f"    {line}"
     if len(text) < len(lore.content):
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
-    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {hit.path}"), DIM)
+    where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
+    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}"), DIM)
     if explain:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
     yield ""
 
 
-def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
-    """One lore whole."""
+def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterator[str]:
+    """One lore whole; `origin` is where it was promoted from."""
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -93,6 +95,8 @@ def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
         "context": " / ".join(lore.context),
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
+        "origin": origin.place if origin else "",
+        "scope": shown.scope,
         "file": shown.path,
     }
     for name, value in facts.items():

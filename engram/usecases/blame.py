@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
 from engram.usecases.history import first
 from engram.usecases.lineage import Version, repository_of, versions
-from engram.usecases.resolve import resolve
+from engram.usecases.resolve import home_of, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +57,7 @@ def blame(store: Store, name: str) -> tuple[str, list[Blamed]]:
 
     Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
+    store = home_of(store, name)
     repository_of(store)
     with store.lock:
         commit_quietly(store)

@@ -8,7 +8,7 @@ from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
 from engram.usecases.lineage import Version, lore_of, repository_of, versions
-from engram.usecases.resolve import resolve
+from engram.usecases.resolve import home_of, resolve
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -34,6 +34,7 @@ def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]
     """The id of the named lore and its commits, newest first. Raises NotFoundError, UsageError, GitError, StoreError."""
     if limit < 1:
         raise UsageError(f"The limit must be 1 or more, not {limit}.")
+    store = home_of(store, name)
     repository_of(store)
     with store.lock:
         commit_quietly(store)
