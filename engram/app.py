@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
+    from engram.usecases.manage_scopes import Listed
+    from engram.usecases.promote import Promoted
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.restore import Restored
     from engram.usecases.sync import Synced
+    from engram.usecases.sync_all import SyncedScope
     from engram.usecases.undo import Undone
 
 Words = str | Sequence[str]
@@ -116,7 +119,8 @@ class Engram:
         was opened by its path, or by its scope. Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
-            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of, _words(scopes),
+            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of,
+            _words(scopes),
         )  # fmt: skip
         return recall.query(self.store, question)
 
@@ -209,6 +213,30 @@ class Engram:
         from engram.usecases.sync import Options, sync
 
         return sync(self.store, Options(remote, pull, push, timeout))
+
+    def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
+        """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
+        from engram.usecases.sync import Options
+        from engram.usecases.sync_all import sync_all
+
+        return sync_all(self.store, Options(timeout=timeout))
+
+    def scopes(self) -> Sequence[Listed]:
+        """Every scope that there could be from here: the session's, the project's, the user's, the teams'."""
+        from engram.usecases.manage_scopes import list_scopes
+
+        return list_scopes(self.store)
+
+    def promote(self, *names: str, to: str, dry_run: bool = False) -> Sequence[Promoted]:
+        """Copy lore into the scope `to`, with their origin; again: merge by field what changed since.
+
+        Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
+        """
+        from engram.usecases.promote import promote
+
+        done = promote(self.store, names, to, dry_run=dry_run)
+        self._changed()
+        return done
 
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""

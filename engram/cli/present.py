@@ -7,6 +7,7 @@ from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
+from engram.domain.scopes import past_retention
 from engram.domain.times import render
 from engram.domain.typed import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterat
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
         "origin": origin.place if origin else "",
-        "scope": shown.scope,
+        "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
     }
     for name, value in facts.items():
@@ -122,8 +123,16 @@ def hit_line(call: Call, hit: Hit, now: float) -> str:
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     tail = f" {age(now - hit.created_at):>6} {helpful:<3} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
-    title = safe_text(hit.title) if hit.status == ACTIVE else f"({hit.status}) {safe_text(hit.title)}"
+    said = [hit.status] if hit.status != ACTIVE else []
+    said += ["past retention"] if is_past_retention(call, hit, now) else []
+    title = f"({', '.join(said)}) {safe_text(hit.title)}" if said else safe_text(hit.title)
     return head + f"{shorten(title, room):<{room}}" + call.output.styled(tail, DIM)
+
+
+def is_past_retention(call: Call, hit: Hit, now: float) -> bool:
+    """Whether a lore is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
+    horizon = call.store.scope.horizon(now)
+    return past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
 
 
 def _without_title(content: str, title: str) -> str:

@@ -95,9 +95,11 @@ def open_scope(
     Raises NotFoundError where there is none, UsageError for an unknown name, StoreError, ConfigError.
     """
     if checked_scope(settings, name) == SESSION:
-        from engram.usecases.session_store import session_places
+        from engram.usecases.session_store import session_places, touch
 
-        return Store(session_places(stand.state, caller.session), settings, clock, caller)
+        session = Store(session_places(stand.state, caller.session), settings, clock, caller)
+        touch(session)
+        return session
     root = own_store() if make and name == USER else scope_root(name, stand, settings)
     if not root or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         raise _not_there(name, settings)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FOLDER = "lore"
 _SESSIONS = "sessions"
 _GONE = ".gone-"
+_USED = "used"  # the time of this file is when the store was used last
 _LONGEST = 120
 _DAY_NS = 86_400 * 1_000_000_000
 
@@ -44,8 +45,12 @@ def session_places(state: str, session: str) -> Places:
 def touch(store: Store) -> None:
     """Note that a session's store is in use now."""
     now = store.clock.nanoseconds()
+    path = os.path.join(store.places.state, _USED)
     with contextlib.suppress(OSError):
-        os.utime(store.places.root, ns=(now, now))
+        if not os.path.exists(path):
+            with open(path, "wb"):
+                pass
+        os.utime(path, ns=(now, now))
 
 
 def sweep_due(store: Store) -> bool:
@@ -80,8 +85,16 @@ def _old(store: Store) -> Iterator[str]:
     with contextlib.suppress(OSError), os.scandir(os.path.join(store.stand.state, _SESSIONS)) as entries:
         for entry in entries:
             left = entry.name.startswith(_GONE)
-            if left or (entry.name != own and entry.stat(follow_symlinks=False).st_mtime_ns < limit):
+            if left or (entry.name != own and _used_ns(entry.path) < limit):
                 yield entry.path
+
+
+def _used_ns(root: str) -> int:
+    """When a session's store was used last, in Unix nanoseconds."""
+    try:
+        return os.stat(os.path.join(root, ".engram", _USED)).st_mtime_ns
+    except OSError:
+        return os.stat(root, follow_symlinks=False).st_mtime_ns
 
 
 def _folder_name(session: str) -> str:

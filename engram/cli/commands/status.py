@@ -36,6 +36,13 @@ def _lines(found: Any) -> list[str]:
     lines = [f"{store['path']}  ({store['placement']})"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
     lines.append(f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}")
+    others = [one for one in found["scopes"] if not one["here"]]
+    if others:
+        told = ", ".join(f"{one['name']} {one['lore_count']:,}" for one in others)
+        lines.append(f"scopes     {told}: engram scope list")
+    past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == store["path"])
+    if past:
+        lines.append(f"           {counted(past, 'lore is', 'lore are')} past retention and not recalled")
     lines.append(f"index      {'ready, ' + index.get('strategy', '') if index['ok'] else index['message']}")
     if index["problems"]:
         lines.append(f"           {counted(index['problems'], 'file')} cannot be recalled: engram doctor")
