@@ -31,8 +31,11 @@ class Scope(NamedTuple):
         return self.name if self.name in BUILT_IN_SCOPES else TEAM
 
     def horizon(self, now: float) -> float:
-        """The moment (Unix seconds) before which lore is past its retention; 0 where none is."""
-        return now - self.retention_days * _DAY if self.retention_days else 0.0
+        """The moment (Unix seconds) before which lore is past its retention; 0 where none is.
+
+        A session's lore never is: its whole store goes when nobody used it for so long.
+        """
+        return now - self.retention_days * _DAY if self.retention_days and self.name != SESSION else 0.0
 
 
 def scope_named(settings: Settings, name: str) -> Scope:

@@ -7,7 +7,7 @@ import os
 from engram.adapters.files import config_file, places
 from engram.adapters.git import failures
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
-from engram.domain.scopes import SESSION, checked_team_name, past_retention, scope_named
+from engram.domain.scopes import checked_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
@@ -142,7 +142,7 @@ def _listed(store: Store, name: str) -> Listed:
 def _counts(store: Store) -> tuple[int, int]:
     """How many lore there are, and how many of them are past the scope's retention."""
     horizon = store.scope.horizon(store.clock.now().timestamp())
-    if not horizon or store.scope.name == SESSION:
+    if not horizon:
         return consult(store, lambda generation: generation.catalog.count()), 0
     old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
     past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)

@@ -94,29 +94,36 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 
 def _step(found: Found, target: Store) -> _Step:
     """What promoting one lore comes to, from its file and the target's as they are now."""
-    source = found.store
-    file = change.load(source, found.path)
-    lore = _without_votes(file.lore)
+    lore = _without_votes(change.load(found.store, found.path).lore)
     plain = codec.write_new(lore, target.categories)
     _refuse_secrets(target, plain)
-    place = _origin(source, lore)
-    came_from, to = source.places.scope, target.places.scope
+    place = _origin(found.store, lore)
     there = hits_by_id(target, lore.id)
-    if not there:
-        path = change.new_path(target, lore)
-        copy = origin.with_origin(plain, place)
-        return _Step(Promoted(lore, path, came_from, to, COPIED), plain, Change(path, copy, None))
-    path = there[0].path
+    if there:
+        return _merged(target, there[0].path, plain, place)
+    path = change.new_path(target, lore)
+    promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
+    return _Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
+
+
+def _merged(target: Store, path: str, plain: bytes, place: Origin) -> _Step:
+    """The lore that the target has at `path`, merged with what is promoted (`plain`)."""
+    categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
-    merged = merge_files(
-        _base(target, lore.id, ours), _bare(ours), plain, path, target.categories, target.clock.now()
-    )
+    bare = _bare(ours)
+    merged = merge_files(_base(target, place.id, ours), bare, plain, path, categories, now)
     assert merged.content is not None
-    content = _with_origin(target, merged.content, place)
-    status = UNCHANGED if merged.content == _bare(ours) else MERGED
-    after = codec.read(content, path, target.categories, target.clock.now()).lore
-    fields = merged.fields if status == MERGED else ()
-    promoted = Promoted(after, path, came_from, to, status, fields, len(merged.conflicts))
+    status = UNCHANGED if merged.content == bare else MERGED
+    content = ours if status == UNCHANGED else _with_origin(target, merged.content, place)
+    promoted = Promoted(
+        codec.read(content, path, categories, now).lore,
+        path,
+        place.scope,
+        target.places.scope,
+        status,
+        merged.fields if status == MERGED else (),
+        len(merged.conflicts),
+    )
     return _Step(promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None)
 
 
