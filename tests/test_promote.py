@@ -147,6 +147,26 @@ def test_another_machine_merges_as_well_without_the_memory_of_the_first(desk: De
     assert lore.validation_count == 1
 
 
+def test_two_people_who_promote_the_same_lore_do_not_disturb_each_other(desk: Desk, tmp_path: Path) -> None:
+    with desk.open() as store:
+        lore_id = store.record(BODY, category="FACT").lore.id
+    with desk.open("team-ml") as store:
+        store.sync()
+    desk.promoted(lore_id)
+    engram.add_scope("team-2", str(tmp_path / "ml.git"))
+    os.rename(desk.root, tmp_path / "elsewhere")  # the other one's clone has another name
+    desk.root = tmp_path / "elsewhere"
+    desk.promoted(lore_id, to="team-2")
+    for scope in ("team-ml", "team-2", "team-ml"):
+        with desk.open(scope) as store:
+            assert store.sync().conflicts == 0
+            lore = store.get(lore_id).lore
+    assert (lore.content, lore.conflicts) == (BODY, ())
+    assert (
+        lore_files(desk.team)[0].read_bytes() == lore_files(Path(places.team_store("team-2")))[0].read_bytes()
+    )
+
+
 def test_a_dry_run_says_what_would_be_and_writes_nothing(desk: Desk) -> None:
     with desk.open() as store:
         lore_id = store.record(BODY, category="FACT").lore.id

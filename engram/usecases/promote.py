@@ -142,9 +142,13 @@ def _refuse_secrets(target: Store, raw: bytes) -> None:
 
 
 def _origin(source: Store, lore: Lore) -> Origin:
-    """Where the copy says that it is from."""
-    name = source.places.scope if source.places.scope == SESSION else os.path.basename(source.places.root)
-    return Origin(source.places.scope, name, remote_of(source), lore.id, _digest(source, lore))
+    """Where the copy says that it is from: the same for all who have a clone of the source."""
+    remote = remote_of(source)
+    path = (remote or source.places.root).replace("\\", "/").rstrip("/")
+    name = path.rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+    if source.places.scope == SESSION:
+        name = SESSION
+    return Origin(source.places.scope, name, remote, lore.id, _digest(source, lore))
 
 
 def remote_of(store: Store) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from engram.domain.typed import NamedTuple
 
-KEY = "origin: "
+NAME = "origin"
+KEY = f"{NAME}: "
 _QUOTES = str.maketrans({'"': "'", "\\": "/"})
 _LONGEST = 300
 
