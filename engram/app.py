@@ -18,7 +18,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
-from engram.usecases.open_store import USER, open_store
+from engram.usecases.open_store import open_store
 from engram.usecases.store import Caller, Store
 
 if TYPE_CHECKING:
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from engram.usecases.history import Event, Operation
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
+    from engram.usecases.manage_scopes import Listed
+    from engram.usecases.promote import Promoted
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.restore import Restored
     from engram.usecases.sync import Synced
+    from engram.usecases.sync_all import SyncedScope
     from engram.usecases.undo import Undone
 
 Words = str | Sequence[str]
@@ -52,11 +55,8 @@ class Engram:
     def __init__(self, store: Store, *, background: bool = True) -> None:
         """Made by `engram.open`. `background` commits in a thread; otherwise somebody else sees to it."""
         self.store = store
-        self._committer: Committer | None = None
-        if background and store.files.journaled:
-            from engram.usecases.committer import Committer
-
-            self._committer = Committer(store)
+        self._background = background
+        self._committers: dict[str, Committer] = {}
 
     @property
     def path(self) -> str:
@@ -110,16 +110,19 @@ class Engram:
         strategy: str = recall.HYBRID,
         keep: bool = True,
         as_of: str = "",
+        scopes: Words = (),
     ) -> Answer:
         """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
         `k` results (default 5) of at least `min_confidence` (default 0.5), of these categories, types
         and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
         session refs and stays out of the retrieval log. `as_of` asks the store as it was at a commit or
-        date. Raises ValidationError, UsageError, NotFoundError (no such commit).
+        date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
+        was opened by its path, or by its scope. Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
-            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of
+            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of,
+            _words(scopes),
         )  # fmt: skip
         return recall.query(self.store, question)
 
@@ -240,6 +243,30 @@ class Engram:
 
         return blame(self.store, name)[1]
 
+    def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
+        """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
+        from engram.usecases.sync import Options
+        from engram.usecases.sync_all import sync_all
+
+        return sync_all(self.store, Options(timeout=timeout))
+
+    def scopes(self) -> Sequence[Listed]:
+        """Every scope that there could be from here: the session's, the project's, the user's, the teams'."""
+        from engram.usecases.manage_scopes import list_scopes
+
+        return list_scopes(self.store)
+
+    def promote(self, *names: str, to: str, dry_run: bool = False) -> Sequence[Promoted]:
+        """Copy lore into the scope `to`, with their origin; again: merge by field what changed since.
+
+        Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
+        """
+        from engram.usecases.promote import promote
+
+        done = promote(self.store, names, to, dry_run=dry_run)
+        self._changed()
+        return done
+
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""
         from engram.usecases.refresh import refresh
@@ -254,12 +281,18 @@ class Engram:
 
     def session_refs(self) -> dict[str, str]:
         """`L1` → id of all lore surfaced in this session."""
-        return {ref.name: ref.id for ref in self.store.state.refs(self.store.caller.session)}
+        return {ref.name: ref.id for ref in self.store.session_state.refs(self.store.caller.session)}
 
     def close(self) -> None:
         """Commit what waits and close every file."""
-        if self._committer is not None:
-            self._committer.stop()
+        for committer in self._committers.values():
+            committer.stop()
+        if self._background:
+            from engram.usecases.commit import commit_quietly
+            from engram.usecases.session_store import sweep
+
+            commit_quietly(self.store)
+            sweep(self.store)
         self.store.close()
 
     def undo(self, count: int = 1) -> Undone:
@@ -293,8 +326,16 @@ class Engram:
         return done
 
     def _changed(self) -> None:
-        if self._committer is not None:
-            self._committer.changed()
+        """Have committed what was written, in each store that keeps a journal for git."""
+        if not self._background:
+            return
+        for store in (self.store, *self.store.others.values()):
+            if store.files.journaled and (store is self.store or store.own_writes):
+                if store.places.scope not in self._committers:
+                    from engram.usecases.committer import Committer
+
+                    self._committers[store.places.scope] = Committer(store)
+                self._committers[store.places.scope].changed()
 
     def __enter__(self) -> Self:
         return self
@@ -318,10 +359,11 @@ def open_engram(
     """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
 
     A `path` that is empty or does not exist becomes a new dedicated store. `session` and `agent`
-    default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
+    default to what the environment says. `scope` picks a store by name: `session`, `project`, `user` or a team's.
+    Raises NotFoundError, UsageError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
-    chosen = None if scope == USER else variables.get("ENGRAM_STORE") or None
+    chosen = None
     if path is not None:
         chosen = os.path.abspath(os.path.expanduser(os.fspath(path)))
         if _is_vacant(chosen):
@@ -329,7 +371,8 @@ def open_engram(
 
             init(chosen)
     caller = Caller(session or session_name(variables), agent or agent_name(variables))
-    return Engram(open_store(chosen, caller, scope=scope, clock=clock), background=background)
+    start = variables.get("ENGRAM_STORE") or None
+    return Engram(open_store(chosen, caller, scope=scope, clock=clock, start=start), background=background)
 
 
 def _is_vacant(path: str) -> bool:

@@ -10,7 +10,7 @@ from apikit import QUEUE, cli, ok, opened, plain
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
-from engram.domain.settings import KEYS
+from engram.domain.settings import BUILT_IN_SCOPES, KEYS
 
 
 @pytest.fixture
@@ -101,8 +101,10 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "recall.log": "false",
         "embedding.path": '"/etc"',
         "git.background": "false",
+        **{f"scopes.{scope}.weight": "2.5" for scope in BUILT_IN_SCOPES},
+        **{f"scopes.{scope}.retention_days": "3" for scope in BUILT_IN_SCOPES},
     }
-    table, name = key.split(".")
+    table, _, name = key.rpartition(".")
     with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
         assert store.store.settings.get(key) == next(one.default for one in KEYS if one.name == key)
     user_file.write_text(f"[{table}]\n{name} = {values[key]}\n", "utf-8")

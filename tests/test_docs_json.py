@@ -45,8 +45,13 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("remote", ("remote", "add", "origin", "../hub.git")),
     ("sync --dry-run", ("sync", "--dry-run")),
     ("sync", ("sync",)),
+    ("sync --all", ("sync", "--all")),
     ("clone", ("clone", "../hub.git", "../clone")),
     ("demo", ("demo",)),
+    ("scope add", ("scope", "add", "team-ml", "../hub.git")),
+    ("scope", ("scope",)),
+    ("promote", ("promote", "L1", "--to", "team-ml", "--dry-run")),
+    ("scope remove", ("scope", "remove", "team-ml", "--yes")),
     ("import", ("import", "notes")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
@@ -147,6 +152,7 @@ def test_every_command_that_prints_json_is_shown() -> None:
 
 
 def test_the_documented_json_is_what_the_commands_print(printed: dict[str, Any]) -> None:
-    printed["lore"] = {key: value for key, value in printed["lore"]["lore"].items() if key != "ref"}
+    more = {"ref", "scope", "origin"}
+    printed["lore"] = {key: value for key, value in printed["lore"]["lore"].items() if key not in more}
     wrong = {name: differences(SHOWN[name], printed[name]) for name in SHOWN}
     assert {name: found for name, found in wrong.items() if found} == {}

@@ -134,4 +134,6 @@ def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
     ok("query", "tide tables", cwd=tmp_path)
     shown = ok("session", "--json", cwd=tmp_path).json
     assert set(shown) >= {"session", "agent", "session_refs", "lore"}
-    assert shown["lore"] == [{"ref": "L1", "id": shown["session_refs"]["L1"], "title": TIDES}]
+    assert shown["lore"] == [
+        {"ref": "L1", "id": shown["session_refs"]["L1"], "title": TIDES, "scope": "project"}
+    ]

@@ -24,7 +24,7 @@ from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E
 from engram.domain import errors, strength  # noqa: E402
 from engram.domain.categories import ALIASES, Categories  # noqa: E402
 from engram.domain.review import KINDS, allowed  # noqa: E402
-from engram.domain.settings import KEYS  # noqa: E402
+from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 
 DOCS = ROOT / "docs"
 PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
@@ -97,7 +97,7 @@ def exit_codes() -> str:
 def settings() -> str:
     """Every setting."""
     rows = []
-    for key in KEYS:
+    for key in (*KEYS, *TEAM_KEYS):
         limits = f" From {key.low:g} to {key.high:g}." if key.low is not None and key.high is not None else ""
         choices = f" One of {', '.join(f'`{choice}`' for choice in key.choices)}." if key.choices else ""
         where = "your own only" if key.user_only else "both"

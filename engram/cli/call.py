@@ -23,6 +23,7 @@ class Call:
         self.arguments = arguments
         self.output = output
         self.wrote = False
+        self.takes_scopes = False
         self._store: Store | None = None
 
     @property
@@ -30,17 +31,26 @@ class Call:
         """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
         if self._store is None:
             from engram.adapters.agents.session import agent_name, session_name
-            from engram.usecases.open_store import USER, open_store
+            from engram.usecases.open_store import open_store
             from engram.usecases.store import Caller
 
             caller = Caller(session_name(os.environ), agent_name(os.environ))
             path = self.arguments.store
-            if path is None and self.arguments.scope != USER:
-                # A scope named in the call says more than a variable.
-                path = os.environ.get("ENGRAM_STORE") or None
             path = None if path is None else os.path.expanduser(path)
-            self._store = open_store(path, caller, scope=self.arguments.scope)
+            start = os.environ.get("ENGRAM_STORE") or None
+            start = None if start is None else os.path.expanduser(start)
+            self._store = open_store(path, caller, scope=self.scope, start=start)
         return self._store
+
+    @property
+    def scope(self) -> str:
+        """The scope that the call names ("" for none). Raises UsageError for several, which only `query` can take."""
+        named = list(dict.fromkeys(self.arguments.scope))
+        if len(named) > 1 and not self.takes_scopes:
+            raise UsageError(
+                f"One scope at a time, not {', '.join(named)}.", "Only `engram query` asks several."
+            )
+        return named[0] if len(named) == 1 else ""
 
     @property
     def is_interactive(self) -> bool:
@@ -62,6 +72,8 @@ class Call:
             from engram.usecases.background import after_command
 
             try:
+                for other in self._store.others.values():
+                    after_command(other, wrote=bool(other.own_writes))
                 after_command(self._store, wrote=self.wrote)
             except EngramError as error:
                 # The command itself is done; what waits for git goes on waiting in the write journal.

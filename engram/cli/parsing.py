@@ -141,7 +141,13 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
     shared.add_argument(
         "--store", metavar="PATH", help="the store at or above PATH (default: the one around here)"
     )
-    shared.add_argument("--scope", metavar="NAME", default="", help="project or user (default: the nearest)")
+    shared.add_argument(
+        "--scope",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="session, project, user or a team's store (default: the nearest; `query`: all, repeatable)",
+    )
     shared.add_argument("--yes", action="store_true", help="do not ask, go ahead")
     shared.add_argument(
         "--no-input", action="store_true", help="never ask; fail where a question would be needed"

@@ -7,12 +7,14 @@ from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
+from engram.domain.scopes import past_retention
 from engram.domain.times import render
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from engram.adapters.files.origin import Origin
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
     from engram.domain.lore import Lore
@@ -71,15 +73,16 @@ def recalled_lines(call: Call, hit: Recalled, text: str, *, explain: bool) -> It
         yield f"    {line}"
     if len(text) < len(lore.content):
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
-    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {hit.path}"), DIM)
+    where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
+    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}"), DIM)
     if explain:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
     yield ""
 
 
-def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
-    """One lore whole."""
+def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterator[str]:
+    """One lore whole; `origin` is where it was promoted from."""
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -93,6 +96,8 @@ def lore_lines(call: Call, shown: Shown) -> Iterator[str]:
         "context": " / ".join(lore.context),
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
+        "origin": origin.place if origin else "",
+        "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
     }
     for name, value in facts.items():
@@ -118,8 +123,16 @@ def hit_line(call: Call, hit: Hit, now: float) -> str:
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     tail = f" {age(now - hit.created_at):>6} {helpful:<3} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
-    title = safe_text(hit.title) if hit.status == ACTIVE else f"({hit.status}) {safe_text(hit.title)}"
+    said = [hit.status] if hit.status != ACTIVE else []
+    said += ["past retention"] if is_past_retention(call, hit, now) else []
+    title = f"({', '.join(said)}) {safe_text(hit.title)}" if said else safe_text(hit.title)
     return head + f"{shorten(title, room):<{room}}" + call.output.styled(tail, DIM)
+
+
+def is_past_retention(call: Call, hit: Hit, now: float) -> bool:
+    """Whether a lore is not recalled any more by what its scope is configured to keep. `now` in Unix seconds."""
+    horizon = call.store.scope.horizon(now)
+    return past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
 
 
 def _without_title(content: str, title: str) -> str:

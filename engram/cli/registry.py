@@ -34,6 +34,8 @@ COMMANDS = (
     Command("sync", "sync", "bring this clone and its remote together"),
     Command("clone", "clone", "make a store from a remote one"),
     Command("remote", "remote", "add, remove and list what a store is synced with"),
+    Command("scope", "scope", "list the scopes, add and remove a team's"),
+    Command("promote", "promote", "copy lore to another scope"),
     Command("status", "status", "how store, index, git and embedding are"),
     Command("import", "import_", "import markdown, JSON or JSON Lines"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 
 
-def main(root: str, *, sync: bool = False) -> int:
-    """Tidy the store at `root` and sync it where that is due, or wanted now; a store that is gone is none of our business."""
+def main(root: str, session: str = "background", *, sync: bool = False) -> int:
+    """Tidy the store at `root`, and the one of `session` in it; sync it where that is due, or wanted now.
+
+    A store that is gone is none of our business.
+    """
     from engram.domain.errors import EngramError
     from engram.usecases.background import tidy
     from engram.usecases.open_store import open_store
     from engram.usecases.store import Caller
 
     try:
-        store = open_store(root, Caller("background", ""))
+        store = open_store(root, Caller(session, ""))
         tidy(store, sync=sync)
         store.close()
     except (EngramError, OSError):
@@ -22,4 +25,5 @@ def main(root: str, *, sync: bool = False) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sync="--sync" in sys.argv[2:]))
+    words = [word for word in sys.argv[1:] if word != "--sync"]
+    sys.exit(main(*words, sync="--sync" in sys.argv[1:]))

@@ -46,8 +46,26 @@ KEYS = (
     Key("sync.interval", 0, "Minutes between syncs that happen by themselves, in the background after a command (0: never). After failures the next try is later.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether the start and the end of a session sync, in the background.", user_only=True),
     Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
+    Key("scopes.session.weight", 1.5, "How much the score of a session's lore weighs.", user_only=True, low=0, high=10),
+    Key("scopes.session.retention_days", 7, "Days after which the store of a session that nobody used is deleted.", user_only=True, low=1, high=3650),
+    Key("scopes.project.weight", 1.0, "How much the score of the project's lore weighs.", user_only=True, low=0, high=10),
+    Key("scopes.project.retention_days", 0, "Days after which the project's lore is not recalled any more, counted from when it was recorded or last found helpful (0: never; pinned lore: never).", user_only=True, low=0, high=36500),
+    Key("scopes.user.weight", 0.7, "How much the score of your own lore weighs.", user_only=True, low=0, high=10),
+    Key("scopes.user.retention_days", 0, "The same days for your own store.", user_only=True, low=0, high=36500),
 )  # fmt: skip
+# What `engram scope add NAME` writes for each team.
+TEAM_KEYS = (
+    Key("scopes.NAME.url", "", "The address that a team's store is cloned from.", user_only=True),
+    Key("scopes.NAME.path", "", "Where its clone is (default: `engram/teams/NAME` in your data folder).", user_only=True),
+    Key("scopes.NAME.weight", 0.8, "How much the score of its lore weighs.", user_only=True, low=0, high=10),
+    Key("scopes.NAME.readonly", False, "Whether nothing is written to it from here, and `sync` only brings in.", user_only=True),
+    Key("scopes.NAME.retention_days", 0, "The same days for this team's lore.", user_only=True, low=0, high=36500),
+)  # fmt: skip
+SCOPES = "scopes"
+BUILT_IN_SCOPES = ("session", "project", "user")
 _BY_NAME = {key.name: key for key in KEYS}
+_TEAM_KEYS = {key.name.rpartition(".")[2]: key for key in TEAM_KEYS}
+_LONGEST_NAME = 40
 
 
 class Settings:
@@ -59,7 +77,7 @@ class Settings:
 
     def get(self, name: str) -> object:
         """The value of a key."""
-        return self._values.get(name, _BY_NAME[name].default)
+        return self._values[name] if name in self._values else key_named(name).default
 
     def text(self, name: str) -> str:
         """The value of a text key."""
@@ -76,19 +94,40 @@ class Settings:
         return bool(self.get(name))
 
     def items(self) -> dict[str, object]:
-        """Every key with the value in force."""
+        """Every key with the value in force; those of teams are not among them."""
         return {key.name: self.get(key.name) for key in KEYS}
+
+    def teams(self) -> tuple[str, ...]:
+        """The names of the teams that are configured, in the order of the file."""
+        named = [name.split(".")[1] for name in self._values if name.startswith("scopes.")]
+        return tuple([name for name in dict.fromkeys(named) if name not in BUILT_IN_SCOPES])
 
 
 def key_named(name: str, where: str = "") -> Key:
     """The key of that name. Raises ConfigError that names the nearest one."""
     if name in _BY_NAME:
         return _BY_NAME[name]
+    table, _, rest = name.partition(".")
+    team, _, key = rest.partition(".")
+    if table == SCOPES and key in _TEAM_KEYS and is_team_name(team):
+        return _TEAM_KEYS[key]._replace(name=name)
     import difflib
 
     near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(_BY_NAME)}."
     raise ConfigError(f"{where}{': ' if where else ''}there is no setting '{name}'.", hint)
+
+
+def is_team_name(name: str) -> bool:
+    """Whether a team's scope may be called so: lower-case words and digits with `-` between them."""
+    words = name.split("-")
+    return (
+        name not in BUILT_IN_SCOPES
+        and len(name) <= _LONGEST_NAME
+        and name.isascii()
+        and name[:1].isalpha()
+        and all(word.isalnum() and word == word.lower() for word in words)
+    )
 
 
 def check(name: str, value: object, where: str) -> object:
@@ -116,7 +155,7 @@ def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     for name, value in table.items():
         full = prefix + name
         if isinstance(value, Mapping) and full not in _BY_NAME:
-            is_known = any(key.name.startswith(full + ".") for key in KEYS)
+            is_known = any(key.name.startswith(full + ".") for key in KEYS) or prefix == "scopes."
             found |= flatten(value, full + ".") or ({} if is_known else {full: {}})
         else:
             found[full] = value

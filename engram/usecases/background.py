@@ -10,8 +10,11 @@ import os
 import sys
 
 from engram.domain.errors import EngramError
+from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
+from engram.usecases.scopes import exists, reach
+from engram.usecases.session_store import sweep, sweep_due
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -32,6 +35,9 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     commit_quietly(store)
     keep_fed(store)
     _maintain(store)
+    if exists(store, SESSION):
+        _refresh_quietly(reach(store, SESSION))
+    sweep(store)
     sync_now(store) if sync else sync_if_due(store)
 
 
@@ -49,21 +55,27 @@ def after_command(store: Store, *, wrote: bool) -> None:
     Raises GitError where it is done here and git refuses.
     """
     inline = os.environ.get(INLINE_VARIABLE) == "inline"
-    sync_due = not inline and _sync_due(store)
-    if not (wrote or sync_due or has_work(store) or _sweep_wanted(store)):
+    sync_due, sweeping = not inline and _sync_due(store), sweep_due(store)
+    if not (wrote or sync_due or sweeping or has_work(store) or _sweep_wanted(store)):
         return
     if inline or not store.settings.flag("git.background"):
         _refresh_quietly(store)
         commit_pending(store)
+        sweep(store)
         if sync_due:
             start_detached(store.places.root)
     elif not _somebody_commits(store):
-        start_detached(store.places.root)
+        for_session = sweeping or store.places.scope == SESSION
+        if store.places.scope != SESSION:
+            start_detached(store.places.root)
+        if for_session:
+            start_detached(store.stand.root, store.caller.session)
 
 
-def start_detached(root: str, *, sync: bool = False) -> None:
-    """Start `tidy` for the store at `root` in a process of its own that outlives this one."""
-    arguments = [sys.executable, "-m", "engram.cli.tidy", root, *(["--sync"] if sync else [])]
+def start_detached(root: str, session: str = "", *, sync: bool = False) -> None:
+    """Start `tidy` for the store at `root`, and for a session's below it, in a process that outlives this one."""
+    words = [*([session] if session else []), *(["--sync"] if sync else [])]
+    arguments = [sys.executable, "-m", "engram.cli.tidy", root, *words]
     if hasattr(os, "posix_spawn"):
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         try:

@@ -13,7 +13,7 @@ from engram.usecases.commit import commit_quietly
 from engram.usecases.history import SHORT, WAIT_SECONDS
 from engram.usecases.history_feed import with_history
 from engram.usecases.lineage import in_git, repository_of
-from engram.usecases.resolve import resolve
+from engram.usecases.resolve import home_of, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,6 +62,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
     """
     from engram.adapters.git.tree import blob_oid
 
+    store = home_of(store, name)
     repository = repository_of(store)
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)

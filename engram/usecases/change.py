@@ -8,7 +8,7 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files import scan as walk
 from engram.adapters.files.journal import Change, Operation
 from engram.domain import times, ulid
-from engram.domain.errors import ConflictError, NotFoundError
+from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
@@ -89,8 +89,22 @@ def create(store: Store, lore: Lore, subject: str, op: str = "") -> tuple[str, O
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
 
 
-def write(store: Store, operations: Sequence[Operation]) -> None:
-    """Carry out operations and remember that this process wrote these files."""
+def check_writable(store: Store) -> None:
+    """Raise StoreError for a scope that is configured to be read-only."""
+    if store.scope.readonly:
+        raise StoreError(
+            f"The scope {store.scope.name} is read-only: nothing was changed.",
+            "Copy the lore to a scope of yours first: engram promote LORE --to user",
+        )
+
+
+def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = False) -> None:
+    """Carry out operations and remember that this process wrote these files.
+
+    `brought_in` says that they come from the store's own remote. Raises StoreError for a read-only scope otherwise.
+    """
+    if not brought_in:
+        check_writable(store)
     store.files.apply(operations)
     for operation in operations:
         for change in operation.changes:

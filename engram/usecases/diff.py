@@ -7,6 +7,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import past
 from engram.usecases.commit import commit_quietly
 from engram.usecases.lineage import in_git, in_store, read_lore, repository_of
+from engram.usecases.resolve import home_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,6 +58,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
     """
     from engram.adapters.git.revisions import resolve as resolve_revision
 
+    store = home_of(store, names[0]) if names else store
     repository = repository_of(store)
     with store.lock:
         commit_quietly(store)

@@ -68,8 +68,9 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
     with store.lock:
         found = resolve(store, name)
         subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
-        done = change.update(store, found.path, found.id, lambda lore: _edited(store, lore, wanted), subject)
-        return Shown(done.after, found.path, found.ref)
+        where = found.store
+        done = change.update(where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject)
+        return Shown(done.after, found.path, found.ref, where.places.scope)
 
 
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
@@ -94,7 +95,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         content = codec.rewrite(file, lore, store.categories)
         edited = Change(path, content, atomic.digest(before))
         change.write(store, [change.operation_for(store, lore, f"edit: {lore.title}", [edited])])
-    return Shown(lore, path)
+    return Shown(lore, path, "", store.places.scope)
 
 
 def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:

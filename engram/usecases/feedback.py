@@ -49,7 +49,10 @@ def feedback(
     with store.lock:
         found = [(kind, resolve(store, name)) for kind, name in wanted]
         _refuse_contradiction(found)
-        return [_judge(store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
+        for kind, lore in found:
+            if kind != NOT_RELEVANT:
+                change.check_writable(lore.store)
+        return [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
 
 
 def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:

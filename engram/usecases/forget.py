@@ -11,6 +11,7 @@ from engram.usecases.listing import Shown, get_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.files.journal import Operation
     from engram.usecases.store import Store
 
 
@@ -21,13 +22,16 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
     """
     with store.lock:
         found = get_many(store, names)
-        gone, operations = [], []
+        gone = []
+        planned: dict[str, tuple[Store, list[Operation]]] = {}
         for lore in found:
-            file = change.load(store, lore.path)
-            gone.append(Shown(file.lore, lore.path, lore.ref))
+            where = lore.store
+            change.check_writable(where)
+            file = change.load(where, lore.path)
+            gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope))
             deletion = Change(lore.path, None, atomic.digest(file.raw))
-            operations.append(
-                change.operation_for(store, file.lore, f"forget: {file.lore.title}", [deletion])
-            )
-        change.write(store, operations)
+            operation = change.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])
+            planned.setdefault(where.places.scope, (where, []))[1].append(operation)
+        for where, operations in planned.values():
+            change.write(where, operations)
         return gone

@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
 from engram.usecases.history_feed import with_history
 from engram.usecases.lineage import in_git, in_store, repository_of
-from engram.usecases.resolve import resolve
+from engram.usecases.resolve import home_of, resolve
 
 if TYPE_CHECKING:
     from engram.adapters.state.history_table import CommitRow, EventRow
@@ -67,6 +67,7 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
     Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
     _check(limit)
+    store = home_of(store, name)
     repository_of(store)
     with store.lock:
         commit_quietly(store, wait=WAIT_SECONDS)

@@ -29,11 +29,12 @@ SORTS = {
 
 
 class Shown(NamedTuple):
-    """One lore with its place and its ref in this session ("" if it was not surfaced)."""
+    """One lore with its place, its ref in this session ("" if it was not surfaced) and its scope."""
 
     lore: Lore
     path: str
     ref: str = ""
+    scope: str = ""
 
 
 class Listing(NamedTuple):
@@ -47,7 +48,8 @@ def get(store: Store, name: str) -> Shown:
     """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
-        return Shown(change.load(store, found.path).lore, found.path, found.ref)
+        lore = change.load(found.store, found.path).lore
+        return Shown(lore, found.path, found.ref, found.store.places.scope)
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:
@@ -86,7 +88,7 @@ def list_lore(store: Store, **options: object) -> Listing:
     shown = []
     for hit in hits:
         try:
-            shown.append(Shown(change.load(store, hit.path).lore, hit.path))
+            shown.append(Shown(change.load(store, hit.path).lore, hit.path, "", store.places.scope))
         except EngramError:
             total -= 1
     return Listing(tuple(shown), total)

@@ -6,15 +6,18 @@ import os
 
 from engram.adapters.files import config_file, places
 from engram.adapters.git.layout import find_repository
-from engram.domain.errors import NotFoundError, StoreError, UsageError
+from engram.adapters.state.database import StateDatabase
+from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
+from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
+from engram.domain.settings import BUILT_IN_SCOPES
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.clock import Clock
-from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
+from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
+    from engram.domain.settings import Settings
 
-PROJECT, USER = SCOPES = ("project", "user")
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
 
 
@@ -25,65 +28,136 @@ def open_store(
     scope: str = "",
     clock: Clock | None = None,
     working: str | None = None,
+    start: str | None = None,
 ) -> Store:
     """Open the store at or above `path`; without one, the enclosing store of `working`, else the user's own.
 
-    `scope` picks one by name: `project` (never the user's own) or `user`. The user's own store is
-    made on first use, so that recording works anywhere with no set-up.
-    Raises NotFoundError, StoreError, ConfigError.
+    `scope` picks one by name: `session`, `project` (never the user's own), `user` or a team's. `start` is a path
+    that the caller did not name but has set up, for instance in a variable. The user's own store is made on first
+    use, so that recording works anywhere with no set-up. Raises NotFoundError, UsageError, StoreError, ConfigError.
     """
     clock = clock or Clock()
-    root, found_scope = locate(path, scope, working or os.getcwd())
-    if root is None:
-        root = places.user_store()
-        if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-            from engram.usecases.init import init
-
-            init(root, placement=DEDICATED)
-    store = Store(describe(root, found_scope), config_file.load(root), clock, caller)
+    if scope and scope not in BUILT_IN_SCOPES:
+        checked_scope(config_file.load(None), scope)
+    here = locate(path, scope, working or os.getcwd(), start)
+    root, found_scope, settings = here
+    home = describe(root, found_scope, settings)
+    stand = Stand(home.root, home.state, home.scope, bool(path or scope))
+    if not scope or scope == home.scope:
+        store = Store(home, settings, clock, caller)
+    else:
+        store = open_scope(scope, stand, settings, clock, caller, make=True)
+        store.session_state = StateDatabase(stand.state, store.degraded.append)
+    store.stand = stand
     store.files.recover()
     return store
 
 
-def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]:
-    """The root of the store meant (None: the user's own, which may not exist yet) and its scope."""
-    if scope and scope not in SCOPES:
-        raise UsageError(f"'{scope}' is not a scope.", f"Scopes here: {', '.join(SCOPES)}.")
-    if path is not None:
-        root = places.enclosing_store(path)
-        if root is None:
-            raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
-        found = _scope_of(root)
-        if scope and scope != found:
-            raise UsageError(
-                f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
-            )
-        return root, found
-    if scope != USER:
-        root = places.enclosing_store(working)
-        if root is not None:
-            return root, _scope_of(root)
-        if scope == PROJECT:
+def locate(path: str | None, scope: str, working: str, start: str | None = None) -> tuple[str, str, Settings]:
+    """The store that the caller stands in: its root, its scope and its settings; the user's own is made if need be."""
+    try:
+        named = path or start
+        root = _enclosing(named) if named else places.enclosing_store(working)
+        if root is None and scope == PROJECT:
             raise NotFoundError("There is no project store here.", "Make one: engram init")
-    return None, USER
+        root = root or own_store()
+        settings = config_file.load(root)
+        found = _scope_of(root, settings)
+    except EngramError:
+        if path is not None or scope in ("", SESSION, PROJECT):
+            raise
+        root = own_store()  # whatever is wrong around here, a scope that is elsewhere can be used
+        return root, USER, config_file.load(root)
+    if path is not None and scope not in ("", SESSION, found):
+        raise UsageError(
+            f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
+        )
+    if scope == PROJECT and found == USER:
+        raise NotFoundError("There is no project store here.", "Make one: engram init")
+    return root, found, settings
 
 
-def describe(root: str, scope: str) -> Places:
+def own_store() -> str:
+    """The root of the user's own store, which is made where there is none."""
+    root = places.user_store()
+    if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        from engram.usecases.init import init
+
+        init(root, placement=DEDICATED)
+    return root
+
+
+def open_scope(
+    name: str, stand: Stand, settings: Settings, clock: Clock, caller: Caller, *, make: bool = False
+) -> Store:
+    """Open the store of a scope, seen from `stand`. `make`: where it is the user's own and not there yet, make it.
+
+    Raises NotFoundError where there is none, UsageError for an unknown name, StoreError, ConfigError.
+    """
+    if checked_scope(settings, name) == SESSION:
+        from engram.usecases.session_store import session_places, touch
+
+        session = Store(session_places(stand.state, caller.session), settings, clock, caller)
+        touch(session)
+        return session
+    root = own_store() if make and name == USER else scope_root(name, stand, settings)
+    if not root or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        raise _not_there(name, settings)
+    own = config_file.load(root)
+    store = Store(describe(root, name, own), own, clock, caller)
+    store.files.recover()
+    return store
+
+
+def scope_root(name: str, stand: Stand, settings: Settings) -> str:
+    """Where the store of a scope other than the session's is, or would be; "" for a project where there is none."""
+    if name == stand.scope:
+        return stand.root
+    if name == PROJECT:
+        return ""
+    return places.user_store() if name == USER else places.team_store(name, scope_named(settings, name).path)
+
+
+def _not_there(name: str, settings: Settings) -> NotFoundError:
+    if name == PROJECT:
+        return NotFoundError("There is no project store here.", "Make one: engram init")
+    if name == USER:
+        return NotFoundError(
+            "You have no store of your own yet.", "The first `engram record --scope user` makes it."
+        )
+    url = scope_named(settings, name).url
+    hint = f"engram sync --scope {name}" if url else f"Mend scopes.{name} in your own configuration."
+    return NotFoundError(f"The store of {name} is not on this machine yet.", hint)
+
+
+def _enclosing(path: str) -> str:
+    root = places.enclosing_store(path)
+    if root is None:
+        raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
+    return root
+
+
+def describe(root: str, scope: str, settings: Settings | None = None) -> Places:
     """Where the store at `root` keeps things; makes its private state folder."""
-    settings = config_file.load(root)
+    settings = settings or config_file.load(root)
     repository = find_repository(root)
     state = state_folder(root, repository)
+    make_state(state, outside_git=repository is None)
+    folder = settings.text("store.folder")
+    placement = placement_of(root, folder, state, settings.text("store.placement"), repository)
+    return Places(root, folder, state, placement, scope, repository)
+
+
+def make_state(state: str, *, outside_git: bool) -> None:
+    """Make a private state folder, with a file that keeps it out of any git around it. Raises StoreError."""
     try:
         os.makedirs(state, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"The private folder {state} cannot be made: {error.strerror}.", "Check its permissions."
         ) from None
-    if repository is None:
+    if outside_git:
         _ignore_state(state)
-    folder = settings.text("store.folder")
-    placement = placement_of(root, folder, state, settings.text("store.placement"), repository)
-    return Places(root, folder, state, placement, scope, repository)
 
 
 def state_folder(root: str, repository: Repository | None) -> str:
@@ -119,8 +193,14 @@ def _holds_only_lore(root: str, folder: str) -> bool:
     return all(name.upper().startswith(("README", "LICENSE", "NOTICE")) for name in others)
 
 
-def _scope_of(root: str) -> str:
-    return USER if os.path.realpath(root) == os.path.realpath(places.user_store()) else PROJECT
+def _scope_of(root: str, settings: Settings) -> str:
+    real = os.path.realpath(root)
+    if real == os.path.realpath(places.user_store()):
+        return USER
+    for name in settings.teams():
+        if real == os.path.realpath(places.team_store(name, scope_named(settings, name).path)):
+            return name
+    return PROJECT
 
 
 def _ignore_state(state: str) -> None:

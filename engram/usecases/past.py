@@ -53,7 +53,7 @@ def _known_before(store: Store, name: str, commit: str) -> str:
     """The id of a lore that is gone: by session ref, id, or the start of an id in a file's name."""
     number = refs.ref_number(name)
     if number is not None:
-        surfaced = store.state.refs(store.caller.session)
+        surfaced = store.session_state.refs(store.caller.session)
         return next((ref.id for ref in surfaced if ref.number == number), "")
     prefix = name.upper()
     if ulid.is_valid(prefix):

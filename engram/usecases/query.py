@@ -16,7 +16,7 @@ from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import search
+from engram.usecases import scopes, search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
 
@@ -35,7 +35,8 @@ MAX_RESULTS = 100
 class Question(NamedTuple):
     """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference.
 
-    `keep` gives refs and a line in the retrieval log; `as_of` asks the store of a commit or date.
+    `keep` gives refs and a line in the retrieval log; `as_of` asks the store of a commit or date. `scopes` names
+    those to ask; by default all that there are, or the one that the store was opened by name as.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Question(NamedTuple):
     strategy: str = HYBRID
     keep: bool = True
     as_of: str = ""
+    scopes: tuple[str, ...] = ()
 
 
 class Recalled(NamedTuple):
@@ -82,27 +84,36 @@ def query(store: Store, question: Question) -> Answer:
     Raises ValidationError, UsageError for a bad question.
     """
     began = store.clock.nanoseconds()
-    filters, limit = _checked(store, question)
+    limit = _checked(store, question)
     with store.lock:
         notes: list[str] = []
-        strategy, shown = _recall(store, question, filters, limit, notes)
-        refs = _surface(store, shown, question.keep)
-        lore = tuple(
-            Recalled(refs.get(lore.id, ""), lore, hit.path, hit.score, store.places.scope)
-            for hit, lore in shown
-        )
-        found = _strength([hit for hit, _ in shown])
-        store.asked_ns = store.clock.nanoseconds()
-        took_ms = round((store.asked_ns - began) / 1e6, 3)
-        notes += store.degraded
-        answer = Answer(question.text, found, strategy, lore, took_ms, tuple(notes))
+        asked = _asked(store, question, notes)
+        if len(asked) == 1:
+            strategy, shown = _recall(asked[0], question, limit, notes)
+        else:
+            from engram.usecases.query_scopes import recall_from
+
+            strategy, shown = recall_from(asked, question, limit, notes)
+        lore = _surface(store, shown, question.keep)
+        for one in asked:
+            one.asked_ns = store.clock.nanoseconds()
+            notes += [note if one is store else f"{one.places.scope}: {note}" for note in one.degraded]
+        took_ms = round((store.clock.nanoseconds() - began) / 1e6, 3)
+        answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)
         return answer
 
 
-def _recall(
-    store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
-) -> tuple[str, list[tuple[Candidate, Lore]]]:
+def _asked(store: Store, question: Question, notes: list[str]) -> list[Store]:
+    """The stores to ask. The past is asked of one: a commit is a commit of one repository."""
+    if len(question.scopes) > 1 and question.as_of:
+        raise UsageError("The past can be asked of one scope at a time.", "Name one with --scope.")
+    if question.as_of and not question.scopes:
+        return [store]
+    return scopes.asked(store, question.scopes, notes)
+
+
+def _recall(store: Store, question: Question, limit: int, notes: list[str]) -> tuple[str, list[Recalled]]:
     """The strategy that worked and what it found, from the store as it is or as it was."""
     source = store
     if question.as_of:
@@ -110,43 +121,54 @@ def _recall(
 
         source = store_as_of(store, question.as_of)
     try:
-        notes += _refresh(source)
-        strategy, kept = _find(source, question, filters, limit, notes)
-        return strategy, search.read(source, kept, limit)
+        strategy, found = candidates(source, question, filters_for(source, question), limit, notes)
+        if strength_of(found) == strength.NONE:
+            return strategy, []
+        shown_from = strength.bounds(found[0].score.cosine).shown
+        kept = [hit for hit in found if evidence(hit) >= shown_from]
+        return strategy, [recalled(source, hit, lore) for hit, lore in search.read(source, kept, limit)]
     finally:
         if source is not store:
             source.close()
 
 
-def _find(
+def candidates(
     store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
 ) -> tuple[str, list[Candidate]]:
-    """Relevant candidates; once more where a file about to be shown changed without a trace in its folder."""
-    strategy, candidates = _search(store, question, filters, limit, notes)
-    changed = search.changed(store, candidates[:limit])
+    """The strategy that worked in one store, and its candidates, best first.
+
+    Once more where a file about to be shown changed without a trace in its folder.
+    """
+    notes += _refresh(store)
+    strategy, found = _search(store, question, filters, limit, notes)
+    changed = search.changed(store, found[:limit])
     if changed and strategy != SCAN:
         with contextlib.suppress(IndexUnavailableError):
             refresh(store, paths=changed)
-            strategy, candidates = _search(store, question, filters, limit, notes)
-    if _strength(candidates) == strength.NONE:
-        return strategy, []
-    shown_from = strength.bounds(candidates[0].score.cosine).shown
-    return strategy, [hit for hit in candidates if _evidence(hit) >= shown_from]
+            strategy, found = _search(store, question, filters, limit, notes)
+    return strategy, found
 
 
-def _strength(candidates: Sequence[Candidate]) -> str:
-    """The strength of an answer of these candidates: that of the one for which most speaks."""
-    best = max(candidates, key=_evidence, default=None)
-    if best is None:
-        return strength.NONE
-    return strength.strength(_evidence(best), strength.bounds(best.score.cosine))
+def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
+    """A hit as it is shown, without a ref yet: its score weighed by the scope of its store."""
+    weight = store.scope.weight
+    score = hit.score._replace(total=hit.score.total * weight, scope=weight)
+    return Recalled("", lore, hit.path, score, store.places.scope)
 
 
-def _evidence(candidate: Candidate) -> float:
-    return strength.evidence(candidate.score.words, candidate.score.cosine)
+def strength_of(found: Sequence[Candidate | Recalled]) -> str:
+    """The strength of an answer of these: that of the one for which most speaks."""
+    levels = [strength.strength(evidence(hit), strength.bounds(hit.score.cosine)) for hit in found]
+    return min(levels, key=strength.STRENGTHS.index, default=strength.NONE)
 
 
-def _checked(store: Store, question: Question) -> tuple[Filters, int]:
+def evidence(hit: Candidate | Recalled) -> float:
+    """How much speaks for a hit."""
+    return strength.evidence(hit.score.words, hit.score.cosine)
+
+
+def _checked(store: Store, question: Question) -> int:
+    """How many lore are wanted, after a look at everything that does not depend on a store. Raises UsageError."""
     check_text("query", question.text, MAX_QUERY * 10)
     if not question.text.strip():
         raise UsageError("The query is empty.", 'Say what you want to know: engram query "how do we retry"')
@@ -155,8 +177,6 @@ def _checked(store: Store, question: Question) -> tuple[Filters, int]:
     limit = int(store.settings.number("recall.limit")) if question.limit is None else question.limit
     if not 1 <= limit <= MAX_RESULTS:
         raise UsageError(f"k must be from 1 to {MAX_RESULTS}, not {limit}.")
-    lowest = question.min_confidence
-    lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
     for field, words in (("tags", question.tags), ("files", question.files)):
         if len(words) > MAX_ITEMS:
             raise UsageError(
@@ -164,14 +184,21 @@ def _checked(store: Store, question: Question) -> tuple[Filters, int]:
             )
         for word in words:
             check_text(field, word, MAX_QUERY)
-    filters = Filters(
+    return limit
+
+
+def filters_for(store: Store, question: Question) -> Filters:
+    """What a lore of this store must fulfil. Raises ValidationError, for instance for a category it does not have."""
+    lowest = question.min_confidence
+    lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
+    return Filters(
         round(check_fraction("min_confidence", lowest) * 1000),
         tuple(store.categories.parse(name) for name in question.categories),
         parse_types(question.types),
         question.tags,
         question.files,
+        store.scope.horizon(store.clock.now().timestamp()),
     )
-    return filters, limit
 
 
 def _refresh(store: Store) -> Sequence[str]:
@@ -214,14 +241,19 @@ def _refresh_quietly(store: Store, notes: list[str]) -> None:
         notes.append(error.message)
 
 
-def _surface(store: Store, shown: Sequence[tuple[Candidate, Lore]], keep: bool) -> dict[str, str]:
+def _surface(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:
+    """The hits with their refs, one numbering for the session whatever scope they are from."""
     if not keep or not shown:
-        return {}
-    pairs = [(lore.id, lore.title) for _, lore in shown]
+        return tuple(shown)
+    here = store.stand.scope
+    pairs = [(hit.lore.id, hit.lore.title) for hit in shown]
+    elsewhere = {hit.lore.id: hit.scope for hit in shown if hit.scope != here}
+    now = store.clock.now().timestamp()
     try:
-        return store.state.surface(store.caller.session, pairs, store.clock.now().timestamp())
+        refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
     except (StoreError, OSError, sqlite3.Error):
-        return {lore_id: f"L{number}" for number, (lore_id, _) in enumerate(pairs, 1)}
+        refs = {lore_id: f"L{number}" for number, (lore_id, _) in enumerate(pairs, 1)}
+    return tuple([hit._replace(ref=refs[hit.lore.id]) for hit in shown])
 
 
 def _log(store: Store, answer: Answer, keep: bool) -> None:
@@ -234,6 +266,6 @@ def _log(store: Store, answer: Answer, keep: bool) -> None:
         now, store.caller.session, answer.query, answer.strategy, answer.strength, ids, scores, answer.took_ms
     )
     try:
-        store.state.log(entry)
+        store.session_state.log(entry)
     except (StoreError, OSError, sqlite3.Error):
         store.degraded.append("the retrieval log cannot be written")

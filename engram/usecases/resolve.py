@@ -6,58 +6,106 @@ from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.refs import Seen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
+from engram.usecases import change, scopes
 from engram.usecases.consult import consult
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engram.adapters.index.catalog import Hit
+    from engram.adapters.state.database import Ref
     from engram.usecases.store import Store
 
 
 class Found(NamedTuple):
-    """The lore that was meant: its id, its path, and its ref in this session ("" if it was not surfaced)."""
+    """The lore that was meant: its id, its path, its ref in this session ("" if it was not surfaced), its store."""
 
     id: str
     path: str
     ref: str
+    store: Store
 
 
 def resolve(store: Store, name: str) -> Found:
-    """The lore that `name` means. Raises NotFoundError, AmbiguousError (with the candidates)."""
+    """The lore that `name` means: in `store`, or where the call named no scope in any. A ref says which one.
+
+    Raises NotFoundError, AmbiguousError (with the candidates).
+    """
     name = name.strip()
     if not name:
         raise NotFoundError(
             "No lore was named.", "Give a ref (L1), an id, the start of an id, or some of its words."
         )
-    known = {ref.id: ref for ref in store.state.refs(store.caller.session)}
+    known = {ref.id: ref for ref in store.session_state.refs(store.caller.session)}
     number = refs.ref_number(name)
     if number is not None:
         lore_id = next((ref.id for ref in known.values() if ref.number == number), "")
         if not lore_id:
             raise _no_such_ref(name, len(known))
     else:
-        lore_id = _by_id(store, name) or _by_words(store, name, list(known))
-    return _locate(store, lore_id, known[lore_id].name if lore_id in known else "")
+        lore_id = _by_id(store, name) or _by_words(store, name, list(known.values()))
+    return _locate(store, lore_id, known.get(lore_id))
+
+
+def home_of(store: Store, name: str) -> Store:
+    """The store of the lore that `name` means, or, for a ref to what is gone, where it was; else `store` itself."""
+    try:
+        return resolve(store, name).store
+    except AmbiguousError:
+        return store
+    except NotFoundError:
+        number = refs.ref_number(name)
+        surfaced = store.session_state.refs(store.caller.session) if number is not None else []
+        ref = next((ref for ref in surfaced if ref.number == number), None)
+        return store if ref is None else _surfaced_from(store, ref)
 
 
 def hits_by_id(store: Store, lore_id: str) -> list[Hit]:
     """The catalog's lines of an id, after a cheap refresh; looks at every file before it says that there is none."""
     for thorough in (False, True):
-        found = consult(
-            store, lambda generation: generation.catalog.select("id = ?", [lore_id]), thorough=thorough
-        )
+        found = _select(store, lore_id, thorough=thorough)
         if found:
             return found
     return []
 
 
-def _locate(store: Store, lore_id: str, ref: str) -> Found:
-    found = hits_by_id(store, lore_id)
-    if not found:
-        raise NotFoundError(
-            f"There is no lore {lore_id} (any more).", "It may have been forgotten, or be in another store."
-        )
-    return Found(lore_id, found[0].path, ref)
+def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
+    return consult(
+        store, lambda generation: generation.catalog.select("id = ?", [lore_id]), thorough=thorough
+    )
+
+
+def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
+    """Where a lore is: first in the scope that the session was shown it from, then here, then elsewhere."""
+    for thorough in (False, True):
+        for one in _stores(store, ref):
+            found = _select(one, lore_id, thorough=thorough)
+            if found:
+                return Found(lore_id, found[0].path, ref.name if ref else "", one)
+    raise NotFoundError(
+        f"There is no lore {lore_id} (any more).", "It may have been forgotten, or be in another store."
+    )
+
+
+def _stores(store: Store, ref: Ref | None = None) -> Iterator[Store]:
+    """The stores to look in, in order; each is opened only when those before it did not have the lore."""
+    first = store if ref is None else _surfaced_from(store, ref)
+    yield first
+    if first is not store:
+        yield store
+    for other in scopes.others(store):
+        if other is not first:
+            yield other
+
+
+def _surfaced_from(store: Store, ref: Ref) -> Store:
+    """The store that a ref is of; `store` itself where the call named its scope, or that one cannot be opened."""
+    if store.stand.named and store.places.scope != store.stand.scope:
+        return store
+    try:
+        return scopes.reach(store, ref.scope or store.stand.scope)
+    except scopes.TROUBLE:
+        return store
 
 
 def _by_id(store: Store, name: str) -> str:
@@ -68,19 +116,22 @@ def _by_id(store: Store, name: str) -> str:
     looks_like_id = len(prefix) >= refs.MIN_PREFIX and all(letter in ulid.ALPHABET for letter in prefix)
     if not looks_like_id:
         return ""
-    found = consult(
-        store,
-        lambda generation: generation.catalog.select(
-            "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
-        ),
-    )
-    titles = {hit.id: hit.title for hit in found}
-    if len(titles) > 1:
-        raise _ambiguous(name, list(titles.items()))
-    return found[0].id if found else ""
+    for one in _stores(store):
+        found = consult(
+            one,
+            lambda generation: generation.catalog.select(
+                "id >= ? AND id < ?", [prefix, prefix + "~"], "ORDER BY id LIMIT 20"
+            ),
+        )
+        titles = {hit.id: hit.title for hit in found}
+        if len(titles) > 1:
+            raise _ambiguous(name, list(titles.items()))
+        if found:
+            return found[0].id
+    return ""
 
 
-def _by_words(store: Store, name: str, surfaced: list[str]) -> str:
+def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     matches = refs.match_snippet(name, _seen(store, surfaced))
     if len(matches) > 1:
         raise _ambiguous(name, [(lore.id, lore.title) for lore in matches])
@@ -92,11 +143,12 @@ def _by_words(store: Store, name: str, surfaced: list[str]) -> str:
     return matches[0].id
 
 
-def _seen(store: Store, surfaced: list[str]) -> list[Seen]:
+def _seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
     found = []
-    for lore_id in surfaced:
+    for ref in surfaced:
         try:
-            lore = change.load(store, _locate(store, lore_id, "").path).lore
+            at = _locate(store, ref.id, ref)
+            lore = change.load(at.store, at.path).lore
         except EngramError:
             continue
         found.append(Seen(lore.id, lore.title, lore.content))

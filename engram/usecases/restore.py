@@ -12,6 +12,7 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, past
 from engram.usecases.lineage import in_store, repository_of
+from engram.usecases.resolve import home_of
 
 if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
@@ -41,6 +42,7 @@ def restore(store: Store, name: str, at: str) -> Restored:
     from engram.adapters.git.versions import read_objects
     from engram.usecases.commit import commit_pending
 
+    store = home_of(store, name)
     repository = repository_of(store)
     with store.lock:
         commit_pending(store, wait=_WAIT_SECONDS)

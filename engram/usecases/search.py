@@ -11,6 +11,7 @@ from engram.domain import ranking
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
+from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.relevance import Relevance
 
@@ -32,13 +33,17 @@ WORD_POOL = 300
 
 
 class Filters(NamedTuple):
-    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter."""
+    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter.
+
+    What is past its retention at `horizon` (Unix seconds, 0: never) is left out.
+    """
 
     min_confidence: int
     categories: tuple[str, ...]
     types: tuple[str, ...]
     tags: tuple[str, ...]
     files: tuple[str, ...]
+    horizon: float = 0.0
 
 
 class Candidate(NamedTuple):
@@ -194,6 +199,10 @@ def _passes(hit: Hit, filters: Filters, now: float) -> bool:
         and (hit.expires_at is None or hit.expires_at > now)
         and (not filters.categories or hit.category in filters.categories)
         and (not filters.types or hit.type in filters.types)
+        and not (
+            filters.horizon
+            and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), filters.horizon)
+        )
     )
 
 
@@ -205,7 +214,14 @@ def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
         and (not filters.categories or lore.category in filters.categories)
         and (not filters.types or lore.type in filters.types)
         and set(filters.tags) <= set(lore.tags)
+        and not (filters.horizon and is_past(lore, filters.horizon))
     )
+
+
+def is_past(lore: Lore, horizon: float) -> bool:
+    """Whether a lore is past the retention that ends at `horizon` (Unix seconds)."""
+    validated = lore.last_validated.timestamp() if lore.last_validated else None
+    return past_retention(lore.created_at.timestamp(), validated, lore.pinned, horizon)
 
 
 def _standing_of_lore(lore: Lore) -> Standing:

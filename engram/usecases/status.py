@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import why_waiting
+from engram.usecases.manage_scopes import list_scopes
 from engram.usecases.refresh import refresh
 from engram.version import __version__
 
@@ -31,7 +32,7 @@ def status(store: Store) -> dict[str, object]:
                 "placement": places.placement,
                 "source": store.source_id,
             },
-            "scopes": [{"name": places.scope, "path": places.root, "weight": 1.0}],
+            "scopes": [one._asdict() for one in list_scopes(store) if one.exists],
             "lore_count": generation.catalog.count() if generation else 0,
             "by_category": generation.catalog.count_by("category") if generation else {},
             "by_status": generation.catalog.count_by("status") if generation else {},
@@ -43,7 +44,7 @@ def status(store: Store) -> dict[str, object]:
             "embedding": _embedding(store),
             "session": {
                 "name": store.caller.session,
-                "surfaced": len(store.state.refs(store.caller.session)),
+                "surfaced": len(store.session_state.refs(store.caller.session)),
             },
             "version": __version__,
         }

@@ -14,6 +14,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain import ulid
 from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
+from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Places(NamedTuple):
     """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`.
 
     `placement` is `dedicated`, `in-tree`, or `plain` for a folder outside git.
-    `scope` is what this store is from where the caller stands: `project` or `user`.
+    `scope` is what this store is from where the caller stands: `session`, `project`, `user` or a team's name.
     """
 
     root: str
@@ -42,6 +43,18 @@ class Places(NamedTuple):
     placement: str
     scope: str
     repository: Repository | None
+
+
+class Stand(NamedTuple):
+    """Where a caller stands: the store around them, whose `state` folder keeps refs and stores of sessions.
+
+    `named` says that the call names its store itself, by a path or a scope, and so is about no other.
+    """
+
+    root: str
+    state: str
+    scope: str
+    named: bool
 
 
 class Caller(NamedTuple):
@@ -65,7 +78,11 @@ class Store:
         self.files = LoreFolder(places.root, places.state, journaled=places.placement == DEDICATED)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
+        self.scope = scope_named(settings, places.scope)
         self.state = StateDatabase(places.state, self.degraded.append)
+        self.session_state = self.state  # where the refs of the session are: one numbering for all scopes
+        self.stand = Stand(places.root, places.state, places.scope, named=True)
+        self.others: dict[str, Store] = {}  # stores of other scopes that were opened from this one
         self.asked_ns = 0
         self.looked_ns = 0
         self.must_sweep = False
@@ -93,6 +110,12 @@ class Store:
                 self.give_up_meaning(error)
             self._embedder_opened = True
         return self._embedder
+
+    def borrow_embedder(self, other: Store) -> None:
+        """Use the model that another store has loaded, where the settings of both name the same."""
+        keys = ("embedding.provider", "embedding.path")
+        if not self._embedder_opened and all(self.settings.get(k) == other.settings.get(k) for k in keys):
+            self._embedder, self._embedder_opened = other.embedder, True
 
     def give_up_meaning(self, error: EmbeddingError) -> None:
         """Go on without the embedding model: it turned out to be broken. The index is then one of words only."""
@@ -141,12 +164,16 @@ class Store:
         return ulid.short(self.source_id)
 
     def close(self) -> None:
-        """Close every file."""
+        """Close every file, also those of other scopes that were opened from here."""
+        for other in self.others.values():
+            other.close()
+        self.others.clear()
         self.drop_watch()
         if self._index is not None:
             self._index.close()
             self._index = None
         self.state.close()
+        self.session_state.close()
 
     def __del__(self) -> None:
         """What nobody closed is closed; at the end of Python some parts may be gone already."""

@@ -11,6 +11,7 @@ from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases.change import check_writable
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     """
     began = time.monotonic()
     repo = _own_repository(store)
-    run = _Run(store, repo, options, step)
+    run = _Run(store, repo, _allowed(store, options), step)
     trouble: EngramError | None = None
     try:
         run.go()
@@ -109,6 +110,15 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
         raise _for_a_person(error) from None
     waiting = len(store.files.journal.waiting())
     return Planned(run.done.remote, run.done.branch, plan, waiting, head.oid)
+
+
+def _allowed(store: Store, options: Options) -> Options:
+    """The options, without pushing for a read-only scope. Raises StoreError where only pushing was wanted."""
+    if not store.scope.readonly:
+        return options
+    if not options.pull:
+        check_writable(store)
+    return options._replace(push=False)
 
 
 class _Run:

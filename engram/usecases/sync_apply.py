@@ -48,7 +48,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
     ]
     _note(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
-        change.write(store, operations)
+        change.write(store, operations, brought_in=True)
     except ConflictError:
         return ()
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state, REASON)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from engram.domain.categories import Categories
 
 _HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
-# One clone's votes; compiled by `re` at its first use.
+# What `engram promote` notes: the value of `origin`.
+_ORIGIN = r'\{scope: "[^"\\]*", store: "[^"\\]*", remote: "[^"\\]*", id: "[^"\\]*", digest: "[^"\\]*"\}'
+# One clone's votes; both are compiled by `re` at their first use.
 _VOTE = r"([A-Za-z0-9_]+): \{up: ([0-9]{1,15}), down: ([0-9]{1,15}), n: ([0-9]{1,15})"
 
 
@@ -41,6 +43,7 @@ def canonical_fields(lines: list[str], categories: Categories) -> dict[str, Any]
         said[key] = value
     if len(said) != len(lines) or "id" not in said:
         return None
+    said.pop("origin", None)  # no field: what `engram promote` notes beside them
     return said if said.get("category", DEFAULT_CATEGORY) in categories else None
 
 
@@ -124,6 +127,10 @@ def _relations(text: str) -> tuple[Relation, ...] | None:
     return tuple(found) if text[:2] == "[{" and text[-2:] == "}]" else None
 
 
+def _origin(text: str) -> str | None:
+    return text if text.isprintable() and re.fullmatch(_ORIGIN, text) else None
+
+
 def _importance(text: str) -> float | None:
     return float(text) if text[:2] == "0." and text[2:].isdigit() and text.isascii() else None
 
@@ -153,4 +160,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "sources": _words,
     "created_at": _time,
     "updated_at": _time,
+    "origin": _origin,
 }

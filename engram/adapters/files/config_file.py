@@ -9,10 +9,17 @@ from engram.adapters.files import atomic, places
 from engram.domain import settings
 from engram.domain.errors import ConfigError, StoreError
 from engram.domain.settings import Settings
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+    from typing import Any
 
 _MAX_BYTES = 64 * 1024
 _MAX_FOLDER = 200
 _MAX_DOTS = 30  # outside quotes, on one line: tomllib takes ten seconds for a key of 30,000 parts
+_PLAIN_DEPTH = 2  # tables in tables
+_PLAIN_DIGITS = 10
 _QUOTED = r""""(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#.*"""
 
 
@@ -126,12 +133,13 @@ def _parse(raw: bytes, path: str) -> dict[str, object]:
 
 
 def _parse_plain(raw: bytes) -> dict[str, object] | None:
-    """The file as `engram init` writes it: `[table]` and `key = "plain text"` lines. None for anything more.
+    """The file as Engram writes it: `[table]` and `key = value` lines of plain texts, numbers, true and false.
 
-    tomllib costs 9 ms of start-up, a seventh of what a query by words may take.
+    None for anything more: tomllib costs 9 ms of start-up, a seventh of what a query by words may take.
     """
     table: dict[str, object] = {}
     found = table
+    seen: set[str] = set()
     try:
         lines = raw.decode("ascii").splitlines()
     except UnicodeDecodeError:
@@ -139,21 +147,43 @@ def _parse_plain(raw: bytes) -> dict[str, object] | None:
     for line in map(str.strip, lines):
         if not line or line.startswith("#"):
             continue
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if (
-            not equals
-            and line[0] == "["
-            and line[-1] == "]"
-            and line[1:-1].isalpha()
-            and line[1:-1] not in table
-        ):
-            found = {}
-            table[line[1:-1]] = found
-        elif name.replace("_", "").isalpha() and name not in found and _is_plain_text(value):
-            found[name] = value[1:-1]
-        else:
+        name, equals, text = (part.strip() for part in line.partition("="))
+        if not equals and line[0] == "[" and line[-1] == "]" and line not in seen:
+            seen.add(line)
+            inner = _table(table, line[1:-1].split("."))
+            if inner is None:
+                return None
+            found = inner
+            continue
+        value = _plain_value(text)
+        if not name.replace("_", "").isalpha() or name in found or value is None:
             return None
+        found[name] = value
     return table
+
+
+def _table(table: dict[str, object], names: list[str]) -> dict[str, object] | None:
+    """The table of a header; None where it is not certain that TOML allows it."""
+    if len(names) > _PLAIN_DEPTH or not all(name.replace("-", "").isalnum() for name in names):
+        return None
+    for name in names:
+        inner = table.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return None
+        table = inner
+    return table
+
+
+def _plain_value(text: str) -> object:
+    """A text in double quotes without escapes, a small number, true or false; None for anything else."""
+    if text in ("true", "false"):
+        return text == "true"
+    whole, point, fraction = text.partition(".")
+    if whole.isdigit() and len(whole) < _PLAIN_DIGITS and (whole == "0" or whole[0] != "0"):
+        if not point:
+            return int(whole)
+        return float(text) if fraction.isdigit() and len(fraction) < _PLAIN_DIGITS else None
+    return text[1:-1] if _is_plain_text(text) else None
 
 
 def _is_plain_text(value: str) -> bool:
@@ -168,6 +198,11 @@ def _is_plain_text(value: str) -> bool:
 
 def change(path: str, name: str, value: object) -> None:
     """Set one key (None: remove it), keeping everything else in the file as it is. Raises ConfigError, StoreError."""
+    change_all(path, {name: value})
+
+
+def change_all(path: str, values: Mapping[str, object]) -> None:
+    """Set several keys at once, as `change` does; a scope's table goes with its last key."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -179,22 +214,45 @@ def change(path: str, name: str, value: object) -> None:
         document = tomlkit.parse(text)
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend it by hand first.") from None
-    table, key = name.split(".", 1)
-    if table not in document:
-        document[table] = tomlkit.table()
-    section = document[table]
-    if not isinstance(section, dict):
-        raise ConfigError(f"{path}: {table} is not a table.", "Mend it by hand first.")
-    if value is None:
-        section.pop(key, None)
-    else:
-        section[key] = _checked(name, value, path)
+    for name, value in values.items():
+        *tables, key = name.split(".")
+        if value is None:
+            _remove(document, tables, key)
+        else:
+            _section(document, tables, path)[key] = _checked(name, value, path)
     try:
         raw = tomlkit.dumps(document).encode()
     except UnicodeEncodeError:
-        message = f"The value for {name} contains half of a character (a lone surrogate)."
+        message = f"The value for {', '.join(values)} contains half of a character (a lone surrogate)."
         raise ConfigError(message, "Send valid UTF-8 text.") from None
     atomic.write(path, raw, "config")
+
+
+def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -> MutableMapping[str, Any]:
+    """The table of that name, made where there is none. Raises ConfigError."""
+    import tomlkit
+
+    section = document
+    for number, name in enumerate(tables, 1):
+        if name not in section:
+            section[name] = tomlkit.table(is_super_table=number < len(tables))
+        section = section[name]
+        if not isinstance(section, dict):
+            raise ConfigError(f"{path}: {'.'.join(tables)} is not a table.", "Mend it by hand first.")
+    return section
+
+
+def _remove(document: MutableMapping[str, Any], tables: list[str], key: str) -> None:
+    """Take a key away; an empty table of a scope would be a scope of which nothing is known, so it goes too."""
+    around: list[MutableMapping[str, Any]] = [document]
+    for name in tables:
+        inner = around[-1].get(name)
+        if not isinstance(inner, dict):
+            return
+        around.append(inner)
+    around[-1].pop(key, None)
+    if len(tables) > 1 and not around[-1]:
+        around[-2].pop(tables[-1])
 
 
 def create(path: str, lines: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import codec, edit, frontmatter, merge_frame, statement
 from engram.adapters.files.fields import parse
+from engram.adapters.files.origin import NAME as ORIGIN
 from engram.adapters.files.tree import Problem
 from engram.domain import merge as rules
 from engram.domain.errors import LoreFileError, ValidationError
@@ -160,7 +161,8 @@ def _with_line_feeds(side: Side) -> Outline:
 
 def _settled(pair: Pair, frame: Frame, job: Job, tight: bool) -> Settled:
     winner, loser = pair.versions
-    lost = [rules.loss(name, value, loser) for name, value in frame.lost]
+    # Two people who promoted the same lore need not decide whose note of it stays.
+    lost = [rules.loss(name, value, loser) for name, value in frame.lost if name != ORIGIN]
     base = pair.base.file.lore if pair.base else None
     settled = rules.merge(base, winner, loser, job.categories, job.now, lost, tight)
     return settled._replace(lore=statement.canonical(settled.lore))

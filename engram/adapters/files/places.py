@@ -22,6 +22,12 @@ def user_store() -> str:
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
+def team_store(name: str, path: str = "") -> str:
+    """Where the clone of a team's store is: `path` where one is configured, else in the user's data folder."""
+    base = os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "teams")
+    return os.path.join(base, os.path.expanduser(path) or name)
+
+
 def enclosing_store(start: str) -> str | None:
     """The nearest folder at or above `start` that has a `.engram.toml`."""
     folder = os.path.abspath(start)

@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from types import MappingProxyType
 
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     T = TypeVar("T")
 
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
 _FORMAT = 2
@@ -26,7 +28,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
     session TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, at REAL NOT NULL,
-    PRIMARY KEY (session, number)) WITHOUT ROWID;
+    scope TEXT NOT NULL DEFAULT '', PRIMARY KEY (session, number)) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS refs_id ON refs (session, id);
 CREATE TABLE IF NOT EXISTS feedback (
     session TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL,
@@ -40,12 +42,16 @@ CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL,
 
 
 class Ref(NamedTuple):
-    """A lore surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds."""
+    """A lore surfaced in a session under a short name (`L1` has number 1). `at` is in Unix seconds.
+
+    `scope` is where it was last surfaced from, "" for the store whose state this is.
+    """
 
     number: int
     id: str
     title: str
     at: float
+    scope: str = ""
 
     @property
     def name(self) -> str:
@@ -82,13 +88,18 @@ class StateDatabase:
     def refs(self, session: str) -> list[Ref]:
         """What a session was shown, in order."""
         rows = self._run(
-            "SELECT number, id, title, at FROM refs WHERE session = ? ORDER BY number", (session,)
+            "SELECT number, id, title, at, scope FROM refs WHERE session = ? ORDER BY number", (session,)
         )
         return [Ref._make(row) for row in rows]
 
-    def surface(self, session: str, shown: Sequence[tuple[str, str]], now: float) -> dict[str, str]:
-        """Give each (id, title) its ref in the session, old refs first; returns id → `L1`."""
-        return self._heal(lambda connection: _surface(connection, session, shown, now))
+    def surface(
+        self, session: str, shown: Sequence[tuple[str, str]], now: float, scopes: Mapping[str, str] = NOWHERE
+    ) -> dict[str, str]:
+        """Give each (id, title) its ref in the session, old refs first; returns id → `L1`.
+
+        `scopes` names, by id, the scope of what is not from the store whose state this is.
+        """
+        return self._heal(lambda connection: _surface(connection, session, shown, now, scopes))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
         """Whether this session already gave this feedback on this lore."""
@@ -214,7 +225,12 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
         if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_FORMAT};COMMIT;")
+            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}")
+            # Made by an earlier version, which knew of one scope alone.
+            if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
+                connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
+            connection.execute(f"PRAGMA user_version={_FORMAT}")
+            connection.execute("COMMIT")  # executescript would commit before it
     except sqlite3.Error:
         connection.close()
         raise
@@ -222,20 +238,34 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _surface(
-    connection: sqlite3.Connection, session: str, shown: Sequence[tuple[str, str]], now: float
+    connection: sqlite3.Connection,
+    session: str,
+    shown: Sequence[tuple[str, str]],
+    now: float,
+    scopes: Mapping[str, str],
 ) -> dict[str, str]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         _begin_if_idle(connection, session, now)
         marks = ",".join("?" * len(shown))
-        query = f"SELECT id, number FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608 - marks only
-        known = dict(connection.execute(query, (session, *[lore_id for lore_id, _ in shown])))
+        query = f"SELECT id, number, scope FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608 - marks only
+        known: dict[str, int] = {}
+        for lore_id, number, scope in connection.execute(
+            query, (session, *[one for one, _ in shown])
+        ).fetchall():
+            known[lore_id] = number
+            if scope != scopes.get(lore_id, ""):
+                where = (scopes.get(lore_id, ""), session, number)
+                connection.execute("UPDATE refs SET scope = ? WHERE session = ? AND number = ?", where)
         last = connection.execute("SELECT max(number) FROM refs WHERE session = ?", (session,)).fetchone()
         following = (last[0] or 0) + 1
         new = {lore_id: title for lore_id, title in shown if lore_id not in known}
-        values = [(session, number, *pair, now) for number, pair in enumerate(new.items(), following)]
-        connection.executemany("INSERT INTO refs VALUES (?, ?, ?, ?, ?)", values)
-        known |= {lore_id: number for _, number, lore_id, _, _ in values}
+        values = [
+            (session, number, *pair, now, scopes.get(pair[0], ""))
+            for number, pair in enumerate(new.items(), following)
+        ]
+        connection.executemany("INSERT INTO refs VALUES (?, ?, ?, ?, ?, ?)", values)
+        known |= {lore_id: number for _, number, lore_id, *_ in values}
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -74,9 +74,11 @@ def _in_editor(call: Call) -> Shown | None:
 
     from engram.usecases.edit import rewrite
     from engram.usecases.listing import get
+    from engram.usecases.scopes import reach
 
     found = get(call.store, call.arguments.name)
-    before = call.store.files.read(found.path)
+    store = reach(call.store, found.scope)
+    before = store.files.read(found.path)
     handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
     with os.fdopen(handle, "wb") as file:
         file.write(before)
@@ -87,7 +89,7 @@ def _in_editor(call: Call) -> Shown | None:
         os.unlink(copy)
         return None
     try:
-        shown = rewrite(call.store, found.path, found.lore.id, before, after)
+        shown = rewrite(store, found.path, found.lore.id, before, after)
     except EngramError:
         call.output.note(f"Your text is kept in {copy}")
         raise

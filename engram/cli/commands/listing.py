@@ -40,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """List them."""
     from engram.usecases.listing import list_hits, list_lore
+    from engram.usecases.search import is_past
 
     given = call.arguments
     check_words("tags", given.tag)
@@ -52,9 +53,12 @@ def run(call: Call) -> int:
     }
     if call.output.json:
         found = list_lore(call.store, **options)
-        call.output.document(
-            {"lore": [lore_json(one.lore, one.path) for one in found.lore], "total": found.total}
-        )
+        horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
+        rows = [
+            {**lore_json(one.lore, one.path), "past_retention": is_past(one.lore, horizon)}
+            for one in found.lore
+        ]
+        call.output.document({"lore": rows, "total": found.total})
         return 0
     hits, total = list_hits(call.store, **options)
     now = call.store.clock.now().timestamp()

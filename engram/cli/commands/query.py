@@ -71,7 +71,9 @@ def run(call: Call) -> int:
         tuple(given.file),
         given.strategy,
         as_of=given.as_of,
+        scopes=tuple(given.scope),
     )
+    call.takes_scopes = True
     answer = query(call.store, question)
     budget = given.budget
     if budget is None and not call.output.json:

@@ -32,18 +32,22 @@ def run(call: Call) -> int:
         from engram.usecases.auto_sync import session_sync
 
         syncing = session_sync(store)
-    refs = store.state.refs(store.caller.session)
+    refs = store.session_state.refs(store.caller.session)
     call.output.document(
         {
             "session": store.caller.session,
             "agent": store.caller.agent,
             "syncing": syncing,
             "session_refs": {ref.name: ref.id for ref in refs},
-            "lore": [{"ref": ref.name, "id": ref.id, "title": ref.title} for ref in refs],
+            "lore": [
+                {"ref": ref.name, "id": ref.id, "title": ref.title, "scope": ref.scope or store.stand.scope}
+                for ref in refs
+            ],
         }
     )
     for ref in refs:
-        call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}")
+        where = f"  ({ref.scope})" if ref.scope else ""
+        call.output.line(f"{ref.name:<4} {ref.id}  {safe_text(ref.title)}{where}")
     call.output.rule(safe_text(f"session {store.caller.session} · {len(refs)} lore surfaced"))
     if syncing:
         call.output.rule("syncing in the background: engram status")

@@ -23,19 +23,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Find and print it."""
+    from engram.adapters.files.origin import origin_of
     from engram.usecases.listing import get
+    from engram.usecases.scopes import reach
 
     shown = get(call.store, call.arguments.name)
-    call.output.document({"lore": {**lore_json(shown.lore, shown.path), "ref": shown.ref or None}})
+    raw = reach(call.store, shown.scope).files.read(shown.path)
+    origin = origin_of(raw)
+    more = {"ref": shown.ref or None, "scope": shown.scope, "origin": origin and origin._asdict()}
+    call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
     if call.arguments.raw and not call.output.json:
         import sys
 
-        raw = call.store.files.read(shown.path)
         if sys.stdout.isatty():
             call.output.line(safe_text(raw.decode("utf-8", "replace"), lines=True))
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown):
+    for line in lore_lines(call, shown, origin):
         call.output.line(line)
     return 0

@@ -43,6 +43,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
     lines = [f"{store['path']}  ({store['placement']})"]
     lines += _part("", f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}", width, indent="")
+    lines += _scope_lines(found, width)
     lines += _index_lines(found["index"], width)
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
     waiting = f", {counted(git['pending'], 'change waits', 'changes wait')} to be committed"
@@ -51,11 +52,24 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         lines += _sync_lines(git, now, width)
     if git["conflicts"]:
         some = counted(git["conflicts"], "lore has", "lore have")
-        text = f"{some} a second version to choose from, in the file under `conflicts`"
+        text = f"{some} a second version to choose from: engram review --kind conflict"
         lines += _part("conflicts", text, width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     session = found["session"]
     return lines + _part("session", f"{session['name']}, {session['surfaced']} lore surfaced", width)
+
+
+def _scope_lines(found: Any, width: int) -> list[str]:
+    lines = []
+    others = [one for one in found["scopes"] if not one["here"]]
+    if others:
+        told = ", ".join(f"{one['name']} {one['lore_count']:,}" for one in others)
+        lines += _part("scopes", f"{told}: engram scope list", width)
+    past = sum(one["past_retention"] for one in found["scopes"] if one["path"] == found["store"]["path"])
+    if past:
+        text = f"{counted(past, 'lore is', 'lore are')} past retention and not recalled"
+        lines += _part("" if others else "scopes", text, width)
+    return lines
 
 
 def _index_lines(index: Any, width: int) -> list[str]:

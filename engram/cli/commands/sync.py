@@ -6,19 +6,27 @@ import argparse
 
 from engram.cli.output import counted
 from engram.cli.progress import steps
+from engram.domain.errors import REMOTE_FAILED, UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.cli.call import Call
-    from engram.usecases.sync import Planned, Synced
+    from engram.usecases.sync import Options, Planned, Synced
 
 DESCRIPTION = (
     "Commit what waits, fetch, merge by field, push. What both sides changed is merged by itself; where both wrote\n"
     "the same text, both versions are kept. Offline nothing is lost: it goes out with a later sync."
 )
-EXAMPLES = ("engram sync", "engram sync --dry-run", "engram sync --pull --timeout 20")
+EXAMPLES = (
+    "engram sync",
+    "engram sync --dry-run",
+    "engram sync --pull --timeout 20",
+    "engram sync --scope team-ml",
+    "engram sync --all",
+)
 _SHOWN = 20
+_SUMS = ("pulled", "pushed", "merged", "folded", "conflicts", "duration_ms")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say what would come in, go out and be merged; change nothing here",
     )
+    add("--all", action="store_true", help="every scope that has a remote; one that fails stops no other")
     timeout(parser)
 
 
@@ -53,6 +62,10 @@ def run(call: Call) -> int:
     given = call.arguments
     both = given.pull == given.push
     options = Options(given.remote, both or given.pull, both or given.push, given.timeout)
+    if given.all:
+        return _all(call, options)
+    if given.scope:
+        _clone_missing(call)
     with steps(call.output) as step:
         if given.dry_run:
             return _show_plan(call, preview(call.store, options, step))
@@ -67,6 +80,39 @@ def run(call: Call) -> int:
     for error in done.errors:
         call.output.note(f"engram: {error.message}\n  {error.hint}")
     return done.errors[0].exit_code if done.errors else 0
+
+
+def _all(call: Call, options: Options) -> int:
+    """Sync every scope; any trouble gives the exit code of a failed remote."""
+    from engram.usecases.sync_all import sync_all
+
+    given = call.arguments
+    if given.remote or given.dry_run or given.scope:
+        raise UsageError("--all takes no remote, no --scope and no --dry-run.", "engram sync --all")
+    with steps(call.output) as step:
+        found = sync_all(call.store, options, step)
+    call.wrote = True
+    sums = {name: sum(getattr(one.done, name) for one in found) for name in _SUMS}
+    errors = [{"scope": one.scope, **error.as_dict()} for one in found for error in one.done.errors]
+    call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})
+    for one in found:
+        call.output.line(safe_text(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}"))
+        for error in one.done.errors:
+            call.output.note(f"engram: {one.scope}: {error.message}\n  {error.hint}")
+    if not found:
+        call.output.line("No scope here has a remote.")
+    return REMOTE_FAILED if errors else 0
+
+
+def _clone_missing(call: Call) -> None:
+    """A team's store that is configured, but not on this machine yet, is cloned first."""
+    from engram.adapters.files import config_file
+    from engram.usecases.manage_scopes import clone_missing
+
+    settings = config_file.load(None)
+    if call.scope in settings.teams():
+        with steps(call.output) as step:
+            clone_missing(settings, call.scope, timeout=call.arguments.timeout, step=step)
 
 
 def _seconds(text: str) -> float:

@@ -1,0 +1,60 @@
+"""`engram promote`: copy lore to another scope."""
+
+from __future__ import annotations
+
+from engram.cli.output import counted
+from engram.cli.present import lore_json
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Copy lore to another scope: your own, a team's, or out of the session into the project.\n"
+    "It stays the same lore, with its origin. Promoting it again brings over what changed, merged by field.\n"
+    "Secrets are refused, and the copy begins with the confidence of now."
+)
+EXAMPLES = ("engram promote L1 --to user", "engram promote L1 L3 --to team-ml --dry-run")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("names", metavar="REF", nargs="+", help="which lore: ref, id, start of an id, or words")
+    add("--to", required=True, metavar="SCOPE", help="project, user or a team's scope")
+    add("--dry-run", action="store_true", help="say what would be copied or merged, write nothing")
+
+
+def run(call: Call) -> int:
+    """Copy them and say what became of each."""
+    from engram.usecases.promote import MERGED, UNCHANGED, promote
+
+    given = call.arguments
+    done = promote(call.store, given.names, given.to, dry_run=given.dry_run)
+    rows = [
+        {
+            "lore": lore_json(one.lore, one.path),
+            "from": one.came_from,
+            "to": one.to,
+            "status": one.status,
+            "fields": list(one.fields),
+            "conflicts": one.conflicts,
+        }
+        for one in done
+    ]
+    call.output.document({"promoted": rows, "dry_run": given.dry_run})
+    would = "Would be " if given.dry_run else ""
+    for one in done:
+        what = f"{would}{one.status}" if would else one.status.capitalize()
+        more = f" ({', '.join(one.fields)})" if one.status == MERGED and one.fields else ""
+        call.output.line(
+            safe_text(f"{what}{more}: {one.lore.id}  {one.lore.title}  {one.came_from} → {one.to}")
+        )
+        if one.conflicts:
+            call.output.rule(f"    {counted(one.conflicts, 'conflict')}: both versions are in its file")
+    if all(one.status == UNCHANGED for one in done):
+        call.output.rule(f"{given.to} has it all already.")
+    return 0

@@ -1,0 +1,122 @@
+"""`engram scope`: the stores that are asked together."""
+
+from __future__ import annotations
+
+from engram.cli.commands.sync import timeout
+from engram.cli.output import counted
+from engram.cli.progress import steps
+from engram.domain.errors import UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from engram.cli.call import Call
+    from engram.usecases.manage_scopes import Listed
+
+DESCRIPTION = (
+    "The scopes that a query asks: this session's lore, the project's, your own, and those of teams.\n"
+    "A team's store is added by a name and its address; that is noted in your own settings, never in a store's."
+)
+EXAMPLES = (
+    "engram scope list",
+    "engram scope add team-ml git@example.org:ml/lore.git --weight 0.9 --readonly",
+    "engram scope remove team-ml --yes",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("action", choices=("list", "add", "remove"), nargs="?", default="list", help="what to do")
+    add("name", metavar="NAME", nargs="?", help="the team's scope: lower-case words with - between them")
+    add("url", metavar="URL", nargs="?", help="the address of its store: https, ssh or a folder (for add)")
+    add("--path", default="", help="where to clone it (default: engram/teams/NAME in your data folder)")
+    add("--weight", type=float, metavar="F", help="how much its scores weigh (default: 0.8; the project: 1)")
+    add("--readonly", action="store_true", help="write nothing to it from here; sync only brings in")
+    add("--retention-days", type=int, metavar="N", help="recall nothing older (default: 0, for ever)")
+    add("--delete", action="store_true", help="with remove: delete the clone too, if all of it was pushed")
+    timeout(parser)
+
+
+def run(call: Call) -> int:
+    """Do it."""
+    given = call.arguments
+    if given.action == "add":
+        return _add(call)
+    if given.action == "remove":
+        return _remove(call)
+    if given.name:
+        raise UsageError("`list` takes no name.", "engram scope list")
+    return _list(call)
+
+
+def _add(call: Call) -> int:
+    from engram.usecases.manage_scopes import add_scope
+
+    given = call.arguments
+    if not given.name or not given.url:
+        raise UsageError("A name and an address are needed.", "engram scope add NAME URL")
+    with steps(call.output) as step:
+        done = add_scope(
+            given.name,
+            given.url,
+            path=given.path,
+            weight=given.weight,
+            readonly=given.readonly,
+            retention_days=given.retention_days,
+            timeout=given.timeout,
+            step=step,
+        )
+    call.output.document({"scope": done._asdict()})
+    if done.existed:
+        call.output.line(safe_text(f"{done.name} is the clone that was at {done.path} already"))
+    elif done.empty:
+        call.output.line(safe_text(f"The remote is empty: made a new store for {done.name} at {done.path}"))
+    else:
+        call.output.line(safe_text(f"Added {done.name}: {counted(done.lore, 'lore', 'lore')} in {done.path}"))
+    call.output.rule(f"Next: engram query …, engram sync --scope {done.name}")
+    return 0
+
+
+def _remove(call: Call) -> int:
+    from engram.usecases.manage_scopes import remove_scope
+
+    given = call.arguments
+    if not given.name or given.url:
+        raise UsageError("The name of one scope is needed.", "engram scope remove NAME")
+    what = "and delete its clone" if given.delete else "(its clone stays)"
+    if not call.confirm(f"Forget the scope {given.name} {what}?"):
+        call.output.line("Nothing was changed.")
+        return 0
+    path = remove_scope(given.name, delete=given.delete)
+    call.output.document({"removed": given.name, "path": path, "deleted": given.delete})
+    call.output.line(f"Forgot the scope {given.name}")
+    call.output.rule(safe_text(f"{'Deleted' if given.delete else 'Its clone is still at'} {path}"))
+    return 0
+
+
+def _list(call: Call) -> int:
+    from engram.usecases.manage_scopes import list_scopes
+
+    found = list_scopes(call.store)
+    call.output.document({"scopes": [one._asdict() for one in found]})
+    for one in found:
+        for line in _lines(one):
+            call.output.line(safe_text(line))
+    return 0
+
+
+def _lines(one: Listed) -> Iterator[str]:
+    facts = [f"weight {one.weight:g}"]
+    facts += ["read-only"] if one.readonly else []
+    facts += [f"{one.retention_days} days"] if one.retention_days else []
+    count = counted(one.lore_count, "lore", "lore") if one.exists else "none yet"
+    if one.past_retention:
+        count += f", {one.past_retention:,} past retention"
+    yield f"{'*' if one.here else ' '} {one.name:<12} {count} · {' · '.join(facts)}"
+    yield f"    {one.path}" + (f"  {one.remote}" if one.remote else "")
+    if one.message:
+        yield f"    {one.message}"

@@ -1,0 +1,210 @@
+"""The scopes as somebody keeps them: listing all, adding a team's store by its address, forgetting one."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import config_file, places
+from engram.adapters.git import failures
+from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
+from engram.domain.scopes import checked_team_name, past_retention, scope_named
+from engram.domain.settings import TEAM_KEYS, check
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import scopes
+from engram.usecases.consult import consult
+from engram.usecases.promote import remote_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.domain.settings import Settings
+    from engram.usecases.store import Store
+
+
+class Listed(NamedTuple):
+    """One scope for people: `kind` is session, project, user or team, `here` the one around the caller.
+
+    `lore_count` and `past_retention` (lore that is not recalled any more) are 0 where the store is not on this
+    machine (`exists`); `remote` has no credentials; `message` says what is wrong with it.
+    """
+
+    name: str
+    kind: str
+    path: str
+    weight: float
+    readonly: bool
+    retention_days: int
+    exists: bool
+    here: bool
+    lore_count: int = 0
+    past_retention: int = 0
+    remote: str = ""
+    message: str = ""
+
+
+class Added(NamedTuple):
+    """A team's scope that was added: where its clone is, how many lore came, whether a clone was there already."""
+
+    name: str
+    path: str
+    lore: int
+    empty: bool
+    existed: bool
+
+
+def list_scopes(store: Store) -> list[Listed]:
+    """Every scope that there could be from here, in the order session, project, user, teams."""
+    with store.lock:
+        return [_listed(store, name) for name in scopes.known(store)]
+
+
+def add_scope(
+    name: str,
+    url: str,
+    *,
+    path: str = "",
+    weight: float | None = None,
+    readonly: bool = False,
+    retention_days: int | None = None,
+    timeout: float = 120.0,
+    step: Callable[[str], None] | None = None,
+) -> Added:
+    """Clone a team's store and note it in the user's own settings. A clone of it that is there already is used.
+
+    Raises UsageError for a name that is taken or cannot be, ConfigError, RemoteError, SyncBlockedError, StoreError.
+    """
+    settings = config_file.load(None)
+    if checked_team_name(name) in settings.teams():
+        raise UsageError(f"There is a scope {name} already.", f"engram scope remove {name}")
+    path = os.path.abspath(os.path.expanduser(path)) if path else ""
+    root = places.team_store(name, path)
+    wanted = {
+        "url": _address(url),
+        "path": path or None,
+        "weight": weight,
+        "readonly": readonly or None,
+        "retention_days": retention_days,
+    }
+    values = {f"scopes.{name}.{key}": value for key, value in wanted.items() if value is not None}
+    for key, value in values.items():
+        check(key, value, "the value given")
+    done = _clone(name, url, root, timeout, step)
+    config_file.change_all(places.user_config_file(), values)
+    return done
+
+
+def remove_scope(name: str, *, delete: bool = False) -> str:
+    """Take a team's scope out of the user's own settings; returns where its clone is. `delete` removes that too.
+
+    Raises NotFoundError, ConfigError, and StoreError where the clone has what no remote has.
+    """
+    settings = config_file.load(None)
+    if name not in settings.teams():
+        raise NotFoundError(f"There is no team's scope {name}.", "engram scope list")
+    root = places.team_store(name, scope_named(settings, name).path)
+    if delete and os.path.isdir(root):
+        _delete(root)
+    values = dict.fromkeys([key.name.replace("NAME", name) for key in TEAM_KEYS])
+    config_file.change_all(places.user_config_file(), values)
+    return root
+
+
+def clone_missing(
+    settings: Settings, name: str, *, timeout: float, step: Callable[[str], None] | None = None
+) -> None:
+    """Clone a configured team's store where it is not on this machine yet. Raises as `clone`."""
+    scope = scope_named(settings, name)
+    root = places.team_store(name, scope.path)
+    if scope.url and not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        from engram.usecases.clone import clone
+
+        clone(scope.url, root, timeout=timeout, step=step)
+
+
+def _listed(store: Store, name: str) -> Listed:
+    scope = scope_named(store.settings, name)
+    found = Listed(
+        name, scope.kind, scopes.root_of(store, name), scope.weight, scope.readonly, scope.retention_days,
+        scopes.exists(store, name), name == store.stand.scope, remote=scope.url,
+    )  # fmt: skip
+    if not found.exists:
+        return found
+    try:
+        other = scopes.reach(store, name)
+        count, past = _counts(other)
+        remote = remote_of(other)
+    except scopes.TROUBLE as error:
+        message = error.message if isinstance(error, EngramError) else str(error)
+        return found._replace(message=message)
+    return found._replace(lore_count=count, past_retention=past, remote=remote or scope.url)
+
+
+def _counts(store: Store) -> tuple[int, int]:
+    """How many lore there are, and how many of them are past the scope's retention."""
+    horizon = store.scope.horizon(store.clock.now().timestamp())
+    if not horizon:
+        return consult(store, lambda generation: generation.catalog.count()), 0
+    old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
+    past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
+    return consult(store, lambda generation: generation.catalog.count()), past
+
+
+def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:
+    if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        from engram.usecases.clone import clone
+
+        done = clone(url, root, timeout=timeout, step=step)
+        return Added(name, done.root, done.lore, done.empty, existed=False)
+    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.remotes import remotes
+
+    repository = find_repository(root)
+    wanted = failures.without_credentials(_absolute(url))
+    if repository is None or all(remote.url != wanted for remote in remotes(repository)):
+        raise UsageError(
+            f"{root} holds another store.", "Name another folder: engram scope add NAME URL --path PATH"
+        )
+    return Added(name, root, 0, empty=False, existed=True)
+
+
+def _address(url: str) -> str:
+    """The address for the settings: without a password, and over https without the name, which may be a token."""
+    scheme, separator, rest = _absolute(url).partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if not separator or not at:
+        return scheme + separator + rest
+    kept = user.partition(":")[0] + "@" if scheme.endswith("ssh") else ""
+    return f"{scheme}://{kept}{host}{slash}{path}"
+
+
+def _absolute(url: str) -> str:
+    local = os.path.expanduser(url)
+    return os.path.abspath(local) if os.path.isdir(local) else url
+
+
+def _delete(root: str) -> None:
+    """Delete a clone, unless something in it was never pushed."""
+    import shutil
+
+    if not scopes.is_empty(root) and not _is_pushed(root):
+        raise StoreError(
+            f"{root} may have lore that no remote has.",
+            "Push it first: engram sync --scope NAME, or leave out --delete.",
+        )
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _is_pushed(root: str) -> bool:
+    """Whether all that is in a clone is known to be on its remote."""
+    from engram.adapters.git import layout, remotes
+    from engram.adapters.git.runner import run
+
+    repo = layout.find_repository(root)
+    if repo is None or os.path.realpath(repo.worktree) != os.path.realpath(root):
+        return False
+    head = layout.read_head(repo)
+    theirs = remotes.tracked(repo, remotes.counterpart(repo, head.branch or ""))
+    if theirs is None or head.oid is None or run(repo, "status", "--porcelain", "-uall").stdout:
+        return False
+    return not run(repo, "rev-list", "--max-count=1", f"{theirs}..{head.oid}").stdout

@@ -1,0 +1,218 @@
+"""Promoting: a copy of a lore in the store of another scope, under the same id, so that it stays one lore.
+
+What was copied is remembered, and a later promotion merges by field what has changed on both sides since.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import atomic, codec, origin
+from engram.adapters.files.journal import Change
+from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.origin import Origin
+from engram.domain import confidence
+from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
+from engram.domain.lore import NO_VOTES
+from engram.domain.scopes import SESSION, checked_scope
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, scopes
+from engram.usecases.resolve import Found, hits_by_id, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+COPIED, MERGED, UNCHANGED = "copied", "merged", "unchanged"
+_PROMOTED = "promoted"
+_TRIES = 10
+
+
+class Promoted(NamedTuple):
+    """A lore in its new scope. `status` is copied, merged or unchanged, `fields` what differed before a merge.
+
+    `conflicts` counts what both sides had changed; both versions are in the file then.
+    """
+
+    lore: Lore
+    path: str
+    came_from: str
+    to: str
+    status: str
+    fields: tuple[str, ...] = ()
+    conflicts: int = 0
+
+
+class _Step(NamedTuple):
+    """What is to be written: the new bytes of the target's file (None: nothing), and what it then says."""
+
+    promoted: Promoted
+    source: bytes
+    change: Change | None
+
+
+def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = False) -> list[Promoted]:
+    """Copy the named lore into the scope `to`, or bring over what changed since they were. All or none is written.
+
+    Votes stay where they were given: the copy begins with the confidence that the lore has now. `dry_run` writes
+    nothing. Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError (a category that
+    the other store does not have), StoreError.
+    """
+    if checked_scope(store.settings, to) == SESSION:
+        raise UsageError("Lore is promoted out of a session, not into one.", "engram record --scope session")
+    with store.lock:
+        target = scopes.reach(store, to, make=True)
+        change.check_writable(target)
+        found = list(dict.fromkeys(_elsewhere(store, resolve(store, name), to) for name in names))
+        for attempt in range(_TRIES):
+            steps = [_step(one, target) for one in found]
+            if dry_run:
+                break
+            try:
+                _write(target, steps)
+                break
+            except ConflictError:  # somebody changed one of them just now
+                if attempt == _TRIES - 1:
+                    raise
+        return [step.promoted for step in steps]
+
+
+def _elsewhere(store: Store, found: Found, to: str) -> Found:
+    """The lore in a scope other than the target. Raises UsageError where it is only there."""
+    if found.store.places.scope != to:
+        return found
+    for other in (store, *scopes.others(store)):
+        if other.places.scope != to:
+            hits = hits_by_id(other, found.id)
+            if hits:
+                return Found(found.id, hits[0].path, found.ref, other)
+    raise UsageError(f"{found.ref or found.id} is in {to} already, and nowhere else.", "engram scope list")
+
+
+def _step(found: Found, target: Store) -> _Step:
+    """What promoting one lore comes to, from its file and the target's as they are now."""
+    lore = _without_votes(change.load(found.store, found.path).lore)
+    plain = codec.write_new(lore, target.categories)
+    _refuse_secrets(target, plain)
+    place = _origin(found.store, lore)
+    there = hits_by_id(target, lore.id)
+    if there:
+        return _merged(target, there[0].path, plain, place)
+    path = change.new_path(target, lore)
+    promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
+    return _Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
+
+
+def _merged(target: Store, path: str, plain: bytes, place: Origin) -> _Step:
+    """The lore that the target has at `path`, merged with what is promoted (`plain`)."""
+    categories, now = target.categories, target.clock.now()
+    ours = target.files.read(path)
+    bare = _bare(ours)
+    merged = merge_files(_base(target, place.id, ours), bare, plain, path, categories, now)
+    assert merged.content is not None
+    status = UNCHANGED if merged.content == bare else MERGED
+    content = ours if status == UNCHANGED else _with_origin(target, merged.content, place)
+    promoted = Promoted(
+        codec.read(content, path, categories, now).lore,
+        path,
+        place.scope,
+        target.places.scope,
+        status,
+        merged.fields if status == MERGED else (),
+        len(merged.conflicts),
+    )
+    return _Step(promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None)
+
+
+def _without_votes(lore: Lore) -> Lore:
+    """The lore as a store begins with it: votes are of a store's own clones, so the prior has what they came to."""
+    prior = confidence.prior_for(round(lore.confidence * 1000), NO_VOTES, len(lore.merged_from))
+    return lore._replace(votes=NO_VOTES, prior=prior)
+
+
+def _refuse_secrets(target: Store, raw: bytes) -> None:
+    findings = find_secrets(raw.decode(), target.allowed_secrets)
+    if findings:
+        error = refuse(findings, "the lore")
+        error.hint = "Take it out first: engram edit"
+        raise error
+
+
+def _origin(source: Store, lore: Lore) -> Origin:
+    """Where the copy says that it is from: the same for all who have a clone of the source."""
+    remote = remote_of(source)
+    path = (remote or source.places.root).replace("\\", "/").rstrip("/")
+    name = path.rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+    if source.places.scope == SESSION:
+        name = SESSION
+    return Origin(source.places.scope, name, remote, lore.id, _digest(source, lore))
+
+
+def remote_of(store: Store) -> str:
+    """The address of a store's own remote, without credentials; "" where it has none."""
+    if store.places.repository is None:
+        return ""
+    from engram.adapters.git.remotes import DEFAULT, remotes
+
+    found = {remote.name: remote.url for remote in remotes(store.places.repository)}
+    return found.get(DEFAULT, next(iter(found.values()), ""))
+
+
+def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:
+    """What both sides had: the last copy, if it was made here, or the target's file where it still is that copy."""
+    try:
+        return atomic.read(_kept(target, lore_id))
+    except NotFoundError:
+        pass
+    known = origin.origin_of(ours)
+    lore = codec.read(ours, "", target.categories, target.clock.now()).lore
+    is_copy = known is not None and known.digest == _digest(target, lore)
+    return codec.write_new(lore._replace(votes=NO_VOTES), target.categories) if is_copy else None
+
+
+def _digest(store: Store, lore: Lore) -> str:
+    """The digest of what a lore says that is copied; votes come later, and change no more than dates."""
+    said = lore._replace(votes=NO_VOTES, last_validated=None, updated_at=lore.created_at)
+    return atomic.digest(codec.write_new(said, store.categories))
+
+
+def _bare(raw: bytes) -> bytes:
+    """A file without its origin, which is not merged: the latest promotion says it."""
+    try:
+        return origin.without_origin(raw)
+    except ValueError:
+        return raw
+
+
+def _with_origin(target: Store, raw: bytes, place: Origin) -> bytes:
+    """The merged file with its origin, where the form in which somebody left it takes one more line."""
+    try:
+        found = origin.with_origin(raw, place)
+        codec.read(found, "", target.categories, target.clock.now())
+    except (ValueError, LoreFileError):
+        return raw
+    return found
+
+
+def _write(target: Store, steps: Sequence[_Step]) -> None:
+    operations = []
+    for step in steps:
+        lore, came_from = step.promoted.lore, step.promoted.came_from
+        if step.change is not None:
+            subject = f"promote: {lore.title} (from {came_from})"
+            operations.append(
+                change.operation_for(target, lore, subject, [step.change], [("Engram-Origin", came_from)])
+            )
+    change.write(target, operations)
+    for step in steps:
+        path = _kept(target, step.promoted.lore.id)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        atomic.write(path, step.source, _PROMOTED)
+
+
+def _kept(target: Store, lore_id: str) -> str:
+    """Where the last copy is remembered: private to this clone."""
+    return os.path.join(target.places.state, _PROMOTED, f"{lore_id}.md")

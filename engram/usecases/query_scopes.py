@@ -1,0 +1,76 @@
+"""One answer from several stores: the candidates of each, weighed by scope, each lore once, the best of all."""
+
+from __future__ import annotations
+
+from engram.domain import strength
+from engram.domain.errors import EngramError, ValidationError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import search
+from engram.usecases.query import STRATEGIES, candidates, evidence, filters_for, recalled, strength_of
+from engram.usecases.scopes import TROUBLE, left_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.query import Question, Recalled
+    from engram.usecases.search import Candidate
+    from engram.usecases.store import Store
+
+    Found = tuple[Store, Candidate]
+
+
+def recall_from(
+    stores: Sequence[Store], question: Question, limit: int, notes: list[str]
+) -> tuple[str, list[Recalled]]:
+    """The weakest strategy that what is shown comes from, and what is shown: at most `limit`, best first.
+
+    A store that fails becomes a note, and so does one that could be asked only by a lesser strategy. Raises what is
+    wrong where none could be asked.
+    """
+    found: list[Found] = []
+    strategies: dict[str, str] = {}
+    trouble: Exception | None = None
+    for store in stores:
+        mine: list[str] = []
+        try:
+            store.borrow_embedder(stores[0])
+            filters = filters_for(store, question)
+            strategy, hits = candidates(store, question, filters, limit, mine)
+        except ValidationError as error:  # a category of another store's own: nothing here can have it
+            trouble = trouble or error
+            continue
+        except TROUBLE as error:
+            trouble = trouble or error
+            mine.append(left_out(store.places.scope, error))
+        else:
+            strategies[store.places.scope] = strategy
+            found += [(store, hit) for hit in hits]
+        notes += [
+            note if note.startswith(store.places.scope) else f"{store.places.scope}: {note}" for note in mine
+        ]
+    if not strategies and trouble is not None:
+        raise trouble
+    shown = _shown(found, limit, notes)
+    used = [strategies[hit.scope] for hit in shown] or list(strategies.values())[:1]
+    return max(used, key=STRATEGIES.index, default=STRATEGIES[0]), shown
+
+
+def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalled]:
+    """The best of all candidates, read from their files; a lore that several scopes have is the best one's."""
+    if strength_of([hit for _, hit in found]) == strength.NONE:
+        return []
+    order = sorted(
+        found, key=lambda pair: (-round(pair[1].score.total * pair[0].scope.weight, 6), pair[1].id)
+    )
+    shown: dict[str, Recalled] = {}
+    for store, hit in order:
+        if hit.id in shown or evidence(hit) < strength.bounds(hit.score.cosine).shown:
+            continue
+        try:
+            for _, lore in search.read(store, [hit], 1):
+                shown[hit.id] = recalled(store, hit, lore)
+        except (EngramError, OSError) as error:
+            notes.append(left_out(store.places.scope, error))
+        if len(shown) == limit:
+            break
+    return list(shown.values())

@@ -1,0 +1,56 @@
+"""Syncing every scope that has a remote, one after the other: what fails for one stops no other."""
+
+from __future__ import annotations
+
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import scopes
+from engram.usecases.manage_scopes import clone_missing
+from engram.usecases.promote import remote_of
+from engram.usecases.store import DEDICATED
+from engram.usecases.sync import Synced, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.usecases.store import Store
+    from engram.usecases.sync import Options
+
+
+class SyncedScope(NamedTuple):
+    """How the sync of one scope went; `done` has its errors, also the one that kept it from beginning."""
+
+    scope: str
+    path: str
+    done: Synced
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON of one scope."""
+        return {"scope": self.scope, "path": self.path, **self.done.as_dict()}
+
+
+def sync_all(store: Store, options: Options, step: Callable[[str], None] | None = None) -> list[SyncedScope]:
+    """Sync the store of each scope that is a repository of its own with a remote; those without are left out.
+
+    A team's store that is configured and not on this machine yet is cloned. Expected trouble is in the answer.
+    """
+    found = []
+    for name in scopes.known(store):
+        path = scopes.root_of(store, name)
+        try:
+            if name in store.settings.teams():
+                clone_missing(store.settings, name, timeout=options.timeout, step=step)
+            if not scopes.exists(store, name):
+                continue
+            other = scopes.reach(store, name)
+            if other.places.placement != DEDICATED or not remote_of(other):
+                continue
+            tell = None if step is None else _naming(name, step)
+            found.append(SyncedScope(name, path, sync(other, options, tell)))
+        except EngramError as error:
+            found.append(SyncedScope(name, path, Synced(errors=(error,))))
+    return found
+
+
+def _naming(name: str, step: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda what: step(f"{name}: {what}")
