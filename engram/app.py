@@ -288,7 +288,7 @@ def open_engram(
 ) -> Engram:
     """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
 
-    A `path` that is empty or does not exist becomes a new dedicated store. `session` and `agent`
+    A `path` that is empty or does not exist becomes a new store, as `engram init` makes it. `session` and `agent`
     default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
@@ -305,7 +305,7 @@ def open_engram(
 
 def _is_vacant(path: str) -> bool:
     """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
-    from engram.adapters.files.places import enclosing_store
+    from engram.usecases.open_store import enclosing_store
 
     return enclosing_store(path) is None and (
         not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))

@@ -8,7 +8,7 @@ from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
 from engram.domain.typed import NamedTuple
 
-PLACEMENTS = ("dedicated", "in-tree")
+PLACEMENTS = ("dedicated", "branch", "in-tree")
 PROVIDERS = ("bundled", "path", "none")
 
 
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("store.placement", "", "Where lore lives: `dedicated` (a repository of its own; every change is committed) or `in-tree` (files of your own repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
+    Key("store.placement", "", "Where lore lives: `dedicated` (a repository of its own; every change is committed), `branch` (the branch `engram/lore` of your code repository; every change is committed there) or `in-tree` (files of your own repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
     Key("store.folder", "lore", "The folder of lore, relative to the store."),
     Key("store.categories", {}, "Categories of your own: a table of name = type (`episodic`, `semantic`, `procedural` or `working`)."),
     Key("record.category", "", "The category `record` uses when none is given (none: it must be given)."),
@@ -41,7 +41,7 @@ KEYS = (
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
-    Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
+    Key("git.background", True, "Whether commits happen in the background, after the command has answered.", user_only=True),
 )  # fmt: skip
 _BY_NAME = {key.name: key for key in KEYS}
 

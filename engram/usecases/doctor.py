@@ -11,7 +11,6 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.refresh import refresh
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -60,20 +59,20 @@ def _merges(store: Store, fix: bool) -> list[Finding]:
     marked = repair.marked(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
-    found = [_mended(repair.repair(store, path), store.places.placement) for path in marked]
+    found = [_mended(repair.repair(store, path), store.places.owns_branch) for path in marked]
     if any(one.fixed for one in found):
         refresh(store)
     return found
 
 
-def _mended(done: Repaired, placement: str) -> Finding:
+def _mended(done: Repaired, owns_branch: bool) -> Finding:
     if not done.source:
         return Finding("file", done.path, f"{_UNMERGED}: {done.trouble}")
     what = f"merged from {done.source}"
     if done.conflicts:
         what += f"; both versions of {', '.join(done.conflicts)} are in it, see `engram show`"
     if done.open_merge:
-        what += "; end the merge with `git commit`" if placement == DEDICATED else "; `git add` it"
+        what += "; end the merge with `git commit`" if owns_branch else "; `git add` it"
     return Finding("file", done.path, what, fixed=True)
 
 
@@ -82,7 +81,7 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
     from engram.usecases.install_driver import complete, what_is_missing
 
     places = store.places
-    if places.repository is None or places.placement != DEDICATED:
+    if places.repository is None or not places.owns_branch:
         return []
     try:
         missing = what_is_missing(places.repository, places.folder, places.root)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import config_file, places
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git import lore_branch
+from engram.adapters.git.layout import common_dir_at, find_repository
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.clock import Clock
-from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -50,9 +51,9 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
     if scope and scope not in SCOPES:
         raise UsageError(f"'{scope}' is not a scope.", f"Scopes here: {', '.join(SCOPES)}.")
     if path is not None:
-        root = places.enclosing_store(path)
+        root = enclosing_store(path)
         if root is None:
-            raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
+            raise NotFoundError(f"There is no store at {path} or above it.", _how_to_have_one(path))
         found = _scope_of(root)
         if scope and scope != found:
             raise UsageError(
@@ -60,18 +61,41 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
             )
         return root, found
     if scope != USER:
-        root = places.enclosing_store(working)
+        root = enclosing_store(working)
         if root is not None:
             return root, _scope_of(root)
         if scope == PROJECT:
-            raise NotFoundError("There is no project store here.", "Make one: engram init")
+            raise NotFoundError("There is no project store here.", _how_to_have_one(working))
     return None, USER
+
+
+def enclosing_store(start: str) -> str | None:
+    """The root of the store that `start` belongs to, which need not be above it.
+
+    The nearest `.engram.toml` at or above it says so, or the nearest repository, by the branch on which it keeps lore.
+    """
+    passed: list[str] = []
+
+    def kept_by_repository(folder: str) -> str | None:
+        common_dir = None if passed else common_dir_at(folder)
+        if common_dir is None:
+            return None
+        passed.append(
+            folder
+        )  # what is around a repository, such as the one of which it is a submodule, is not asked
+        return (
+            lore_branch.root_in(common_dir) if lore_branch.is_kept(common_dir, places.CONFIG_NAME) else None
+        )
+
+    return places.enclosing_store(start, kept_by_repository)
 
 
 def describe(root: str, scope: str) -> Places:
     """Where the store at `root` keeps things; makes its private state folder."""
-    settings = config_file.load(root)
     repository = find_repository(root)
+    if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        repository = _brought_back(root) or repository
+    settings = config_file.load(root)
     state = state_folder(root, repository)
     try:
         os.makedirs(state, exist_ok=True)
@@ -90,6 +114,8 @@ def state_folder(root: str, repository: Repository | None) -> str:
     """Where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
     if repository is None:
         return os.path.join(root, ".engram")
+    if lore_branch.common_dir_of(root) == repository.common_dir:
+        return lore_branch.state_in(repository.common_dir)
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     base = os.path.join(repository.common_dir, "engram")
     if below == "." and repository.worktree_name == "main":
@@ -99,13 +125,15 @@ def state_folder(root: str, repository: Repository | None) -> str:
 
 
 def placement_of(root: str, folder: str, state: str, configured: str, repository: Repository | None) -> str:
-    """`plain` outside git; `dedicated` where the repository is the store's own; else `in-tree`.
+    """`plain` outside git; `branch` and `dedicated` where branch or repository are the store's own; else `in-tree`.
 
     A pulled configuration alone must not make Engram commit to somebody's branch: a dedicated store
     is one that `engram init` marked on this machine, or a repository that holds nothing but lore.
     """
     if repository is None:
         return PLAIN
+    if lore_branch.common_dir_of(root) == repository.common_dir:
+        return BRANCH
     if configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
         return IN_TREE
     if os.path.exists(os.path.join(state, DEDICATED)) or _holds_only_lore(root, folder):
@@ -117,6 +145,22 @@ def _holds_only_lore(root: str, folder: str) -> bool:
     top = folder.split("/", maxsplit=1)[0]
     others = [name for name in os.listdir(root) if name not in _OWN_FILES and name != top]
     return all(name.upper().startswith(("README", "LICENSE", "NOTICE")) for name in others)
+
+
+def _brought_back(root: str) -> Repository | None:
+    """The repository of a hidden work tree that has vanished, there again; None for any other store."""
+    common_dir = lore_branch.common_dir_of(root)
+    if common_dir is None:
+        return None
+    from engram.usecases.branch_placement import restore
+
+    return restore(common_dir)
+
+
+def _how_to_have_one(path: str) -> str:
+    from engram.usecases.branch_placement import branch_known
+
+    return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
 
 
 def _scope_of(root: str) -> str:

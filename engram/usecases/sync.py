@@ -1,15 +1,15 @@
-"""Syncing a dedicated store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
+"""Syncing a store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
 
 from __future__ import annotations
 
 import time
 
-from engram.adapters.git import failures, layout, remotes
+from engram.adapters.git import failures, layout, lore_branch, remotes
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_merge, sync_secrets, sync_settle, sync_state
-from engram.usecases.store import DEDICATED, IN_TREE
+from engram.usecases.store import IN_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,9 @@ class _Run:
                 else "Finish it or abort it first.",
             )
         self._counterpart()
-        return layout.read_head(self._repo)
+        head = layout.read_head(self._repo)
+        lore_branch.check_head(self._repo, head)
+        return head
 
     def fetched(self) -> str | None:
         """The remote branch's commit; None where it has none yet."""
@@ -150,7 +152,7 @@ class _Run:
         self._step(f"fetching from {other.remote}")
         known = remotes.tracked(self._repo, other)
         theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout)
-        if theirs is None and known is None:
+        if theirs is None and known is None and other.branch != lore_branch.BRANCH:
             # A remote whose branch has another name; one that was deleted is made again by the push.
             name = remotes.default_branch(self._repo, other.remote, deadline=self._options.timeout)
             if name and name != other.branch:
@@ -200,7 +202,7 @@ class _Run:
 
 def _own_repository(store: Store) -> Repository:
     places = store.places
-    if places.placement == DEDICATED and places.repository is not None:
+    if places.repository is not None and places.owns_branch:
         return places.repository
     if places.placement == IN_TREE:
         raise UsageError(

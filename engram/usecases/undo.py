@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -111,7 +110,7 @@ def _own(store: Store) -> Iterable[OwnCommit]:
 
 
 def _repository(store: Store) -> Repository:
-    if store.places.repository is None or store.places.placement != DEDICATED:
+    if store.places.repository is None or not store.places.owns_branch:
         raise StoreError(
             "Engram does not commit here, so it has no operations to undo.",
             "Use git: `git log -p` shows what changed, `git restore` brings a file back.",
