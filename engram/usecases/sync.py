@@ -141,9 +141,9 @@ class _Run:
                 if state == "detached"
                 else "Finish it or abort it first.",
             )
-        self._counterpart()
         head = layout.read_head(self._repo)
         lore_branch.check_head(self._repo, head)
+        self._counterpart()
         return head
 
     def fetched(self) -> str | None:

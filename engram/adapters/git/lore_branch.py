@@ -46,6 +46,15 @@ def common_dir_of(root: str) -> str | None:
     return base if layout.common_dir_at(base) == base else None
 
 
+def top_of(repo: Repository) -> str:
+    """The folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
+    if common_dir_of(repo.worktree) is None:
+        return repo.worktree
+    above = os.path.dirname(repo.common_dir)
+    around = layout.find_repository(above)
+    return above if around is not None and around.git_dir == repo.common_dir else repo.common_dir
+
+
 def check_head(repo: Repository, head: Head) -> None:
     """Raise GitError where a commit in the hidden work tree would not go upon the branch of lore."""
     if common_dir_of(repo.worktree) is None or (head.branch == BRANCH and head.oid):

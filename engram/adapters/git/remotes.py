@@ -205,9 +205,9 @@ def take_branch(repo: Repository) -> bool:
 
 
 def _talk(where: Repository | str, remote: str, words: Sequence[str], deadline: float) -> Result:
-    folder = where if isinstance(where, str) else where.worktree
+    folder = where if isinstance(where, str) else lore_branch.top_of(where)
     try:
-        done = run(where, *words, deadline=deadline, check=False)
+        done = run(folder, *words, deadline=deadline, check=False)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise
