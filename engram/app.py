@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
+    from engram.usecases.move import Plan
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.restore import Restored
@@ -210,6 +211,23 @@ class Engram:
         from engram.usecases.sync import Options, sync
 
         return sync(self.store, Options(remote, pull, push, timeout))
+
+    def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
+        """Move the store to `placement` (dedicated, branch or in-tree) at `path`, with its history; what was done.
+
+        It is closed then; open it again at the answer's `.end.path`. `dry_run` only says what would be done.
+        Raises UsageError, StoreError, GitError, SyncBlockedError where it cannot be done; then it is where it was.
+        """
+        from engram.usecases.move import move, plan
+
+        found = plan(self.store, placement, os.path.expanduser(path))
+        if not dry_run:
+            if self._committer is not None:
+                self._committer.stop()
+                self._committer = None
+            move(self.store, found)
+            self.store.close()
+        return found
 
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""

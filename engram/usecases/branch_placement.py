@@ -30,7 +30,7 @@ def begin(repo: Repository, folder: str, config: bytes, moment: int) -> str:
     with making(repo.common_dir):
         remote = ""
         if hidden_tree.tip(repo) is None:
-            _check_name_is_free(repo)
+            check_name_is_free(repo)
             known = hidden_tree.remote_tips(repo)
             if known:
                 remote = _chosen(known)
@@ -123,7 +123,8 @@ def making(common_dir: str) -> FileLock:
     return FileLock(os.path.join(base, _LOCK))
 
 
-def _check_name_is_free(repo: Repository) -> None:
+def check_name_is_free(repo: Repository) -> None:
+    """Raise StoreError where git cannot have the branch because of another one's name."""
     first = lore_branch.BRANCH.partition("/")[0]
     if hidden_tree.tip(repo, layout.BRANCHES + first):
         raise StoreError(

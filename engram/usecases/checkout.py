@@ -42,15 +42,21 @@ def store_table(repo: Repository, entries: Mapping[str, tree.Entry]) -> dict[str
     return found if isinstance(found, dict) else {}
 
 
-def check(repo: Repository, entries: Mapping[str, tree.Entry], folder: str, done: str) -> None:
+def check(
+    repo: Repository,
+    entries: Mapping[str, tree.Entry],
+    folder: str,
+    done: str,
+    whose: str = "The remote's",
+) -> None:
     """Raise SyncBlockedError if one of the files may not be written here; `done` says what was not done then."""
     size_of = sizes(repo, (entry.oid for entry in entries.values() if entry.mode != "160000"))
     for path, entry in sorted(entries.items()):
         why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
         if why:
             raise SyncBlockedError(
-                f"The remote's {path!r} {why}; nothing was {done}.",
-                "Have it removed from the remote's branch first.",
+                f"{whose} {path!r} {why}; nothing was {done}.",
+                "Have it removed from that branch first.",
             )
 
 

@@ -168,15 +168,20 @@ def _is_plain_text(value: str) -> bool:
 
 def change(path: str, name: str, value: object) -> None:
     """Set one key (None: remove it), keeping everything else in the file as it is. Raises ConfigError, StoreError."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
     read(path)
     if os.path.basename(path) != places.CONFIG_NAME:
         path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
+    raw = atomic.read(path) if os.path.exists(path) else b""
+    atomic.write(path, changed(raw, name, value, path), "config")
+
+
+def changed(raw: bytes, name: str, value: object, path: str) -> bytes:
+    """A configuration file's bytes with one key set (None: removed). Raises ConfigError that names `path`."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     try:
-        text = atomic.read(path).decode("utf-8-sig") if os.path.exists(path) else ""
-        document = tomlkit.parse(text)
+        document = tomlkit.parse(raw.decode("utf-8-sig"))
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend it by hand first.") from None
     table, key = name.split(".", 1)
@@ -190,11 +195,10 @@ def change(path: str, name: str, value: object) -> None:
     else:
         section[key] = _checked(name, value, path)
     try:
-        raw = tomlkit.dumps(document).encode()
+        return tomlkit.dumps(document).encode()
     except UnicodeEncodeError:
         message = f"The value for {name} contains half of a character (a lone surrogate)."
         raise ConfigError(message, "Send valid UTF-8 text.") from None
-    atomic.write(path, raw, "config")
 
 
 def create(path: str, lines: str) -> None:
