@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 NAME = "engram-lore"  # under which git keeps the work tree, and the folder in which it is made ready
+_BACK, _LOCKED = "gitdir", "locked"  # files of git's: where the work tree is; why it is not to be removed
 REASON = "Engram keeps this repository's lore here"
 
 
@@ -81,7 +82,7 @@ def add(repo: Repository) -> Repository:
     made = layout.find_repository(draft)
     if made is None or made.common_dir != repo.common_dir:
         raise GitError(f"Git made no work tree at {draft}.", "Update git: 2.30 or later is needed.")
-    _write(os.path.join(made.git_dir, "locked"), REASON)
+    _write(os.path.join(made.git_dir, _LOCKED), REASON)
     # Relative, and so still right after somebody has moved the repository.
     _write(os.path.join(draft, ".git"), f"gitdir: ../../worktrees/{made.worktree_name}")
     run(made, "read-tree", "HEAD")
@@ -91,7 +92,7 @@ def add(repo: Repository) -> Repository:
 def settle(made: Repository) -> Repository:
     """Move a work tree that is ready to the hidden one's place: from then on the store is there. Raises OSError."""
     root = root_in(made.common_dir)
-    _write(os.path.join(made.git_dir, "gitdir"), os.path.join(root, ".git"))
+    _write(os.path.join(made.git_dir, _BACK), os.path.join(root, ".git"))
     if os.path.isdir(root):
         # Its files are somebody's until now; only what ties them to git is new.
         os.replace(os.path.join(made.worktree, ".git"), os.path.join(root, ".git"))
@@ -110,25 +111,30 @@ def discard(common_dir: str) -> None:
             shutil.rmtree(os.path.join(registered, name))
 
 
-def is_locked(repo: Repository) -> bool:
-    """Whether git is told never to remove this work tree."""
-    return os.path.exists(os.path.join(repo.git_dir, "locked"))
+def is_registered(repo: Repository) -> bool:
+    """Whether git knows where this work tree is (repositories can be moved), and never to remove it."""
+    known = os.path.join(repo.git_dir, _text(repo.git_dir, _BACK))
+    return os.path.realpath(known) == os.path.join(repo.worktree, ".git") and bool(
+        _text(repo.git_dir, _LOCKED)
+    )
 
 
-def lock(repo: Repository) -> None:
+def register(repo: Repository) -> None:
     """Tell it."""
-    _write(os.path.join(repo.git_dir, "locked"), REASON)
+    _write(os.path.join(repo.git_dir, _BACK), os.path.join(repo.worktree, ".git"))
+    _write(os.path.join(repo.git_dir, _LOCKED), REASON)
+
+
+def _text(folder: str, name: str) -> str:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def _is_ours(folder: str) -> bool:
-    lines = []
-    for name in ("HEAD", "gitdir", "locked"):
-        try:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                lines.append(file.read().strip())
-        except OSError:
-            lines.append("")
-    head, git_file, reason = lines
+    head, git_file, reason = (_text(folder, name) for name in ("HEAD", _BACK, _LOCKED))
     parts = git_file.replace("\\", "/").split("/")[-3:]
     begun = parts[0] == "engram" and parts[1:2] in (["worktree"], [NAME])
     return reason == REASON or (begun and head in (f"ref: {REF}", "ref: refs/heads/.invalid"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
-DEEPEN = "--deepen=1000000"  # unlike --unshallow, only the history of what is fetched
+WHOLE_BRANCH = "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
 # A connection over which less comes than this is as good as none.
 SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
 
@@ -151,9 +151,8 @@ def _whole_history(repo: Repository, other: Counterpart) -> tuple[str, ...]:
         return ()
     if other.branch != lore_branch.BRANCH:
         return ("--unshallow",)
-    words = ("rev-list", f"--glob={lore_branch.REF}", f"--glob={other.ref}")  # none of them need be there
-    listed = run(repo, *words, check=False).stdout
-    return (DEEPEN,) if cut & set(listed.decode().split()) else ()
+    listed = run(repo, "rev-list", "--ignore-missing", lore_branch.REF, other.ref, "--").stdout
+    return (WHOLE_BRANCH,) if cut & set(listed.decode().split()) else ()
 
 
 def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> str | None:
