@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import scan
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, lore_branch, transfer
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import move_source as source
 from engram.usecases import move_target as target
-from engram.usecases.open_store import USER, state_folder
+from engram.usecases.open_store import USER, describe, state_folder
 from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
     source.check(store)
     end = _end(store, placement, os.path.abspath(path or working or os.getcwd()), named=bool(path))
     left = source.remembered(_state_at(end))
-    if left == source.left_by(places):
+    if left == source.left_by(places) and (
+        placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))
+    ):
         return _unfinished(store, left, end)
     _check(store, end)
     commits = source.commits(store)
@@ -89,6 +92,9 @@ def move(store: Store, wanted: Plan) -> Plan:
             _make(store, wanted.end)
             source.give_up(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
     else:
+        describe(
+            wanted.end.path, "project"
+        )  # where the kill came before the hidden work tree was there, it is now
         source.give_up(wanted.left, wanted.end.path, _state_at(wanted.end))
     repo = layout.repository_at(wanted.end.path)
     if repo is not None:

@@ -230,20 +230,31 @@ def remove_hidden(common_dir: str) -> None:
         if os.path.isdir(root):
             shutil.rmtree(old, ignore_errors=True)
             os.rename(root, old)
-        shutil.rmtree(lore_branch.state_in(common_dir), ignore_errors=True)
+        _deleted(lore_branch.state_in(common_dir))
         hidden_tree.discard(common_dir)
 
 
 def _remove_files(left: Left, new_root: str) -> None:
-    """Delete the in-tree files that are in the new place byte for byte; first of all what makes them a store."""
-    atomic.discard(os.path.join(left.root, CONFIG_NAME))
+    """Delete the in-tree files that are in the new place byte for byte, and at last what makes them a store.
+
+    Raises StoreError where there are others, of somebody who went on after a kill.
+    """
+    others = []
     for path, content in files(left.root, left.folder).items():
         try:
             moved = atomic.read(os.path.join(new_root, *path.split("/"))) == content
         except NotFoundError:
             moved = False
         if moved:
-            atomic.discard(os.path.join(left.root, *path.split("/")))
+            _deleted(os.path.join(left.root, *path.split("/")))
+        else:
+            others.append(path)
+    if others:
+        raise StoreError(
+            f"{others[0]} in {left.root} was changed after the store had been moved; it stays there.",
+            f"Take it along by hand (engram import into {new_root}), delete it, and move again.",
+        )
+    atomic.discard(os.path.join(left.root, CONFIG_NAME))
     top = os.path.join(left.root, *left.folder.split("/"))
     for at, _, _ in os.walk(top, topdown=False):
         with contextlib.suppress(OSError):  # something is left in it
@@ -256,10 +267,14 @@ def _empty(state: str, *kept: str) -> None:
         path = os.path.join(state, name)
         if name in _NEIGHBOURS or name in kept:
             continue
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            atomic.discard(path)
+        _deleted(path)
+
+
+def _deleted(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        atomic.discard(path)
 
 
 def _without_secrets(store: Store, path: str, content: bytes) -> bytes:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
-WHOLE_BRANCH = "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
+WHOLE_BRANCH = (
+    "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
+)
 # A connection over which less comes than this is as good as none.
 SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
 
