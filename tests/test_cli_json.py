@@ -176,6 +176,12 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     ],
     "forget": [["forget", "L1"], ["forget", "L9"], ["forget"]],
     "log": [["log", "L1"], ["log", "L9"], ["log", "L1", "--limit", "0"], ["log", "L1", "--limit", "-1"]],
+    "move": [
+        ["move", "--to", "dedicated", "elsewhere", "--dry-run"],
+        ["move", "--to", "branch"],
+        ["move"],
+        ["move", "--to", "x"],
+    ],
     "undo": [["undo"], ["undo", "0"], ["undo", "x"]],
     "redo": [["redo"], ["redo", "x"]],
     "diff": [["diff"], ["diff", "L1"], ["diff", "a", "b", "c", "d"]],

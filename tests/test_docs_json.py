@@ -45,6 +45,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sync --dry-run", ("sync", "--dry-run")),
     ("sync", ("sync",)),
     ("clone", ("clone", "../hub.git", "../clone")),
+    ("move", ("move", "--to", "branch", "../code", "--dry-run")),
     ("import", ("import", "notes")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
@@ -72,6 +73,8 @@ def printed(
     for name, arguments in SCRIPT:
         if name == "import":
             set_scene(folder)
+        if name == "move":
+            subprocess.run(("git", "init", "-q", str(tmp_path / "code")), check=True)
         if name == "remote":
             subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
         main([*arguments, "--json"])

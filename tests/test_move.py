@@ -91,7 +91,12 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("start", "to"), WAYS)
+SLOW_WAYS = {("dedicated", "branch"), ("dedicated", "in-tree"), ("in-tree", "dedicated")}
+
+
+@pytest.mark.parametrize(
+    ("start", "to"), [pytest.param(*way, marks=pytest.mark.slow if way in SLOW_WAYS else ()) for way in WAYS]
+)
 def test_everything_comes_along(tmp_path: Path, start: str, to: str) -> None:
     case = Case(tmp_path, start)
     before, known, end = contents(case.root), private(case.code, *case.named), case.target(to)
@@ -185,6 +190,7 @@ def test_what_nobody_ever_committed_can_move_too(tmp_path: Path) -> None:
     assert git(root, "status", "--porcelain").splitlines() == ["?? .gitignore"]
 
 
+@pytest.mark.slow
 def test_undo_reaches_beyond_a_move(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     ok(*case.words("dedicated"), cwd=case.code)
@@ -239,12 +245,11 @@ def _unmerged(case: Case) -> None:
     ("start", "to", "spoil", "why"),
     [
         ("branch", "dedicated", _uncommitted, "notes.txt"),
-        ("dedicated", "branch", _uncommitted, "notes.txt"),
         ("branch", "in-tree", _rebase, "merge is under way"),
         ("in-tree", "branch", _rebase, "merge is under way"),
         ("in-tree", "branch", _unmerged, "not merged"),
         ("in-tree", "dedicated", _secret, "secret"),
-        ("branch", "dedicated", _secret, "not committed"),
+        pytest.param("branch", "dedicated", _secret, "not committed", marks=pytest.mark.slow),
     ],
 )
 def test_what_cannot_come_along_as_it_is_stops_it(
@@ -287,7 +292,7 @@ def test_stores_without_git_and_a_persons_own_stay_where_they_are(tmp_path: Path
     plain(tmp_path / "plain")
     assert "engram import" in refused("move", "--to", "dedicated", "../x", cwd=tmp_path / "plain")
     record(tmp_path, QUEUE)
-    assert "stays where it is" in refused("move", "--to", "dedicated", "x", cwd=tmp_path, code=2)
+    assert "that one stays" in refused("move", "--to", "dedicated", "x", cwd=tmp_path, code=2)
     dedicated(tmp_path / "own")
     assert "not in a code repository" in refused("move", "--to", "branch", cwd=tmp_path / "own", code=2)
 

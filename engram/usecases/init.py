@@ -189,7 +189,7 @@ def _words(placement: str) -> tuple[str, str]:
     if placement == DEDICATED:
         return (
             "Dedicated: lore has this repository to itself, and every change is committed for you.",
-            "To keep it with a code repository instead: engram move --to branch (or in-tree), in that repository.",
+            "To keep it in a code repository instead: engram move --to branch PATH (or --to in-tree PATH).",
         )
     if placement == BRANCH:
         return (

@@ -60,7 +60,10 @@ def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> 
     """
     places = store.places
     if places.scope == USER:
-        raise UsageError("Your own store stays where it is.", "`engram import` copies its lore to another.")
+        raise UsageError(
+            "The store that is meant here is your own, and that one stays where it is.",
+            "Name another with --store, or make one with `engram init`; `engram import` copies lore.",
+        )
     left = source.remembered(places.state) if places.placement == placement else None
     if left is not None:
         return _unfinished(store, left, End(places.root, placement))
@@ -123,7 +126,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
     ):
         raise UsageError(
             f"{folder} is not in a code repository.",
-            f"Name one: engram move --to {placement} PATH (with --store {places.root}, if you are in it).",
+            f"Name one: engram move --to {placement} PATH",
         )
     if placement == BRANCH:
         return End(lore_branch.root_in(repo.common_dir), BRANCH)
