@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, cli, git, ok
+from apikit import QUEUE, TIDES, cli, git, ok, repository
 from test_branch_placement import BRANCH, code_state, listed, made, record, subjects
 
 from engram.usecases.init import init
@@ -93,6 +93,15 @@ def test_a_shallow_clone_stays_shallow_but_for_its_lore(code: Path, hub: Path, t
     assert {"Start an Engram store", f"record: {TIDES}"} <= set(subjects(second))
     assert len(subjects(second, "HEAD")) == 1
     assert (second / ".git/shallow").read_text().split() == [git(second, "rev-parse", "HEAD")]
+
+
+def test_a_remotes_branch_that_is_none_of_ours_is_not_taken(tmp_path: Path) -> None:
+    root = repository(tmp_path / "code")
+    git(root, "update-ref", f"refs/remotes/origin/{BRANCH}", "HEAD")
+    refused = cli("init", cwd=root)
+    assert (refused.code, "holds no store" in refused.err) == (1, True)
+    assert git(root, "branch", "--list", BRANCH) == ""
+    assert not (root / ".git/engram/worktree").exists()
 
 
 def test_remotes_are_the_code_repositorys_own(code: Path) -> None:

@@ -14,8 +14,6 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import checkout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from engram.adapters.git.layout import Repository
 
 _LOCK = "making.lock"
@@ -34,6 +32,7 @@ def begin(repo: Repository, folder: str, config: bytes, moment: int) -> str:
             known = hidden_tree.remote_tips(repo)
             if known:
                 remote = _chosen(known)
+                _checked(repo, known[remote])
                 hidden_tree.take(repo, remote, known[remote])
             else:
                 files = {CONFIG_NAME: config, ".gitattributes": attributes(folder)}
@@ -42,8 +41,8 @@ def begin(repo: Repository, folder: str, config: bytes, moment: int) -> str:
     return remote
 
 
-def put_in_place(repo: Repository, finish: Callable[[Repository], None] | None = None) -> Repository:
-    """Check the branch out into the hidden work tree, which appears whole; `finish` is called just before that.
+def put_in_place(repo: Repository) -> Repository:
+    """Check the branch out into the hidden work tree, which appears whole.
 
     What the write journal holds and git does not is written too, so that nothing looks deleted. Call it under the
     lock of `making`.
@@ -53,9 +52,7 @@ def put_in_place(repo: Repository, finish: Callable[[Repository], None] | None =
     commit = hidden_tree.tip(repo)
     if commit is None:
         raise lore_branch.gone(repo)
-    entries = checkout.files_of(repo, commit)
-    folder = _lore_folder(repo, entries)
-    checkout.check(repo, entries, folder, "written")
+    entries, folder = _checked(repo, commit)
     elsewhere = hidden_tree.checked_out_at(repo)
     if elsewhere is not None:
         raise StoreError(
@@ -67,8 +64,6 @@ def put_in_place(repo: Repository, finish: Callable[[Repository], None] | None =
         _write_missing(made, entries, repo.common_dir)
         os.makedirs(lore_branch.state_in(repo.common_dir), exist_ok=True)
         install_merge_driver(made, folder, made.worktree, attributes=False)
-        if finish is not None:
-            finish(made)
         return hidden_tree.settle(made)
     except OSError as error:
         raise atomic.unwritable(str(error.filename or repo.common_dir), error) from None
@@ -142,7 +137,9 @@ def _chosen(known: dict[str, str]) -> str:
     )
 
 
-def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
+def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
+    """The files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
+    entries = checkout.files_of(repo, commit)
     found = checkout.store_table(repo, entries)
     if found is None:
         raise StoreError(
@@ -150,7 +147,9 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
             f"If it is somebody's, rename it: git branch -m {lore_branch.BRANCH} NAME",
         )
     folder = found.get("folder", "lore")
-    return folder if isinstance(folder, str) else "lore"
+    folder = folder if isinstance(folder, str) else "lore"
+    checkout.check(repo, entries, folder, "written")
+    return entries, folder
 
 
 def _write_missing(made: Repository, entries: dict[str, tree.Entry], common_dir: str) -> None:

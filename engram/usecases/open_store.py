@@ -114,7 +114,7 @@ def state_folder(root: str, repository: Repository | None) -> str:
     """Where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
     if repository is None:
         return os.path.join(root, ".engram")
-    if lore_branch.common_dir_of(root) == repository.common_dir:
+    if _is_on_branch(root, repository):
         return lore_branch.state_in(repository.common_dir)
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     base = os.path.join(repository.common_dir, "engram")
@@ -132,7 +132,7 @@ def placement_of(root: str, folder: str, state: str, configured: str, repository
     """
     if repository is None:
         return PLAIN
-    if lore_branch.common_dir_of(root) == repository.common_dir:
+    if _is_on_branch(root, repository):
         return BRANCH
     if configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
         return IN_TREE
@@ -145,6 +145,11 @@ def _holds_only_lore(root: str, folder: str) -> bool:
     top = folder.split("/", maxsplit=1)[0]
     others = [name for name in os.listdir(root) if name not in _OWN_FILES and name != top]
     return all(name.upper().startswith(("README", "LICENSE", "NOTICE")) for name in others)
+
+
+def _is_on_branch(root: str, repository: Repository) -> bool:
+    """Whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
+    return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
 
 
 def _brought_back(root: str) -> Repository | None:

@@ -38,8 +38,13 @@ def is_kept(common_dir: str, config_name: str) -> bool:
     )
 
 
+def is_hidden(repo: Repository) -> bool:
+    """Whether a work tree is the hidden one of its repository."""
+    return repo.worktree == root_in(repo.common_dir)
+
+
 def common_dir_of(root: str) -> str | None:
-    """The git folder whose hidden work tree is `root`; None for every other store."""
+    """The git folder whose hidden work tree is, or was, `root`; None for every other folder."""
     if not root.endswith(_FOLDER):
         return None
     base = os.path.realpath(root).removesuffix(os.sep + _FOLDER)
@@ -48,7 +53,7 @@ def common_dir_of(root: str) -> str | None:
 
 def top_of(repo: Repository) -> str:
     """The folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
-    if common_dir_of(repo.worktree) is None:
+    if not is_hidden(repo):
         return repo.worktree
     above = os.path.dirname(repo.common_dir)
     around = layout.find_repository(above)
@@ -57,7 +62,7 @@ def top_of(repo: Repository) -> str:
 
 def check_head(repo: Repository, head: Head) -> None:
     """Raise GitError where a commit in the hidden work tree would not go upon the branch of lore."""
-    if common_dir_of(repo.worktree) is None or (head.branch == BRANCH and head.oid):
+    if not is_hidden(repo) or (head.branch == BRANCH and head.oid):
         return
     if head.branch not in (BRANCH, None):
         raise GitError(
