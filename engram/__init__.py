@@ -12,16 +12,16 @@ TYPE_CHECKING = False  # importing typing for it would cost `engram --version` a
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.app import open_engram as open  # noqa: A004
     from engram.domain.errors import EngramError
     from engram.domain.lore import Lore
+    from engram.opening import open_engram as open  # noqa: A004
     from engram.usecases.manage_scopes import add_scope, remove_scope
 
 __all__ = ["Engram", "EngramError", "Lore", "__version__", "add_scope", "open", "remove_scope"]
 
 _WHERE = {
     "Engram": ("engram.app", "Engram"),
-    "open": ("engram.app", "open_engram"),
+    "open": ("engram.opening", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
     "Lore": ("engram.domain.lore", "Lore"),
     "add_scope": ("engram.usecases.manage_scopes", "add_scope"),

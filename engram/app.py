@@ -10,16 +10,13 @@ with engram.open("~/notes") as store:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from engram.adapters.agents.session import agent_name, session_name
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
-from engram.usecases.open_store import open_store
-from engram.usecases.store import Caller, Store
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,17 +25,18 @@ if TYPE_CHECKING:
 
     from engram.usecases.blame import Blamed
     from engram.usecases.changes import Refreshed
-    from engram.usecases.clock import Clock
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
     from engram.usecases.history import Event, Operation
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.manage_scopes import Listed
+    from engram.usecases.move import Plan
     from engram.usecases.promote import Promoted
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.restore import Restored
+    from engram.usecases.store import Store
     from engram.usecases.sync import Synced
     from engram.usecases.sync_all import SyncedScope
     from engram.usecases.undo import Undone
@@ -267,6 +265,21 @@ class Engram:
         self._changed()
         return done
 
+    def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
+        """Move the store to `placement` (dedicated, branch or in-tree) at `path`, with its history; what was done.
+
+        It is closed then; open it again at the answer's `.end.path`. `dry_run` only says what would be done.
+        Raises UsageError, StoreError, GitError, SyncBlockedError where it cannot be done; then it is where it was.
+        """
+        from engram.usecases.move import move, plan
+
+        found = plan(self.store, placement, os.path.expanduser(path))
+        if not dry_run:
+            self._stop_committers()
+            move(self.store, found)
+            self.store.close()
+        return found
+
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""
         from engram.usecases.refresh import refresh
@@ -285,8 +298,7 @@ class Engram:
 
     def close(self) -> None:
         """Commit what waits and close every file."""
-        for committer in self._committers.values():
-            committer.stop()
+        self._stop_committers()
         if self._background:
             from engram.usecases.commit import commit_quietly
             from engram.usecases.session_store import sweep
@@ -325,6 +337,11 @@ class Engram:
         self._changed()
         return done
 
+    def _stop_committers(self) -> None:
+        for committer in self._committers.values():
+            committer.stop()
+        self._committers.clear()
+
     def _changed(self) -> None:
         """Have committed what was written, in each store that keeps a journal for git."""
         if not self._background:
@@ -346,46 +363,8 @@ class Engram:
         self.close()
 
 
-def open_engram(
-    path: str | os.PathLike[str] | None = None,
-    *,
-    scope: str = "",
-    session: str = "",
-    agent: str = "",
-    clock: Clock | None = None,
-    environment: Mapping[str, str] | None = None,
-    background: bool = True,
-) -> Engram:
-    """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
-
-    A `path` that is empty or does not exist becomes a new dedicated store. `session` and `agent`
-    default to what the environment says. `scope` picks a store by name: `session`, `project`, `user` or a team's.
-    Raises NotFoundError, UsageError, StoreError, ConfigError.
-    """
-    variables = os.environ if environment is None else environment
-    chosen = None
-    if path is not None:
-        chosen = os.path.abspath(os.path.expanduser(os.fspath(path)))
-        if _is_vacant(chosen):
-            from engram.usecases.init import init
-
-            init(chosen)
-    caller = Caller(session or session_name(variables), agent or agent_name(variables))
-    start = variables.get("ENGRAM_STORE") or None
-    return Engram(open_store(chosen, caller, scope=scope, clock=clock, start=start), background=background)
-
-
-def _is_vacant(path: str) -> bool:
-    """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
-    from engram.adapters.files.places import enclosing_store
-
-    return enclosing_store(path) is None and (
-        not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))
-    )
-
-
 def _words(value: Words) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-__all__ = ["Engram", "Lore", "open_engram"]
+__all__ = ["Engram", "Lore"]

@@ -142,11 +142,11 @@ def process(*arguments: str | bytes, cwd: Path | None = None, stdin: bytes = b""
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def git(root: Path, *arguments: str) -> str:
-    """Run git as a person would; what it printed."""
+def git(root: Path, *arguments: str, check: bool = True) -> str:
+    """Run git as a person would; what it printed (without `check`, errors too)."""
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
-    assert done.returncode == 0, (arguments, done.stderr.decode())
-    return os.fsdecode(done.stdout).rstrip("\n")
+    assert done.returncode == 0 or not check, (arguments, done.stderr.decode())
+    return os.fsdecode(done.stdout if check else done.stdout + done.stderr).rstrip("\n")
 
 
 def repository(root: Path) -> Path:

@@ -186,6 +186,12 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["review", "archive", "--all"],
         ["review", "archive", "--all", "--kind", "stale"],
     ],
+    "move": [
+        ["move", "--to", "dedicated", "elsewhere", "--dry-run"],
+        ["move", "--to", "branch"],
+        ["move"],
+        ["move", "--to", "x"],
+    ],
     "undo": [["undo"], ["undo", "0"], ["undo", "x"]],
     "redo": [["redo"], ["redo", "x"]],
     "diff": [["diff"], ["diff", "L1"], ["diff", "a", "b", "c", "d"]],

@@ -29,6 +29,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
     assert masked(ok("init", "notes", cwd=tmp_path).out, root) == text("""
         Made a store at ROOT
         Dedicated: lore has this repository to itself, and every change is committed for you.
+        To keep it in a code repository instead: engram move --to branch PATH (or --to in-tree PATH).
         Next: engram record "what you learned" --category fact
     """)
     assert masked(ok("init", "notes", cwd=tmp_path).out, root).startswith("There is a store at ROOT\n")

@@ -52,6 +52,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scope", ("scope",)),
     ("promote", ("promote", "L1", "--to", "team-ml", "--dry-run")),
     ("scope remove", ("scope", "remove", "team-ml", "--yes")),
+    ("move", ("move", "--to", "branch", "../code", "--dry-run")),
     ("import", ("import", "notes")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
@@ -85,6 +86,8 @@ def printed(
     for name, arguments in SCRIPT:
         if name == "import":
             set_scene(folder)
+        if name == "move":
+            subprocess.run(("git", "init", "-q", str(tmp_path / "code")), check=True)
         if name == "remote":
             subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
         main([*arguments, "--json"])

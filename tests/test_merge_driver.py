@@ -275,7 +275,7 @@ def test_an_older_store_is_completed_by_the_doctor(pair: tuple[Path, Path]) -> N
 
 def test_in_somebodys_repository_git_is_told_only_on_request(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    ok("init", cwd=tmp_path)
+    ok("init", "--placement", "in-tree", cwd=tmp_path)
     assert not (tmp_path / ".gitattributes").exists()
     repo = find_repository(str(tmp_path))
     assert repo is not None

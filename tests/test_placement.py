@@ -58,10 +58,11 @@ def test_init_names_a_folder_that_need_not_exist(tmp_path: Path) -> None:
     assert (tmp_path / "a/b/.git").is_dir()
 
 
-def test_init_inside_a_repository_is_in_tree_and_never_touches_git(tmp_path: Path) -> None:
+def test_an_in_tree_store_never_touches_git(tmp_path: Path) -> None:
     repository(tmp_path)
     before = (git(tmp_path, "rev-parse", "HEAD"), (tmp_path / ".git/index").read_bytes())
-    assert ok("init", "--json", cwd=tmp_path).json["store"]["placement"] == "in-tree"
+    done = ok("init", "--placement", "in-tree", "--json", cwd=tmp_path).json
+    assert done["store"]["placement"] == "in-tree"
     record(tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
     ok("feedback", "--helpful", "L1", cwd=tmp_path)
@@ -74,7 +75,7 @@ def test_init_inside_a_repository_is_in_tree_and_never_touches_git(tmp_path: Pat
 
 def test_an_in_tree_lore_has_the_history_that_its_people_commit(tmp_path: Path) -> None:
     repository(tmp_path)
-    ok("init", cwd=tmp_path)
+    ok("init", "--placement", "in-tree", cwd=tmp_path)
     record(tmp_path)
     ok("query", "queue consumer", cwd=tmp_path)
     assert "no history of it yet" in ok("log", "L1", cwd=tmp_path).out
@@ -230,7 +231,7 @@ def test_the_api_opens_makes_and_finds_stores(
 def test_private_state_is_never_tracked(tmp_path: Path) -> None:
     dedicated(tmp_path / "own")
     repository(tmp_path / "code")
-    ok("init", cwd=tmp_path / "code")
+    ok("init", "--placement", "in-tree", cwd=tmp_path / "code")
     plain(tmp_path / "bare")
     for root in (tmp_path / "own", tmp_path / "code", tmp_path / "bare"):
         record(root)

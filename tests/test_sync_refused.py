@@ -124,7 +124,7 @@ def test_stores_without_a_repository_of_their_own_are_not_synced(tmp_path: Path)
         (repository(tmp_path / "code"), "your own commits"),
     ):
         if words != "outside git":
-            cli("init", cwd=root)
+            cli("init", "--placement", "in-tree", cwd=root)
         cli("status", cwd=root)
         before = files(root)
         result = cli("sync", cwd=root)

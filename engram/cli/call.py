@@ -66,6 +66,12 @@ class Call:
             raise UsageError(f"{question} Nobody can be asked here.", "Add --yes to go ahead.")
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
+    def leave_store(self) -> None:
+        """Close the store for good: it is not where it was, so nothing is left to do there."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
     def finish(self) -> None:
         """Close the store, leaving to the background what can wait."""
         if self._store is not None:

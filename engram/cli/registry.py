@@ -36,6 +36,7 @@ COMMANDS = (
     Command("remote", "remote", "add, remove and list what a store is synced with"),
     Command("scope", "scope", "list the scopes, add and remove a team's"),
     Command("promote", "promote", "copy lore to another scope"),
+    Command("move", "move", "move a store to a branch, a repository of its own, or your files"),
     Command("status", "status", "how store, index, git and embedding are"),
     Command("import", "import_", "import markdown, JSON or JSON Lines"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),

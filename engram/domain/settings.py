@@ -8,7 +8,7 @@ from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
 from engram.domain.typed import NamedTuple
 
-PLACEMENTS = ("dedicated", "in-tree")
+PLACEMENTS = ("dedicated", "branch", "in-tree")
 PROVIDERS = ("bundled", "path", "none")
 
 
@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("store.placement", "", "Where lore lives: `dedicated` (a repository of its own; every change is committed) or `in-tree` (files of your own repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
+    Key("store.placement", "", "Where lore lives: `dedicated` (a repository of its own; every change is committed), `branch` (the branch `engram/lore` of your code repository; every change is committed there) or `in-tree` (files of your own repository; you commit them). Set by `engram init`.", choices=PLACEMENTS),
     Key("store.folder", "lore", "The folder of lore, relative to the store."),
     Key("store.categories", {}, "Categories of your own: a table of name = type (`episodic`, `semantic`, `procedural` or `working`)."),
     Key("record.category", "", "The category `record` uses when none is given (none: it must be given)."),
@@ -45,7 +45,7 @@ KEYS = (
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
     Key("sync.interval", 0, "Minutes between syncs that happen by themselves, in the background after a command (0: never). After failures the next try is later.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether the start and the end of a session sync, in the background.", user_only=True),
-    Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
+    Key("git.background", True, "Whether commits happen in the background, after the command has answered.", user_only=True),
     Key("scopes.session.weight", 1.5, "How much the score of a session's lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.session.retention_days", 7, "Days after which the store of a session that nobody used is deleted.", user_only=True, low=1, high=3650),
     Key("scopes.project.weight", 1.0, "How much the score of the project's lore weighs.", user_only=True, low=0, high=10),

@@ -13,7 +13,6 @@ from engram.domain import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import sync_state
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -54,7 +53,7 @@ def is_due(store: Store) -> bool:
 def can_sync(store: Store) -> bool:
     """Whether the store has a repository of its own with a remote; read from git's files, without starting git."""
     places = store.places
-    if places.placement != DEDICATED or places.repository is None:
+    if places.repository is None or not places.owns_branch:
         return False
     with (
         contextlib.suppress(OSError),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import create, failures, layout, remotes, tree
-from engram.adapters.git.differences import blobs, differences, sizes
+from engram.adapters.git import create, failures, layout, remotes
 from engram.adapters.git.runner import run
 from engram.domain import sync_plan
-from engram.domain.errors import EngramError, StoreError, SyncBlockedError, UsageError
+from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import checkout
 from engram.usecases.init import FOLDER, init
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import DEDICATED
@@ -19,9 +18,8 @@ from engram.usecases.store import DEDICATED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engram.adapters.git import tree
     from engram.adapters.git.layout import Repository
-
-AT_ONCE = 2000  # files
 
 
 class Cloned(NamedTuple):
@@ -68,11 +66,11 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
-    entries = {path: found.after for path, found in differences(repo, None, head.oid).items() if found.after}
+    entries = checkout.files_of(repo, head.oid)
     folder = _lore_folder(repo, entries)
-    _check(repo, entries, folder)
+    checkout.check(repo, entries, folder, "cloned")
     tell("writing files")
-    _write_files(repo, entries)
+    checkout.write_files(repo, entries)
     run(repo, "read-tree", head.oid)
     from engram.usecases.install_driver import install_merge_driver
 
@@ -85,52 +83,14 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
 
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     """Where the remote keeps its lore. Raises UsageError where it is no dedicated store."""
-    import tomllib
-
-    entry = entries.get(CONFIG_NAME)
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
-    if entry is None or entry.mode not in sync_plan.REGULAR:
+    found = checkout.store_table(repo, entries)
+    if found is None:
         raise UsageError("That repository is not a store of Engram's own.", hint)
-    try:
-        found = tomllib.loads(blobs(repo, [entry.oid])[entry.oid].decode()).get("store", {})
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
-        raise SyncBlockedError(
-            f"The {CONFIG_NAME} of that repository cannot be read.", "Have it mended there."
-        ) from None
-    if not isinstance(found, dict) or found.get("placement") != DEDICATED:
-        raise UsageError("That repository keeps its lore beside other things (placement in-tree).", hint)
+    if found.get("placement") != DEDICATED:
+        raise UsageError("That repository keeps its lore beside other things.", hint)
     folder = found.get("folder", FOLDER)
     return folder if isinstance(folder, str) else FOLDER
-
-
-def _check(repo: Repository, entries: dict[str, tree.Entry], folder: str) -> None:
-    size_of = sizes(repo, (entry.oid for entry in entries.values() if entry.mode != "160000"))
-    for path, entry in sorted(entries.items()):
-        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
-        if why:
-            raise SyncBlockedError(
-                f"The remote's {path!r} {why}; nothing was cloned.",
-                "Have it removed from the remote's branch first.",
-            )
-
-
-def _write_files(repo: Repository, entries: dict[str, tree.Entry]) -> None:
-    paths = list(entries)
-    for at in range(0, len(paths), AT_ONCE):
-        some = paths[at : at + AT_ONCE]
-        contents = blobs(repo, (entries[path].oid for path in some))
-        for path in some:
-            _write(
-                os.path.join(repo.worktree, *path.split("/")), contents[entries[path].oid], entries[path].mode
-            )
-
-
-def _write(file: str, content: bytes, mode: str) -> None:
-    os.makedirs(os.path.dirname(file), exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(file, flags, 0o755 if mode == tree.EXECUTABLE else 0o644)
-    with os.fdopen(handle, "wb") as opened:
-        opened.write(content)
 
 
 def _absolute(url: str) -> str:

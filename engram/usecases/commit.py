@@ -9,9 +9,8 @@ import os
 
 from engram.adapters.files import atomic, journal
 from engram.adapters.files.lock import FileLock
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
@@ -29,7 +28,7 @@ def commit_lock(store: Store) -> FileLock:
 
 def has_work(store: Store) -> bool:
     """Whether anything waits to be committed."""
-    if store.places.placement != DEDICATED:
+    if not store.places.owns_branch:
         return False
     listed = store.outside_path
     return not store.files.journal.is_empty() or os.path.exists(listed) or os.path.exists(listed + _TAKEN)
@@ -57,11 +56,16 @@ def commit_pending(store: Store, *, wait: float = 0.0) -> int:
 def why_waiting(store: Store) -> str:
     """Why commits cannot be made now ("" if they can)."""
     repository = store.places.repository
-    if repository is None or store.places.placement != DEDICATED:
+    if repository is None or not store.places.owns_branch:
         return ""
-    from engram.adapters.git.layout import busy
+    from engram.adapters.git.layout import busy, read_head
+    from engram.adapters.git.lore_branch import check_head
 
     state = busy(repository)
+    try:
+        check_head(repository, read_head(repository))
+    except GitError as error:
+        return error.message
     return f"the repository is in the middle of a {state}" if state and state != "detached" else (
         "HEAD is detached" if state else ""
     )  # fmt: skip

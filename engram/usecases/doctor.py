@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.refresh import refresh
-from engram.usecases.store import DEDICATED
+from engram.usecases.store import BRANCH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -48,7 +48,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         files = _files(store, {one.where for one in merges})
-        return [*found, *merges, *files, *_driver(store, fix), *_journal(store, fix), *_degraded(store)]
+        told = [*_driver(store, fix), *_hidden_tree(store, fix)]
+        return [*found, *merges, *files, *told, *_journal(store, fix), *_degraded(store)]
 
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
@@ -60,20 +61,20 @@ def _merges(store: Store, fix: bool) -> list[Finding]:
     marked = repair.marked(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
-    found = [_mended(repair.repair(store, path), store.places.placement) for path in marked]
+    found = [_mended(repair.repair(store, path), store.places.owns_branch) for path in marked]
     if any(one.fixed for one in found):
         refresh(store)
     return found
 
 
-def _mended(done: Repaired, placement: str) -> Finding:
+def _mended(done: Repaired, owns_branch: bool) -> Finding:
     if not done.source:
         return Finding("file", done.path, f"{_UNMERGED}: {done.trouble}")
     what = f"merged from {done.source}"
     if done.conflicts:
         what += f"; both versions of {', '.join(done.conflicts)} are in it, see `engram show`"
     if done.open_merge:
-        what += "; end the merge with `git commit`" if placement == DEDICATED else "; `git add` it"
+        what += "; end the merge with `git commit`" if owns_branch else "; `git add` it"
     return Finding("file", done.path, what, fixed=True)
 
 
@@ -82,7 +83,7 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
     from engram.usecases.install_driver import complete, what_is_missing
 
     places = store.places
-    if places.repository is None or places.placement != DEDICATED:
+    if places.repository is None or not places.owns_branch:
         return []
     try:
         missing = what_is_missing(places.repository, places.folder, places.root)
@@ -92,6 +93,20 @@ def _driver(store: Store, fix: bool) -> list[Finding]:
         return [Finding(DRIVER, "", f"git cannot be told how to merge lore: {error.message}", error.hint)]
     hint = "`engram doctor --fix` tells it."
     return [Finding(DRIVER, what, _UNTOLD[what], hint, fix) for what in missing]
+
+
+def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
+    """Whether git knows where the hidden work tree is, and never to remove it."""
+    if store.places.placement != BRANCH or store.places.repository is None:
+        return []
+    from engram.adapters.git import hidden_tree
+
+    if hidden_tree.is_registered(store.places.repository):
+        return []
+    if fix:
+        hidden_tree.register(store.places.repository)
+    message = "git does not know that this work tree is here to stay"
+    return [Finding("worktree", store.places.root, message, "`engram doctor --fix` tells it.", fix)]
 
 
 def _files(store: Store, told: Collection[str]) -> list[Finding]:

@@ -17,7 +17,6 @@ from engram.domain.errors import EngramError, GitError, StoreError
 from engram.domain.lore import Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lineage import in_git, read_lore, repository_of
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,7 +69,7 @@ def keep_fed(store: Store) -> None:
     """
     places = store.places
     path = history_table.table_path(places.state)
-    if places.repository is None or (places.placement != DEDICATED and not os.path.exists(path)):
+    if places.repository is None or (not places.owns_branch and not os.path.exists(path)):
         return
     with contextlib.suppress(EngramError):
         with_history(store, lambda _table: None)
@@ -117,7 +116,7 @@ def _is_fed(known: dict[str, str], head: str, mark: str) -> bool:
 
 def _folder(store: Store) -> str:
     """The folder whose history counts: in a repository of the store's own all of it."""
-    return "" if store.places.placement == DEDICATED else in_git(store, store.places.folder)
+    return "" if store.places.owns_branch else in_git(store, store.places.folder)
 
 
 def _mark(store: Store) -> str:

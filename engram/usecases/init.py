@@ -1,14 +1,18 @@
-"""Making a store: a repository of its own, or a folder of lore inside a code repository."""
+"""Making a store: a repository of its own, a branch of a code repository, or a folder of lore among its files."""
 
 from __future__ import annotations
 
 import os
 
 from engram.adapters.files import atomic, config_file, places
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git import lore_branch
+from engram.adapters.git.layout import common_dir_at, find_repository, repository_at
 from engram.domain.errors import StoreError, UsageError
-from engram.domain.typed import NamedTuple
-from engram.usecases.store import DEDICATED, IN_TREE
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
 
 FOLDER = "lore"
 _CONFIG = """# Engram keeps this project's lore here; `engram config` lists every setting.
@@ -19,39 +23,52 @@ folder = "{folder}"
 
 
 class Initialised(NamedTuple):
-    """A store that was made, or (`existed`) was there already; `why` says in a sentence how lore is kept in it."""
+    """A store that was made, or (`existed`) was there already.
+
+    `why` says in a sentence how lore is kept in it, `otherwise` how to have that in another way.
+    """
 
     root: str
     placement: str
     existed: bool
     why: str
+    otherwise: str
 
 
 def init(path: str, *, placement: str = "") -> Initialised:
-    """Make a store at `path`. Without a placement: in-tree inside a code repository, dedicated elsewhere.
+    """Make a store at `path`. Without a placement: a branch of its own inside a code repository, dedicated elsewhere.
 
-    Doing it twice changes nothing. Raises UsageError, StoreError, GitError.
+    The branch is the whole repository's, so `path` may be any folder in it. Doing it twice changes nothing.
+    Raises UsageError, StoreError, GitError, SyncBlockedError for a remote's branch that is refused.
     """
     root = os.path.abspath(path)
     if os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         return _existing(root, placement)
     if os.path.exists(root) and not os.path.isdir(root):
         raise UsageError(f"{path} is not a folder.", "Name a folder, or none to use this one.")
-    repository = find_repository(root) if os.path.isdir(root) else find_repository(_existing_parent(root))
-    chosen = placement or (IN_TREE if repository is not None else DEDICATED)
-    if chosen == IN_TREE and repository is None:
+    repository = repository_at(_existing_parent(root))
+    chosen = placement or (BRANCH if repository is not None else DEDICATED)
+    if chosen != DEDICATED and repository is None:
         raise UsageError(
             f"{root} is not inside a git repository.", "Leave out --placement, or run `git init` first."
         )
+    if chosen == BRANCH:
+        assert repository is not None
+        return _on_branch(root, repository, placement)
+    if chosen == IN_TREE:
+        _check_no_branch(root)
     _make_folder(os.path.join(root, FOLDER))
     if chosen == DEDICATED:
         _make_repository(root)
-    config_file.create(
-        os.path.join(root, places.CONFIG_NAME), _CONFIG.format(placement=chosen, folder=FOLDER)
-    )
+    config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(chosen))
     if chosen == DEDICATED:
         _commit_start(root)
-    return Initialised(root, chosen, False, _why(chosen))
+    return Initialised(root, chosen, False, *_words(chosen))
+
+
+def config_text(placement: str, folder: str = FOLDER) -> str:
+    """The settings of a new store."""
+    return _CONFIG.format(placement=placement, folder=folder)
 
 
 def _existing(root: str, placement: str) -> Initialised:
@@ -59,10 +76,42 @@ def _existing(root: str, placement: str) -> Initialised:
 
     found = describe(root, "project").placement
     if placement and placement != found:
-        raise StoreError(f"{root} is a store already, with the placement {found}.", "Nothing was changed.")
+        raise StoreError(
+            f"{root} is a store already, with the placement {found}.",
+            f"Nothing was changed. `engram move --to {placement}` moves it.",
+        )
     if found == DEDICATED:
         _tell_git(root, attributes=False)
-    return Initialised(root, found, True, _why(found))
+    return Initialised(root, found, True, *_words(found))
+
+
+def _on_branch(root: str, repository: Repository, placement: str) -> Initialised:
+    """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
+    from engram.usecases.branch_placement import begin
+    from engram.usecases.clock import Clock
+    from engram.usecases.open_store import enclosing_store
+
+    hidden = lore_branch.root_in(repository.common_dir)
+    nearest = enclosing_store(_existing_parent(root))
+    top = os.path.realpath(repository.worktree)
+    if nearest is not None and os.path.commonpath((os.path.realpath(nearest), top)) == top:
+        return _existing(nearest, placement)
+    if nearest == hidden:
+        return _existing(hidden, placement)
+    remote = begin(repository, FOLDER, config_text(BRANCH).encode(), int(Clock().now().timestamp()))
+    why, otherwise = _words(BRANCH)
+    taken = f" Taken from {remote}." if remote else ""
+    return Initialised(hidden, BRANCH, False, why + taken, otherwise)
+
+
+def _check_no_branch(root: str) -> None:
+    """A store in the work tree of a repository that has one on its branch would hide that."""
+    common_dir = common_dir_at(root)
+    if common_dir is not None and lore_branch.is_kept(common_dir, places.CONFIG_NAME):
+        raise StoreError(
+            f"This repository keeps its lore on the branch {lore_branch.BRANCH}.",
+            "Nothing was changed. `engram move --to in-tree` moves it.",
+        )
 
 
 def _make_repository(root: str) -> None:
@@ -74,7 +123,7 @@ def _make_repository(root: str) -> None:
         if _has_other_files(root):
             raise UsageError(
                 f"{root} is a repository that holds other things than lore.",
-                "Use --placement in-tree here, or init another folder.",
+                "Leave out --placement to keep lore on a branch of it, or init another folder.",
             )
     else:
         repository = init_repository(root)
@@ -135,9 +184,24 @@ def _make_folder(path: str) -> None:
         ) from None
 
 
-def _why(placement: str) -> str:
+def _words(placement: str) -> tuple[str, str]:
+    """How lore is kept there and why, and how to have it otherwise."""
     if placement == DEDICATED:
-        return "Dedicated: lore has this repository to itself, and every change is committed for you."
+        return (
+            "Dedicated: lore has this repository to itself, and every change is committed for you.",
+            "To keep it in a code repository instead: engram move --to branch PATH (or --to in-tree PATH).",
+        )
+    if placement == BRANCH:
+        return (
+            "Branch: lore has the branch engram/lore of this repository to itself, apart from your work, in all worktrees.",
+            "To have it otherwise: engram move --to in-tree (files that you commit) or --to dedicated (a repository apart).",
+        )
     if placement == IN_TREE:
-        return "In-tree: lore are files of your own repository; Engram never commits, you do that with your work."
-    return "Plain: lore are files in a folder without git, so there is no history and no sync."
+        return (
+            "In-tree: lore are files of your own repository; Engram never commits, you do that with your work.",
+            "To have them committed for you: engram move --to branch (apart from your code) or --to dedicated.",
+        )
+    return (
+        "Plain: lore are files in a folder without git, so there is no history and no sync.",
+        "To have both: engram init --placement dedicated in another folder, and engram import this one there.",
+    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import config_file, places
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git import lore_branch
+from engram.adapters.git.layout import common_dir_at, find_repository
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
 from engram.domain.settings import BUILT_IN_SCOPES
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.clock import Clock
-from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -57,9 +58,9 @@ def locate(path: str | None, scope: str, working: str, start: str | None = None)
     """The store that the caller stands in: its root, its scope and its settings; the user's own is made if need be."""
     try:
         named = path or start
-        root = _enclosing(named) if named else places.enclosing_store(working)
+        root = _enclosing(named) if named else enclosing_store(working)
         if root is None and scope == PROJECT:
-            raise NotFoundError("There is no project store here.", "Make one: engram init")
+            raise NotFoundError("There is no project store here.", _how_to_have_one(working))
         root = root or own_store()
         settings = config_file.load(root)
         found = _scope_of(root, settings)
@@ -73,7 +74,7 @@ def locate(path: str | None, scope: str, working: str, start: str | None = None)
             f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
         )
     if scope == PROJECT and found == USER:
-        raise NotFoundError("There is no project store here.", "Make one: engram init")
+        raise NotFoundError("There is no project store here.", _how_to_have_one(working))
     return root, found, settings
 
 
@@ -131,16 +132,40 @@ def _not_there(name: str, settings: Settings) -> NotFoundError:
 
 
 def _enclosing(path: str) -> str:
-    root = places.enclosing_store(path)
+    root = enclosing_store(path)
     if root is None:
-        raise NotFoundError(f"There is no store at {path} or above it.", f"Make one: engram init {path}")
+        raise NotFoundError(f"There is no store at {path} or above it.", _how_to_have_one(path))
     return root
+
+
+def enclosing_store(start: str) -> str | None:
+    """The root of the store that `start` belongs to, which need not be above it.
+
+    The nearest `.engram.toml` at or above it says so, or the nearest repository, by the branch on which it keeps lore.
+    """
+    passed: list[str] = []
+
+    def kept_by_repository(folder: str) -> str | None:
+        common_dir = None if passed else common_dir_at(folder)
+        if common_dir is None:
+            return None
+        passed.append(
+            folder
+        )  # what is around a repository, such as the one of which it is a submodule, is not asked
+        return (
+            lore_branch.root_in(common_dir) if lore_branch.is_kept(common_dir, places.CONFIG_NAME) else None
+        )
+
+    return places.enclosing_store(start, kept_by_repository)
 
 
 def describe(root: str, scope: str, settings: Settings | None = None) -> Places:
     """Where the store at `root` keeps things; makes its private state folder."""
     settings = settings or config_file.load(root)
     repository = find_repository(root)
+    if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        repository = _brought_back(root) or repository
+    settings = config_file.load(root)
     state = state_folder(root, repository)
     make_state(state, outside_git=repository is None)
     folder = settings.text("store.folder")
@@ -164,6 +189,8 @@ def state_folder(root: str, repository: Repository | None) -> str:
     """Where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
     if repository is None:
         return os.path.join(root, ".engram")
+    if _is_on_branch(root, repository):
+        return lore_branch.state_in(repository.common_dir)
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     base = os.path.join(repository.common_dir, "engram")
     if below == "." and repository.worktree_name == "main":
@@ -173,13 +200,15 @@ def state_folder(root: str, repository: Repository | None) -> str:
 
 
 def placement_of(root: str, folder: str, state: str, configured: str, repository: Repository | None) -> str:
-    """`plain` outside git; `dedicated` where the repository is the store's own; else `in-tree`.
+    """`plain` outside git; `branch` and `dedicated` where branch or repository are the store's own; else `in-tree`.
 
     A pulled configuration alone must not make Engram commit to somebody's branch: a dedicated store
     is one that `engram init` marked on this machine, or a repository that holds nothing but lore.
     """
     if repository is None:
         return PLAIN
+    if _is_on_branch(root, repository):
+        return BRANCH
     if configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
         return IN_TREE
     if os.path.exists(os.path.join(state, DEDICATED)) or _holds_only_lore(root, folder):
@@ -191,6 +220,27 @@ def _holds_only_lore(root: str, folder: str) -> bool:
     top = folder.split("/", maxsplit=1)[0]
     others = [name for name in os.listdir(root) if name not in _OWN_FILES and name != top]
     return all(name.upper().startswith(("README", "LICENSE", "NOTICE")) for name in others)
+
+
+def _is_on_branch(root: str, repository: Repository) -> bool:
+    """Whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
+    return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
+
+
+def _brought_back(root: str) -> Repository | None:
+    """The repository of a hidden work tree that has vanished, there again; None for any other store."""
+    common_dir = lore_branch.common_dir_of(root)
+    if common_dir is None:
+        return None
+    from engram.usecases.branch_placement import restore
+
+    return restore(common_dir)
+
+
+def _how_to_have_one(path: str) -> str:
+    from engram.usecases.branch_placement import branch_known
+
+    return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
 
 
 def _scope_of(root: str, settings: Settings) -> str:

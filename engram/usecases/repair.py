@@ -19,7 +19,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.marked_file import sides_of
 from engram.usecases.merge_driver import time_of_merge
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -83,7 +82,7 @@ def _repair(store: Store, path: str) -> Repaired:
         raise ConflictError(f"{path} has conflict markers in a version of its own.", "Remove them by hand.")
     _write(store, path, raw, merged)
     under_way = versions.source == INDEX
-    if under_way and store.places.placement == DEDICATED:
+    if under_way and store.places.owns_branch:
         from engram.adapters.git.unmerged import resolve
 
         resolve(repository_of(store), [in_git(store, path), *(in_git(store, k.path) for k in merged.kept)])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engram.usecases.similar import Said
 
 DEDICATED = "dedicated"
+BRANCH = "branch"
 IN_TREE = "in-tree"
 PLAIN = "plain"
 
@@ -33,7 +34,8 @@ PLAIN = "plain"
 class Places(NamedTuple):
     """Where a store is. `root` and `state` are absolute; `folder` is the lore folder relative to `root`.
 
-    `placement` is `dedicated`, `in-tree`, or `plain` for a folder outside git.
+    `placement` is `dedicated`, `branch` (`root` is the hidden work tree of a code repository's branch of lore),
+    `in-tree`, or `plain` for a folder outside git.
     `scope` is what this store is from where the caller stands: `session`, `project`, `user` or a team's name.
     """
 
@@ -43,6 +45,11 @@ class Places(NamedTuple):
     placement: str
     scope: str
     repository: Repository | None
+
+    @property
+    def owns_branch(self) -> bool:
+        """Whether the branch that is checked out is the store's own, so that Engram commits each change."""
+        return self.repository is not None and self.placement in (DEDICATED, BRANCH)
 
 
 class Stand(NamedTuple):
@@ -75,7 +82,7 @@ class Store:
         self.caller = caller
         self.lock = RLock()  # what threading.RLock gives, without its import
         self.categories = Categories(_text_table(settings.get("store.categories")))
-        self.files = LoreFolder(places.root, places.state, journaled=places.placement == DEDICATED)
+        self.files = LoreFolder(places.root, places.state, journaled=places.owns_branch)
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
         self.scope = scope_named(settings, places.scope)

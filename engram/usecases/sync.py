@@ -1,18 +1,18 @@
-"""Syncing a dedicated store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
+"""Syncing a store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 
-from engram.adapters.git import failures, layout, remotes
+from engram.adapters.git import failures, layout, lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
 from engram.usecases.change import check_writable
-from engram.usecases.store import DEDICATED, IN_TREE
+from engram.usecases.store import IN_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -168,8 +168,10 @@ class _Run:
                 else f"Finish it (`{UNFINISHED[state]}`), then sync again."
             )
             raise SyncBlockedError(f"{what} in {self._repo.worktree}; nothing was synced.", hint)
+        head = layout.read_head(self._repo)
+        lore_branch.check_head(self._repo, head)
         self._counterpart()
-        return layout.read_head(self._repo)
+        return head
 
     def fetched(self) -> str | None:
         """The remote branch's commit; None where it has none yet."""
@@ -177,7 +179,7 @@ class _Run:
         tell = self._network_step(f"fetching from {other.remote}")
         known = remotes.tracked(self._repo, other)
         theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout, tell=tell)
-        if theirs is None and known is None:
+        if theirs is None and known is None and other.branch != lore_branch.BRANCH:
             # A remote whose branch has another name; one that was deleted is made again by the push.
             name = remotes.default_branch(self._repo, other.remote, deadline=self._options.timeout)
             if name and name != other.branch:
@@ -273,7 +275,7 @@ class _Run:
 
 def _own_repository(store: Store) -> Repository:
     places = store.places
-    if places.placement == DEDICATED and places.repository is not None:
+    if places.repository is not None and places.owns_branch:
         return places.repository
     if places.placement == IN_TREE:
         raise UsageError(

@@ -7,7 +7,6 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
 from engram.usecases.manage_scopes import clone_missing
 from engram.usecases.promote import remote_of
-from engram.usecases.store import DEDICATED
 from engram.usecases.sync import Synced, sync
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def sync_all(store: Store, options: Options, step: Callable[[str], None] | None 
             if not scopes.exists(store, name):
                 continue
             other = scopes.reach(store, name)
-            if other.places.placement != DEDICATED or not remote_of(other):
+            if not other.places.owns_branch or not remote_of(other):
                 continue
             tell = None if step is None else _naming(name, step)
             found.append(SyncedScope(name, path, sync(other, options, tell)))

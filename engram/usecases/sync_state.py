@@ -9,7 +9,6 @@ from engram.adapters.files import atomic
 from engram.domain import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -42,7 +41,7 @@ def distance(store: Store) -> tuple[int, int]:
     from engram.adapters.git import layout, merging, remotes
 
     places = store.places
-    if places.placement != DEDICATED or places.repository is None:
+    if places.repository is None or not places.owns_branch:
         return 0, 0
     try:
         head = layout.read_head(places.repository)

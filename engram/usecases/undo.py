@@ -12,7 +12,6 @@ from itertools import islice
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.feedback import kind_of
-from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -104,7 +103,7 @@ def _own(store: Store) -> Iterable[OwnCommit]:
 
 
 def _repository(store: Store) -> Repository:
-    if store.places.repository is None or store.places.placement != DEDICATED:
+    if store.places.repository is None or not store.places.owns_branch:
         raise StoreError(
             "Engram does not commit here, so it has no operations to undo.",
             "Use git: `git log -p` shows what changed, `git restore` brings a file back.",

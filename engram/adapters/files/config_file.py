@@ -203,15 +203,20 @@ def change(path: str, name: str, value: object) -> None:
 
 def change_all(path: str, values: Mapping[str, object]) -> None:
     """Set several keys at once, as `change` does; a scope's table goes with its last key."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
     read(path)
     if os.path.basename(path) != places.CONFIG_NAME:
         path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
+    raw = atomic.read(path) if os.path.exists(path) else b""
+    atomic.write(path, changed(raw, values, path), "config")
+
+
+def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:
+    """A configuration file's bytes with these keys set (None: removed). Raises ConfigError that names `path`."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     try:
-        text = atomic.read(path).decode("utf-8-sig") if os.path.exists(path) else ""
-        document = tomlkit.parse(text)
+        document = tomlkit.parse(raw.decode("utf-8-sig"))
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", "Mend it by hand first.") from None
     for name, value in values.items():
@@ -221,11 +226,10 @@ def change_all(path: str, values: Mapping[str, object]) -> None:
         else:
             _section(document, tables, path)[key] = _checked(name, value, path)
     try:
-        raw = tomlkit.dumps(document).encode()
+        return tomlkit.dumps(document).encode()
     except UnicodeEncodeError:
         message = f"The value for {', '.join(values)} contains half of a character (a lone surrogate)."
         raise ConfigError(message, "Send valid UTF-8 text.") from None
-    atomic.write(path, raw, "config")
 
 
 def _section(document: MutableMapping[str, Any], tables: list[str], path: str) -> MutableMapping[str, Any]:

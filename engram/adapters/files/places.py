@@ -8,6 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CONFIG_NAME = ".engram.toml"
 _APP = "engram"
 
@@ -28,12 +33,18 @@ def team_store(name: str, path: str = "") -> str:
     return os.path.join(base, os.path.expanduser(path) or name)
 
 
-def enclosing_store(start: str) -> str | None:
-    """The nearest folder at or above `start` that has a `.engram.toml`."""
+def enclosing_store(start: str, beside: Callable[[str], str | None] | None = None) -> str | None:
+    """The nearest folder at or above `start` that has a `.engram.toml`.
+
+    `beside` is asked about each folder that has none: what it answers is the root of the store for that folder.
+    """
     folder = os.path.abspath(start)
     while True:
         if os.path.isfile(os.path.join(folder, CONFIG_NAME)):
             return folder
+        found = beside(folder) if beside is not None else None
+        if found is not None:
+            return found
         parent = os.path.dirname(folder)
         if parent == folder:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import commits, failures, layout, locks, merging, staging
+from engram.adapters.git import commits, failures, layout, locks, lore_branch, merging, staging
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ def advance(
     index first, is that of `commits` (see `staging`). Raises `GitError` when git is busy.
     """
     staging.sync_index(repo, state_folder, patience=patience)
+    lore_branch.check_head(repo, head)
     branch = f"{layout.BRANCHES}{head.branch}"
     ref_locks = (os.path.join(repo.git_dir, "HEAD.lock"), os.path.join(repo.common_dir, f"{branch}.lock"))
     locks.wait_free(ref_locks, patience)

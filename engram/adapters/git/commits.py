@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, identity, layout, locks, staging, stream, trailers, tree
+from engram.adapters.git import (
+    failures,
+    identity,
+    layout,
+    locks,
+    lore_branch,
+    staging,
+    stream,
+    trailers,
+    tree,
+)
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -102,7 +112,9 @@ def _committable_head(repo: Repository) -> Head:
     if state:
         hint = f"Finish it (`{UNFINISHED[state]}`), then try again: nothing is lost."
         raise GitError(f"A git {state} is under way in {repo.worktree}; nothing was committed.", hint)
-    return layout.read_head(repo)
+    head = layout.read_head(repo)
+    lore_branch.check_head(repo, head)
+    return head
 
 
 def _plan(

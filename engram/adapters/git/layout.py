@@ -66,6 +66,33 @@ def find_repository(path: str) -> Repository | None:
         folder = parent
 
 
+def common_dir_at(folder: str) -> str | None:
+    """What all work trees of a repository share, where `folder` is the top of one of them or the git folder itself."""
+    marker = os.path.join(folder, ".git")
+    if os.path.lexists(marker):
+        git_dir = _pointed_to(marker, "gitdir:") if os.path.isfile(marker) else marker
+        return _common_dir(git_dir) if _is_git_dir(git_dir) else None
+    if not _is_git_dir(folder):
+        return None
+    # A bare repository among the files of another one was pulled with them; its configuration may name programs.
+    common_dir, around = _common_dir(folder), find_repository(os.path.dirname(folder))
+    return common_dir if around is None or around.common_dir == common_dir else None
+
+
+def repository_at(path: str) -> Repository | None:
+    """As `find_repository`, and also a bare repository: its `worktree` is the git folder, where git can be run."""
+    found = find_repository(path)
+    folder = os.path.realpath(path)
+    while found is None:
+        common_dir, parent = common_dir_at(folder), os.path.dirname(folder)
+        if common_dir is not None:
+            return Repository(common_dir, common_dir, common_dir, MAIN)
+        if parent == folder or os.path.lexists(os.path.join(folder, ".git")):
+            return None
+        folder = parent
+    return found
+
+
 def read_head(repo: Repository) -> Head:
     """HEAD's commit and branch. Raises `GitError` where HEAD or the branch cannot be read."""
     text = _text(os.path.join(repo.git_dir, "HEAD"))
@@ -99,10 +126,15 @@ def hash_name(repo: Repository) -> str:
 
 def _open(worktree: str, git_dir: str) -> Repository | None:
     git_dir = os.path.realpath(git_dir)
-    if not os.path.isfile(os.path.join(git_dir, "commondir")):
+    common_dir = _common_dir(git_dir)
+    if common_dir == git_dir:
         return None if _is_bare(git_dir) else Repository(worktree, git_dir, git_dir, MAIN)
-    common_dir = os.path.realpath(_pointed_to(os.path.join(git_dir, "commondir"), ""))
     return Repository(worktree, git_dir, common_dir, os.path.basename(git_dir))
+
+
+def _common_dir(git_dir: str) -> str:
+    pointer = os.path.join(git_dir, "commondir")
+    return os.path.realpath(_pointed_to(pointer, "") if os.path.isfile(pointer) else git_dir)
 
 
 def _pointed_to(file: str, prefix: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, layout
+from engram.adapters.git import failures, layout, lore_branch
 from engram.adapters.git.runner import Result, run
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"
+WHOLE_BRANCH = (
+    "--shallow-since=1970-01-02"  # --unshallow and --deepen bring in the history of everything there is
+)
 # A connection over which less comes than this is as good as none.
 SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=20")
 
@@ -98,9 +101,12 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
         remote = known[0]
     if not remote:
         message = "There are several remotes." if known else "This store has no remote yet."
-        hint = f"Name one: engram sync {known[0]}" if known else "engram remote add origin URL"
+        add = "git" if branch == lore_branch.BRANCH else "engram"
+        hint = f"Name one: engram sync {known[0]}" if known else f"{add} remote add origin URL"
         raise RemoteError("no-remote", message, hint)
     merge = upstream[1].removeprefix(layout.BRANCHES) if upstream[0] == remote else ""
+    if branch == lore_branch.BRANCH:
+        merge = branch  # whatever is configured: the other branches of a code repository are people's own
     return Counterpart(remote, merge or branch)
 
 
@@ -130,9 +136,8 @@ def fetch(
     A clone without its whole history gets the rest: without it there is no telling what both sides had.
     """
     refspec = f"+{layout.BRANCHES}{other.branch}:{other.ref}"
-    whole = ("--unshallow",) if os.path.exists(os.path.join(repo.common_dir, "shallow")) else ()
     words = (*SLOW, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance",
-             "--no-recurse-submodules", *whole, other.remote, refspec)  # fmt: skip
+             "--no-recurse-submodules", *_whole_history(repo, other), other.remote, refspec)  # fmt: skip
     try:
         _talk(repo, other.remote, words, deadline, tell)
     except RemoteError as error:
@@ -141,6 +146,19 @@ def fetch(
         run(repo, "update-ref", "-d", other.ref)
         return None
     return tracked(repo, other)
+
+
+def _whole_history(repo: Repository, other: Counterpart) -> tuple[str, ...]:
+    """What has git bring in the history that a shallow clone lacks; that of a person's code stays as it is."""
+    try:
+        with open(os.path.join(repo.common_dir, "shallow"), encoding="ascii") as file:
+            cut = set(file.read().split())
+    except FileNotFoundError:
+        return ()
+    if other.branch != lore_branch.BRANCH:
+        return ("--unshallow",)
+    listed = run(repo, "rev-list", "--ignore-missing", lore_branch.REF, other.ref, "--").stdout
+    return (WHOLE_BRANCH,) if cut & set(listed.decode().split()) else ()
 
 
 def default_branch(repo: Repository, remote: str, *, deadline: float = DEADLINE) -> str | None:
@@ -201,11 +219,11 @@ def take_branch(repo: Repository) -> bool:
 def _talk(
     where: Repository | str, remote: str, words: Sequence[str], deadline: float, tell: Tell | None = None
 ) -> Result:
-    folder = where if isinstance(where, str) else where.worktree
+    folder = where if isinstance(where, str) else lore_branch.top_of(where)
     if tell is not None:
         words = ["--progress" if word == "--quiet" else word for word in words]
     try:
-        done = run(where, *words, deadline=deadline, check=False, tell=tell)
+        done = run(folder, *words, deadline=deadline, check=False, tell=tell)
     except GitError as error:
         if failures.kind(error.stderr) != failures.TIMEOUT:
             raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from types import MappingProxyType
 
 from engram.domain.confidence import Vote
@@ -169,6 +170,20 @@ class StateDatabase:
     def count_retrievals(self) -> int:
         """How many queries the log holds."""
         return int(self._run("SELECT count(*) FROM retrievals")[0][0])
+
+    def copy_to(self, folder: str) -> None:
+        """Write all there is into the database of another store's state folder, in place of what is there.
+
+        Raises StoreError.
+        """
+        if not os.path.exists(self.path):
+            return
+        path = os.path.join(folder, os.path.basename(self.path))
+        try:
+            with closing(sqlite3.connect(self.path)) as ours, closing(sqlite3.connect(path)) as theirs:
+                ours.backup(theirs)
+        except sqlite3.Error as error:
+            raise _refused(self.path, error) from None
 
     def close(self) -> None:
         """Close the file."""

@@ -27,10 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Ask where nothing else could bring it back, then delete."""
     from engram.usecases.forget import forget
-    from engram.usecases.store import DEDICATED
 
     names = call.arguments.names
-    kept = call.store.places.placement == DEDICATED
+    kept = call.store.places.owns_branch
     if not kept and call.is_interactive and not call.confirm(f"Delete {', '.join(names)}?"):
         call.output.line("Nothing was deleted.")
         return 0

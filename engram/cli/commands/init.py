@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Make a store: a git repository of its own, or (inside a code repository) a folder of it."
+DESCRIPTION = (
+    "Make a store: inside a code repository on a branch of its own, which all its worktrees share; elsewhere a git\n"
+    "repository of its own. A remote's branch of lore is taken."
+)
 EXAMPLES = (
     "engram init ~/notes",
     "engram init                       # here",
@@ -28,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--placement",
         choices=PLACEMENTS,
         default="",
-        help="dedicated (committed for you) or in-tree (files of your own repository)",
+        help="dedicated (a repository of its own), branch (engram/lore of your repository) or in-tree (files you commit)",
     )
 
 
@@ -38,10 +41,16 @@ def run(call: Call) -> int:
 
     done = init(os.path.expanduser(call.arguments.path), placement=call.arguments.placement)
     call.output.document(
-        {"store": {"path": done.root, "placement": done.placement}, "existed": done.existed, "why": done.why}
+        {
+            "store": {"path": done.root, "placement": done.placement},
+            "existed": done.existed,
+            "why": done.why,
+            "otherwise": done.otherwise,
+        }
     )
     call.output.line(f"{'There is a store' if done.existed else 'Made a store'} at {safe_text(done.root)}")
     call.output.line(done.why)
+    call.output.rule(done.otherwise)
     if not done.existed:
         call.output.rule('Next: engram record "what you learned" --category fact')
     return 0

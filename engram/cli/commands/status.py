@@ -6,7 +6,7 @@ from engram.cli.output import age, counted
 from engram.domain.safe_text import safe_text
 from engram.domain.times import parse
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import DEDICATED
+from engram.usecases.store import BRANCH, DEDICATED
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
     waiting = f", {counted(git['pending'], 'change waits', 'changes wait')} to be committed"
     lines += _part("git", (git["message"] or branch) + (waiting if git["pending"] else ""), width)
-    if store["placement"] == DEDICATED:
+    if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, now, width)
     if git["conflicts"]:
         some = counted(git["conflicts"], "lore has", "lore have")

@@ -1,0 +1,120 @@
+"""Taking commits to another branch or repository: all of them, or the history of one folder alone."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import identity, stream
+from engram.adapters.git.commits import DURABLE, IMPORT_SECONDS
+from engram.adapters.git.runner import run
+from engram.adapters.git.tree import PLAIN, Entry
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+REF = "refs/engram/moving"  # what is on its way; no branch, so that nobody sees it before it is whole
+SECONDS = 600.0
+_KEPT = (b"author ", b"committer ", b"encoding ")
+
+
+class _Step(NamedTuple):
+    """A commit of the history of one folder: its parents in that history, and the tree there ("": none)."""
+
+    oid: str
+    parents: tuple[str, ...]
+    tree: str
+
+
+def fetch(repo: Repository, git_dir: str, ref: str) -> str:
+    """Bring a branch of another repository of this machine to `REF`; the commit. Raises GitError."""
+    words = ("-c", "fetch.fsckObjects=false", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+             "--no-auto-maintenance", "--no-recurse-submodules", git_dir, f"+{ref}:{REF}")  # fmt: skip
+    run(repo, *words, deadline=SECONDS)
+    return run(repo, "rev-parse", "--verify", f"{REF}^{{commit}}").stdout.decode().strip()
+
+
+def count(repo: Repository, commit: str, path: str = "") -> int:
+    """How many commits there are up to `commit`, or how many of them changed `path`."""
+    words = ("rev-list", "--count", commit, *(("--", path) if path else ()))
+    return int(run(repo, *words, deadline=SECONDS).stdout)
+
+
+def folder_history(repo: Repository, commit: str, path: str, folder: str) -> str | None:
+    """Write the history of the folder `path` to `REF`, as that of `folder` and nothing else; the last commit.
+
+    Authors, times, messages and contents stay, ids do not: they name parents. None where no commit has it.
+    """
+    steps = _steps(repo, commit, path)
+    if not steps:
+        return None
+    data = b"".join(_stream(steps, _raw(repo, [step.oid for step in steps]), folder))
+    forget(repo)
+    words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw-permissive")
+    return run(repo, *words, stdin=data, deadline=IMPORT_SECONDS).stdout.decode("ascii").strip()
+
+
+def commit_on(
+    repo: Repository, parent: str | None, files: Mapping[str, bytes | None], message: str, moment: int
+) -> str:
+    """One more commit upon `parent`, at `REF`: these files changed (None: deleted). `moment` in unix seconds."""
+    edits = tuple(
+        stream.Edit(path, None if content is None else Entry(PLAIN, ""), content or b"")
+        for path, content in files.items()
+    )
+    who = identity.committer(repo)
+    data = stream.encode([stream.Draft(message, who, moment, edits)], REF, parent, who)
+    words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
+    if parent is None:
+        forget(repo)
+    return run(repo, *words, stdin=data, deadline=IMPORT_SECONDS).stdout.decode("ascii").strip()
+
+
+def forget(repo: Repository) -> None:
+    """Remove `REF`; what it alone held goes with git's next clean-up."""
+    run(repo, "update-ref", "-d", REF)
+
+
+def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
+    words = ("rev-list", "--topo-order", "--reverse", "--parents", commit, "--", path)
+    listed = [line.split() for line in run(repo, *words, deadline=SECONDS).stdout.decode().splitlines()]
+    asked = "".join(f"{names[0]}:{path}\n" for names in listed).encode()
+    said = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    trees = [line.split() for line in said.decode("utf-8", "replace").splitlines()]
+    return [
+        _Step(names[0], tuple(names[1:]), facts[0] if facts[1:2] == ["tree"] else "")
+        for names, facts in zip(listed, trees, strict=True)
+    ]
+
+
+def _raw(repo: Repository, oids: Sequence[str]) -> list[bytes]:
+    """The commits as git stores them."""
+    asked = "".join(f"{oid}\n" for oid in oids).encode()
+    data = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=SECONDS).stdout
+    found, at = [], 0
+    for _ in oids:
+        end = data.index(b"\n", at)
+        size = int(data[at:end].rsplit(b" ", 1)[1])
+        found.append(data[end + 1 : end + 1 + size])
+        at = end + size + 2
+    return found
+
+
+def _stream(steps: Sequence[_Step], raws: Sequence[bytes], folder: str) -> Iterator[bytes]:
+    marks = {step.oid: number for number, step in enumerate(steps, 1)}
+    yield b"feature done\n"
+    for number, (step, raw) in enumerate(zip(steps, raws, strict=True), 1):
+        headers, _, message = raw.partition(b"\n\n")
+        parents = [marks[parent] for parent in step.parents if parent in marks]
+        if not parents:
+            yield b"reset " + REF.encode() + b"\n\n"  # else it would follow the commit before it
+        yield b"commit " + REF.encode() + b"\nmark :%d\n" % number
+        yield from (line + b"\n" for line in headers.split(b"\n") if line.startswith(_KEPT))
+        yield b"data %d\n%s\n" % (len(message), message)
+        yield from (b"%s :%d\n" % (b"merge" if at else b"from", mark) for at, mark in enumerate(parents))
+        yield b"deleteall\n"
+        if step.tree:
+            yield b"M 040000 " + step.tree.encode() + b' "' + os.fsencode(folder) + b'"\n'
+    yield b"get-mark :%d\ndone\n" % len(steps)

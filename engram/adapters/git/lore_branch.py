@@ -1,0 +1,92 @@
+"""The branch on which a code repository keeps its lore, apart from its code, and the hidden work tree of that branch.
+
+Looking for it starts no git. The work tree is in the repository's git folder, where no `git clean` and no checkout
+reaches it; what all work trees of a repository share, they share.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import layout
+from engram.domain.errors import GitError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Head, Repository
+
+BRANCH = "engram/lore"
+REF = layout.BRANCHES + BRANCH
+_FOLDER = os.path.join("engram", "worktree")
+_STATE = os.path.join("engram", "branch")
+
+
+def root_in(common_dir: str) -> str:
+    """Where a repository's hidden work tree is, or would be."""
+    return os.path.join(common_dir, _FOLDER)
+
+
+def state_in(common_dir: str) -> str:
+    """Where the store in it keeps its private state; this folder says that there is a store, on this machine."""
+    return os.path.join(common_dir, _STATE)
+
+
+def is_kept(common_dir: str, config_name: str) -> bool:
+    """Whether the repository keeps lore on the branch; also where the hidden work tree itself has vanished."""
+    return os.path.isfile(os.path.join(root_in(common_dir), config_name)) or os.path.isdir(
+        state_in(common_dir)
+    )
+
+
+def is_hidden(repo: Repository) -> bool:
+    """Whether a work tree is the hidden one of its repository."""
+    return repo.worktree == root_in(repo.common_dir)
+
+
+def common_dir_of(root: str) -> str | None:
+    """The git folder whose hidden work tree is, or was, `root`; None for every other folder."""
+    if not root.endswith(_FOLDER):
+        return None
+    base = os.path.realpath(root).removesuffix(os.sep + _FOLDER)
+    return base if layout.common_dir_at(base) == base else None
+
+
+def top_of(repo: Repository) -> str:
+    """The folder from which the repository's remotes are reached: a remote may be a path relative to the code's top."""
+    if not is_hidden(repo):
+        return repo.worktree
+    above = os.path.dirname(repo.common_dir)
+    around = layout.find_repository(above)
+    return above if around is not None and around.git_dir == repo.common_dir else repo.common_dir
+
+
+def check_head(repo: Repository, head: Head) -> None:
+    """Raise GitError where a commit in the hidden work tree would not go upon the branch of lore."""
+    if not is_hidden(repo) or (head.branch == BRANCH and head.oid):
+        return
+    if head.branch not in (BRANCH, None):
+        raise GitError(
+            f"{repo.worktree} is on the branch {head.branch} instead of {BRANCH}; nothing was committed.",
+            f"git -C '{repo.worktree}' switch {BRANCH}",
+        )
+    if head.branch == BRANCH:
+        raise gone(repo)
+
+
+def gone(repo: Repository) -> GitError:
+    """The error for a branch that somebody deleted; its last commit is named where it is still known."""
+    last = _last_commit(repo) or "COMMIT"
+    return GitError(
+        f"The branch {BRANCH} of {repo.common_dir} was deleted; its lore cannot be committed.",
+        f"Bring it back: git branch {BRANCH} {last} (or git fetch origin {BRANCH}:{BRANCH}).",
+    )
+
+
+def _last_commit(repo: Repository) -> str:
+    """The last commit that the hidden work tree was at, by its own log of HEAD."""
+    try:
+        with open(os.path.join(repo.git_dir, "logs", "HEAD"), encoding="utf-8", errors="replace") as log:
+            words = [line.split(" ") for line in log]
+    except OSError:
+        return ""
+    return next((line[1] for line in reversed(words) if len(line) > 1 and line[1].strip("0")), "")

@@ -1,0 +1,63 @@
+"""`engram move`: another placement for a store."""
+
+from __future__ import annotations
+
+import os
+
+from engram.cli.output import counted
+from engram.domain.safe_text import safe_text
+from engram.domain.settings import PLACEMENTS
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or among its files.\n"
+    "Ids, votes and files stay as they are, and history comes along; among your files lore waits for you to\n"
+    "commit it. The old place is valid until the new one is whole."
+)
+EXAMPLES = (
+    "engram move --to branch --dry-run",
+    "engram move --to dedicated ~/team-lore",
+    "engram --store ~/team-lore move --to in-tree",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "path",
+        metavar="PATH",
+        nargs="?",
+        default="",
+        help="the new repository (default: NAME-lore beside this one), or the code repository (default: this one)",
+    )
+    add("--to", choices=PLACEMENTS, required=True, help="how the store is to be kept")
+    add("--dry-run", action="store_true", help="say what would be done; change nothing")
+
+
+def run(call: Call) -> int:
+    """Plan it, do it, and say what was done."""
+    from engram.usecases.move import move, plan
+
+    given = call.arguments
+    found = plan(call.store, given.to, os.path.expanduser(given.path))
+    if not given.dry_run:
+        move(call.store, found)
+        call.leave_store()
+    call.output.document({"dry_run": given.dry_run, **found.as_dict()})
+    moved = "Would move" if given.dry_run else "Moved"
+    start, end = found.start, found.end
+    call.output.line(
+        safe_text(f"{moved} {counted(found.lore, 'lore', 'lore')} from {start.path}  ({start.placement})")
+    )
+    call.output.line(safe_text(f"to {end.path}  ({end.placement})"))
+    if given.dry_run:
+        for number, step in enumerate(found.steps, 1):
+            call.output.rule(safe_text(f"{number}. {step}"))
+    call.output.rule(safe_text(found.kept))
+    return 0

@@ -1,0 +1,54 @@
+"""`engram.open`: from a path, or none, to an open store."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.agents.session import agent_name, session_name
+from engram.app import Engram
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.open_store import open_store
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.usecases.clock import Clock
+
+
+def open_engram(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    scope: str = "",
+    session: str = "",
+    agent: str = "",
+    clock: Clock | None = None,
+    environment: Mapping[str, str] | None = None,
+    background: bool = True,
+) -> Engram:
+    """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
+
+    A `path` that is empty or does not exist becomes a new store, as `engram init` makes it. `session` and `agent`
+    default to what the environment says. `scope` picks a store by name: `session`, `project`, `user` or a team's.
+    Raises NotFoundError, UsageError, StoreError, ConfigError.
+    """
+    variables = os.environ if environment is None else environment
+    chosen = None
+    if path is not None:
+        chosen = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        if _is_vacant(chosen):
+            from engram.usecases.init import init
+
+            init(chosen)
+    caller = Caller(session or session_name(variables), agent or agent_name(variables))
+    start = variables.get("ENGRAM_STORE") or None
+    return Engram(open_store(chosen, caller, scope=scope, clock=clock, start=start), background=background)
+
+
+def _is_vacant(path: str) -> bool:
+    """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
+    from engram.usecases.open_store import enclosing_store
+
+    return enclosing_store(path) is None and (
+        not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))
+    )

@@ -1,0 +1,169 @@
+"""Keeping a repository's lore on a branch of its own: begin it, take it from a remote, and bring back its hidden work tree."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import atomic
+from engram.adapters.files.journal import Journal
+from engram.adapters.files.lock import FileLock
+from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git import hidden_tree, layout, lore_branch, tree
+from engram.domain.errors import StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import checkout
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+
+_LOCK = "making.lock"
+
+
+def begin(repo: Repository, folder: str, config: bytes, moment: int) -> str:
+    """Make a store on the branch of the repository; returns the remote it was taken from ("": it is new).
+
+    The branch that is there already, here or as a remote is known to have it, is taken. `moment` in unix seconds.
+    Raises StoreError where it holds no store or is checked out elsewhere, SyncBlockedError, GitError.
+    """
+    with making(repo.common_dir):
+        remote = ""
+        if hidden_tree.tip(repo) is None:
+            check_name_is_free(repo)
+            known = hidden_tree.remote_tips(repo)
+            if known:
+                remote = _chosen(known)
+                _checked(repo, known[remote])
+                hidden_tree.take(repo, remote, known[remote])
+            else:
+                files = {CONFIG_NAME: config, ".gitattributes": attributes(folder)}
+                hidden_tree.begin(repo, files, "Start an Engram store", moment)
+        put_in_place(repo)
+    return remote
+
+
+def put_in_place(repo: Repository) -> Repository:
+    """Check the branch out into the hidden work tree, which appears whole.
+
+    What the write journal holds and git does not is written too, so that nothing looks deleted. Call it under the
+    lock of `making`.
+    """
+    from engram.usecases.install_driver import install_merge_driver
+
+    commit = hidden_tree.tip(repo)
+    if commit is None:
+        raise lore_branch.gone(repo)
+    entries, folder = _checked(repo, commit)
+    elsewhere = hidden_tree.checked_out_at(repo)
+    if elsewhere is not None:
+        raise StoreError(
+            f"The branch {lore_branch.BRANCH} is checked out at {elsewhere}.",
+            "Engram needs it for itself: switch to another branch there, then try again.",
+        )
+    try:
+        made = hidden_tree.add(repo)
+        _write_missing(made, entries, repo.common_dir)
+        os.makedirs(lore_branch.state_in(repo.common_dir), exist_ok=True)
+        install_merge_driver(made, folder, made.worktree, attributes=False)
+        return hidden_tree.settle(made)
+    except OSError as error:
+        raise atomic.unwritable(str(error.filename or repo.common_dir), error) from None
+
+
+def restore(common_dir: str) -> Repository:
+    """Bring the hidden work tree back after somebody deleted it, or what ties it to git. Raises StoreError, GitError."""
+    with making(common_dir):
+        root = lore_branch.root_in(common_dir)
+        found = layout.find_repository(root)
+        has_config = os.path.isfile(os.path.join(root, CONFIG_NAME))
+        if found is not None and has_config:
+            return found  # somebody was faster
+        repo = layout.repository_at(common_dir)
+        assert repo is not None
+        if found is None:
+            found = put_in_place(repo)
+        if not has_config:
+            commit = layout.read_head(found).oid
+            if commit is None:
+                raise lore_branch.gone(found)
+            _write_missing(found, checkout.files_of(found, commit), common_dir)
+        return found
+
+
+def branch_known(path: str) -> str:
+    """A sentence about lore that the repository at `path` could have, or ""; for who looks in vain for a store."""
+    repo = layout.repository_at(path)
+    if repo is None:
+        return ""
+    if hidden_tree.tip(repo):
+        return f"This repository has a branch {lore_branch.BRANCH}; `engram init` makes it the store."
+    remotes = sorted(hidden_tree.remote_tips(repo))
+    return f"{remotes[0]} has a branch {lore_branch.BRANCH}; `engram init` takes it." if remotes else ""
+
+
+def attributes(folder: str) -> bytes:
+    """The .gitattributes of a store that has a branch for itself."""
+    from engram.adapters.git.create import with_attributes
+    from engram.usecases.install_driver import attribute_lines
+
+    return with_attributes(b"", attribute_lines(folder))
+
+
+def making(common_dir: str) -> FileLock:
+    """The lock of whoever makes or takes away the hidden work tree; use it with `with`. Raises StoreError."""
+    base = os.path.join(common_dir, "engram")
+    try:
+        os.makedirs(base, exist_ok=True)
+    except OSError as error:
+        raise atomic.unwritable(base, error) from None
+    return FileLock(os.path.join(base, _LOCK))
+
+
+def check_name_is_free(repo: Repository) -> None:
+    """Raise StoreError where git cannot have the branch because of another one's name."""
+    first = lore_branch.BRANCH.partition("/")[0]
+    if hidden_tree.tip(repo, layout.BRANCHES + first):
+        raise StoreError(
+            f"A branch named {first} is in the way: git cannot have {lore_branch.BRANCH} beside it.",
+            f"Rename it (git branch -m {first} NAME), or choose --placement in-tree.",
+        )
+
+
+def _chosen(known: dict[str, str]) -> str:
+    if "origin" in known or len(known) == 1:
+        return "origin" if "origin" in known else next(iter(known))
+    raise UsageError(
+        f"Several remotes have a branch {lore_branch.BRANCH}: {', '.join(sorted(known))}.",
+        f"Choose one: git branch {lore_branch.BRANCH} {min(known)}/{lore_branch.BRANCH}, then `engram init`.",
+    )
+
+
+def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
+    """The files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
+    entries = checkout.files_of(repo, commit)
+    found = checkout.store_table(repo, entries)
+    if found is None:
+        raise StoreError(
+            f"The branch {lore_branch.BRANCH} of this repository holds no store.",
+            f"If it is somebody's, rename it: git branch -m {lore_branch.BRANCH} NAME",
+        )
+    folder = found.get("folder", "lore")
+    folder = folder if isinstance(folder, str) else "lore"
+    checkout.check(repo, entries, folder, "written")
+    return entries, folder
+
+
+def _write_missing(made: Repository, entries: dict[str, tree.Entry], common_dir: str) -> None:
+    """Write the files of the commit that are not there, and what waits in the journal of a store that vanished."""
+    there = {path for path in entries if os.path.lexists(os.path.join(made.worktree, *path.split("/")))}
+    waiting = {
+        change.path: change.content
+        for operation in Journal(lore_branch.state_in(common_dir)).waiting()
+        for change in operation.changes
+    }
+    missing = {path: entry for path, entry in entries.items() if path not in there and path not in waiting}
+    checkout.write_files(made, missing)
+    for path, content in waiting.items():
+        file = os.path.join(made.worktree, *path.split("/"))
+        if content is not None and not os.path.lexists(file):
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            atomic.write(file, content, "restore")

@@ -1,0 +1,223 @@
+"""Moving a store to another placement with its history; the old place is valid until the new one is whole."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import scan
+from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git import copying, layout, lore_branch
+from engram.domain.errors import UsageError
+from engram.domain.scopes import USER
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import move_source as source
+from engram.usecases import move_target as target
+from engram.usecases.open_store import describe, state_folder
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+
+class End(NamedTuple):
+    """One end of a move: a store's root and how it is placed there."""
+
+    path: str
+    placement: str
+
+
+class Plan(NamedTuple):
+    """What a move does. `commits` come along as history; `kept` says what of the old place stays.
+
+    `left` is set where an earlier move was killed when only the old place had still to be given up.
+    """
+
+    start: End
+    end: End
+    lore: int
+    commits: int
+    steps: tuple[str, ...]
+    kept: str
+    left: source.Left | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """The plan as JSON."""
+        return {
+            "from": self.start._asdict(),
+            "to": self.end._asdict(),
+            "lore_count": self.lore,
+            "commits": self.commits,
+            "steps": list(self.steps),
+            "kept": self.kept,
+        }
+
+
+def plan(store: Store, placement: str, path: str = "", *, working: str = "") -> Plan:
+    """What moving the store to `placement` would do; changes nothing.
+
+    `path` is the folder of the new repository, or one in the code repository (default: `working`, which defaults to
+    the current folder). Raises UsageError, StoreError, GitError where it cannot be done.
+    """
+    places = store.places
+    if places.scope == USER:
+        raise UsageError(
+            "The store that is meant here is your own, and that one stays where it is.",
+            "Name another with --store, or make one with `engram init`; `engram import` copies lore.",
+        )
+    left = source.remembered(places.state) if places.placement == placement else None
+    if left is not None:
+        return _unfinished(store, left, End(places.root, placement))
+    if places.placement == placement:
+        raise UsageError(f"{places.root} has the placement {placement} already.", "Nothing was moved.")
+    source.check(store)
+    end = _end(store, placement, os.path.abspath(path or working or os.getcwd()), named=bool(path))
+    left = source.remembered(_state_at(end))
+    if left == source.left_by(places) and (
+        placement == BRANCH or os.path.isfile(os.path.join(end.path, CONFIG_NAME))
+    ):
+        return _unfinished(store, left, end)
+    _check(store, end)
+    commits = source.commits(store)
+    return Plan(
+        End(places.root, places.placement),
+        end,
+        _count(store),
+        commits,
+        _steps(store, end, commits),
+        _kept(store),
+    )
+
+
+def move(store: Store, wanted: Plan) -> Plan:
+    """Carry out what `plan` gave. Close the store afterwards: it is elsewhere now. Raises as `plan`."""
+    if wanted.left is None:
+        with source.at_rest(store):
+            _make(store, wanted.end)
+            source.give_up(source.left_by(store.places), wanted.end.path, _state_at(wanted.end))
+    else:
+        describe(
+            wanted.end.path, "project"
+        )  # where the kill came before the hidden work tree was there, it is now
+        source.give_up(wanted.left, wanted.end.path, _state_at(wanted.end))
+    repo = layout.repository_at(wanted.end.path)
+    if repo is not None:
+        copying.forget(repo)
+    return wanted
+
+
+def _make(store: Store, end: End) -> None:
+    if end.placement == DEDICATED:
+        target.to_dedicated(store, end.path)
+    elif end.placement == BRANCH:
+        target.to_branch(store, _code(_common_dir(end)))
+    else:
+        target.to_tree(store, end.path, _code(end.path))
+
+
+def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
+    """Where the store is to go, by the folder that the caller named or is in."""
+    places = store.places
+    if placement == DEDICATED:
+        return End(folder if named else _beside(store), DEDICATED)
+    repo = layout.repository_at(folder)
+    own = places.repository
+    if repo is None or (
+        places.placement == DEDICATED and own is not None and repo.common_dir == own.common_dir
+    ):
+        raise UsageError(
+            f"{folder} is not in a code repository.",
+            f"Name one: engram move --to {placement} PATH",
+        )
+    if placement == BRANCH:
+        return End(lore_branch.root_in(repo.common_dir), BRANCH)
+    if layout.find_repository(folder) is None:
+        raise UsageError(f"{repo.worktree} has no work tree.", "Name a folder of a work tree.")
+    return End(folder if named else repo.worktree, IN_TREE)
+
+
+def _beside(store: Store) -> str:
+    """`<repository>-lore` beside the code repository."""
+    repo = store.places.repository
+    assert repo is not None
+    top = repo.worktree if store.places.placement == IN_TREE else lore_branch.top_of(repo)
+    return f"{top.removesuffix('.git')}-lore"
+
+
+def _check(store: Store, end: End) -> None:
+    if end.placement == DEDICATED:
+        target.check_folder(end.path)
+    elif end.placement == BRANCH:
+        target.check_branch(_code(_common_dir(end)))
+    else:
+        target.check_tree(store, end.path, _code(end.path))
+
+
+def _common_dir(end: End) -> str:
+    return os.path.dirname(os.path.dirname(end.path))
+
+
+def _code(folder: str) -> Repository:
+    repo = layout.repository_at(folder)
+    assert repo is not None
+    return repo
+
+
+def _state_at(end: End) -> str:
+    if end.placement == BRANCH:
+        return lore_branch.state_in(_common_dir(end))
+    return state_folder(end.path, layout.find_repository(end.path))
+
+
+def _unfinished(store: Store, left: source.Left, end: End) -> Plan:
+    """An earlier move has made the new place whole: what is left is to give up the old one."""
+    start = End(left.root, left.placement)
+    found = _count(store)
+    steps = (f"end the move that was cut short: give up {left.root}",)
+    return Plan(start, end, found, 0, steps, _what_stays(left), left)
+
+
+def _count(store: Store) -> int:
+    return len(scan.scan(store.places.root, store.places.folder).files)
+
+
+def _steps(store: Store, end: End, commits: int) -> tuple[str, ...]:
+    """What is done, in order, in words."""
+    places = store.places
+    history = f"{commits} commits of history" if commits != 1 else "1 commit of history"
+    if end.placement == IN_TREE:
+        return (
+            f"write the lore files and .engram.toml to {end.path}, as edits for you to commit",
+            "take the hidden work tree away"
+            if places.placement == BRANCH
+            else f"leave {places.root} as a repository of its own",
+        )
+    made = (
+        f"make the branch {lore_branch.BRANCH} in {_common_dir(end)}"
+        if end.placement == BRANCH
+        else f"make the repository {end.path}"
+    )
+    kind = "the lore folder's part of your history: " if places.placement == IN_TREE else ""
+    first = (made, f"with {kind}{history}" if commits else "without history: nothing was committed yet")
+    if places.placement == IN_TREE:
+        return (
+            *first,
+            f"delete .engram.toml and the moved files in {places.root}, as edits for you to commit",
+        )
+    if places.placement == BRANCH:
+        return (*first, "take the hidden work tree away")
+    return (*first, f"leave {places.root} as it is, for you to delete")
+
+
+def _kept(store: Store) -> str:
+    return _what_stays(source.left_by(store.places))
+
+
+def _what_stays(left: source.Left) -> str:
+    if left.placement == BRANCH:
+        return f"The branch {lore_branch.BRANCH} of {left.common_dir} stays with its history."
+    if left.placement == DEDICATED:
+        return (
+            f"{left.root} stays with its history, as a clone of its own; delete it when you need it no more."
+        )
+    return "Your branches stay as they are; commit the removal, on each branch that has the old files."

@@ -1,0 +1,297 @@
+"""The place that a move leaves: at rest while it goes on, its history taken along, and given up at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+
+from engram.adapters.files import atomic, config_file
+from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git import copying, hidden_tree, layout, lore_branch, tree
+from engram.adapters.git.create import read_attributes, with_attributes
+from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.checkout import files_of
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Places, Store
+
+_MARK = "moved-from"
+_NEIGHBOURS = {
+    "worktree",
+    "branch",
+    "stores",
+    hidden_tree.NAME,
+    "making.lock",
+}  # in the same folder, not of this store
+
+
+class Left(NamedTuple):
+    """A place that a store has left, as the new place remembers it until the old one is given up."""
+
+    root: str
+    folder: str
+    placement: str
+    state: str
+    common_dir: str
+
+
+def left_by(places: Places) -> Left:
+    """What has to be known of a place to give it up."""
+    repository = places.repository
+    return Left(
+        places.root,
+        places.folder,
+        places.placement,
+        places.state,
+        repository.common_dir if repository else "",
+    )
+
+
+@contextlib.contextmanager
+def at_rest(store: Store) -> Iterator[None]:
+    """Keep everybody from changing the store; all is committed where Engram commits.
+
+    Raises StoreError where something here cannot be taken along as it is, GitError in the middle of a rebase and
+    the like.
+    """
+    from engram.usecases.commit import commit_lock
+    from engram.usecases.sync_settle import settle
+
+    if store.places.owns_branch:
+        settle(store)
+    with contextlib.ExitStack() as locks:
+        if store.places.owns_branch:
+            lock = commit_lock(store)
+            locks.callback(lock.release)
+            if not lock.acquire(30):
+                raise StoreError("Another process is committing.", "Nothing was moved; try again.")
+        locks.enter_context(store.files.lock())
+        check(store, settled=True)
+        yield
+
+
+def check(store: Store, *, settled: bool = False) -> None:
+    """Raise StoreError or GitError where the store cannot be moved as it is; `settled` says that all was committed."""
+    from engram.adapters.git.snapshot import outside_changes
+    from engram.adapters.git.unmerged import unmerged
+    from engram.usecases.commit import has_work
+
+    places, repo = store.places, _repository(store)
+    state = layout.busy(repo)
+    if state and not (state == "detached" and places.placement == IN_TREE):
+        raise StoreError(
+            f"A git {state} is under way in {repo.worktree}; nothing was moved."
+            if state != "detached"
+            else f"HEAD is detached in {repo.worktree}; nothing was moved.",
+            "Finish it or abort it first." if state != "detached" else "Go to its branch first.",
+        )
+    lore_branch.check_head(repo, layout.read_head(repo))
+    if places.placement == IN_TREE:
+        left = [*unmerged(repo, inside(places, places.folder))]
+        if left:
+            raise StoreError(f"{left[0]} is not merged; nothing was moved.", "Settle it with git first.")
+        return
+    if not settled:
+        return
+    if has_work(store):
+        raise StoreError("Changes were made just now; nothing was moved.", "Try again.")
+    left = [found.path for found in outside_changes(repo, "")]
+    if left:
+        raise StoreError(
+            f"{left[0]} in {places.root} is not committed; nothing was moved.",
+            "`engram doctor` says why if it is lore; commit or remove anything else.",
+        )
+
+
+def commits(store: Store) -> int:
+    """How many commits of history there are to take along."""
+    places, repo = store.places, _repository(store)
+    head = layout.read_head(repo).oid
+    path = inside(places, places.folder) if places.placement == IN_TREE else ""
+    return copying.count(repo, head, path) if head else 0
+
+
+def bring(store: Store, repo: Repository) -> str | None:
+    """Take the store's history into another place's repository, at `copying.REF`; its last commit, None without any."""
+    places, own = store.places, _repository(store)
+    head = layout.read_head(own)
+    if places.placement != IN_TREE:
+        return copying.fetch(repo, own.common_dir, f"{layout.BRANCHES}{head.branch}")
+    found = None
+    if head.oid:
+        found = copying.folder_history(own, head.oid, inside(places, places.folder), places.folder)
+    if found and repo.common_dir != own.common_dir:
+        copying.fetch(repo, own.common_dir, copying.REF)
+        copying.forget(own)
+    return found
+
+
+def last_changes(
+    store: Store, repo: Repository, commit: str | None, placement: str
+) -> dict[str, bytes | None]:
+    """What the commit that ends the move changes: settings, attributes, and in-tree what nobody has committed."""
+    from engram.usecases.install_driver import attribute_lines
+
+    places = store.places
+    held = files_of(repo, commit) if commit else {}
+    changes: dict[str, bytes | None] = {CONFIG_NAME: config_for(store, placement)}
+    old = b"" if places.placement == IN_TREE else read_attributes(places.root)
+    changes[".gitattributes"] = with_attributes(old, attribute_lines(places.folder))
+    if places.placement == IN_TREE:
+        algorithm = layout.hash_name(repo)
+        there = files(places.root, places.folder)
+        for path, content in there.items():
+            if path not in held or held[path].oid != tree.blob_oid(content, algorithm):
+                changes[path] = _without_secrets(store, path, content)
+        changes |= dict.fromkeys(path for path in held if path not in there)
+    return changes
+
+
+def config_for(store: Store, placement: str) -> bytes:
+    """The store's own settings, but for the placement."""
+    path = os.path.join(store.places.root, CONFIG_NAME)
+    return config_file.changed(atomic.read(path), {"store.placement": placement}, path)
+
+
+def files(root: str, folder: str) -> dict[str, bytes]:
+    """Every regular file below the lore folder, by its store path; hidden ones and links are left out."""
+    found: dict[str, bytes] = {}
+    top = os.path.join(root, *folder.split("/"))
+    for at, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            path = os.path.join(at, name)
+            if not name.startswith(".") and os.path.isfile(path) and not os.path.islink(path):
+                found[os.path.relpath(path, root).replace(os.sep, "/")] = atomic.read(path)
+    return found
+
+
+def inside(places: Places, path: str) -> str:
+    """A store path as git sees it: relative to the work tree."""
+    assert places.repository is not None
+    below = os.path.relpath(os.path.realpath(places.root), os.path.realpath(places.repository.worktree))
+    return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
+
+
+def carry_state(store: Store, state: str) -> None:
+    """Copy what is private to this clone (its id, own votes, refs, the retrieval log) into the new place's state folder.
+
+    That folder then also says which place was left. Raises StoreError.
+    """
+    try:
+        os.makedirs(state, exist_ok=True)
+    except OSError as error:
+        raise atomic.unwritable(state, error) from None
+    _empty(state)
+    atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
+    store.state.copy_to(state)
+    atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")
+
+
+def remembered(state: str) -> Left | None:
+    """The place that was left for the store with this state folder and is not given up yet."""
+    try:
+        return Left(**json.loads(atomic.read(os.path.join(state, _MARK))))
+    except (EngramError, ValueError, TypeError):
+        return None
+
+
+def give_up(left: Left, root: str, state: str) -> None:
+    """End the place that was left; `root` and `state` are those of the new one, which is complete. Branches stay.
+
+    Doing it again finishes what a kill cut short. Raises StoreError.
+    """
+    try:
+        if left.placement == IN_TREE:
+            _remove_files(left, root)
+            _empty(left.state)
+        elif left.placement == DEDICATED:
+            _empty(left.state, DEDICATED)  # used again, it is a clone of its own, with an id of its own
+        elif left.placement == BRANCH:
+            remove_hidden(left.common_dir)
+    except OSError as error:
+        raise atomic.unwritable(str(error.filename or left.root), error) from None
+    atomic.discard(os.path.join(state, _MARK))
+
+
+def remove_hidden(common_dir: str) -> None:
+    """Take the hidden work tree and its state away; the branch stays. Raises OSError."""
+    from engram.usecases.branch_placement import making
+
+    with making(common_dir):
+        root, old = lore_branch.root_in(common_dir), os.path.join(common_dir, "engram", hidden_tree.NAME)
+        if os.path.isdir(root):
+            shutil.rmtree(old, ignore_errors=True)
+            os.rename(root, old)
+        _deleted(lore_branch.state_in(common_dir))
+        hidden_tree.discard(common_dir)
+
+
+def _remove_files(left: Left, new_root: str) -> None:
+    """Delete the in-tree files that are in the new place byte for byte, and at last what makes them a store.
+
+    Raises StoreError where there are others, of somebody who went on after a kill.
+    """
+    others = []
+    for path, content in files(left.root, left.folder).items():
+        try:
+            moved = atomic.read(os.path.join(new_root, *path.split("/"))) == content
+        except NotFoundError:
+            moved = False
+        if moved:
+            _deleted(os.path.join(left.root, *path.split("/")))
+        else:
+            others.append(path)
+    if others:
+        raise StoreError(
+            f"{others[0]} in {left.root} was changed after the store had been moved; it stays there.",
+            f"Take it along by hand (engram import into {new_root}), delete it, and move again.",
+        )
+    atomic.discard(os.path.join(left.root, CONFIG_NAME))
+    top = os.path.join(left.root, *left.folder.split("/"))
+    for at, _, _ in os.walk(top, topdown=False):
+        with contextlib.suppress(OSError):  # something is left in it
+            os.rmdir(at)
+
+
+def _empty(state: str, *kept: str) -> None:
+    """Delete a store's private files; other stores may have their places in the same folder."""
+    for name in os.listdir(state) if os.path.isdir(state) else ():
+        path = os.path.join(state, name)
+        if name in _NEIGHBOURS or name in kept:
+            continue
+        _deleted(path)
+
+
+def _deleted(path: str) -> None:
+    if os.path.isdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        atomic.discard(path)
+
+
+def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
+    from engram.domain.secrets import find_secrets
+
+    if find_secrets(content.decode("utf-8", "replace"), store.allowed_secrets):
+        raise StoreError(
+            f"{path} holds what looks like a secret and is not committed; nothing was moved.",
+            "Take the secret out of it, or allow it: engram config secrets.allow",
+        )
+    return content
+
+
+def _repository(store: Store) -> Repository:
+    if store.places.repository is None:
+        raise StoreError(
+            "This store is a folder outside git, so there is nothing to move it with.",
+            "Make one with `engram init` where it shall be, then `engram import` this folder there.",
+        )
+    return store.places.repository

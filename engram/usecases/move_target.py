@@ -1,0 +1,148 @@
+"""The place that a move goes to: made whole beside the old one, which is valid until then."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from engram.adapters.files import atomic
+from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git import copying, hidden_tree, layout, lore_branch
+from engram.adapters.git.runner import run
+from engram.domain.errors import StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import checkout
+from engram.usecases import move_source as source
+from engram.usecases.open_store import state_folder
+from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+_DRAFT = ".engram-moving"
+_MAIN = "refs/heads/main"
+
+
+def check_branch(repo: Repository) -> None:
+    """Raise StoreError where the repository cannot get a branch of lore now."""
+    from engram.adapters.files import places
+    from engram.usecases.branch_placement import check_name_is_free
+
+    name = lore_branch.BRANCH
+    if lore_branch.is_kept(repo.common_dir, places.CONFIG_NAME):
+        raise StoreError(f"{repo.common_dir} keeps lore on the branch {name} already.", "Nothing was moved.")
+    there = hidden_tree.tip(repo)
+    if there is not None and there != hidden_tree.tip(repo, copying.REF):
+        raise StoreError(
+            f"There is a branch {name} already; nothing was moved.",
+            f"If it is what an earlier move left, rename it: git branch -m {name} {name}-old",
+        )
+    remotes = sorted(hidden_tree.remote_tips(repo))
+    if there is None and remotes:
+        raise StoreError(
+            f"{remotes[0]} has a branch {name} already; nothing was moved.",
+            "If somebody moved this store, `git pull` brings the removal of its files, and `engram init` takes the branch.",
+        )
+    check_name_is_free(repo)
+
+
+def to_branch(store: Store, repo: Repository) -> str:
+    """Put the store on the branch of the repository; its new root. Raises StoreError, GitError, SyncBlockedError."""
+    from engram.usecases.branch_placement import making, put_in_place
+
+    with making(repo.common_dir):
+        check_branch(repo)
+        tip = _last_commit(store, repo, BRANCH)
+        run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)
+        state = lore_branch.state_in(repo.common_dir)
+        draft = state + ".new"
+        source.carry_state(store, draft)
+        os.rename(draft, state)  # from here on the repository has the store
+        return put_in_place(repo).worktree
+
+
+def check_folder(root: str) -> None:
+    """Raise UsageError where no repository can be made at `root`."""
+    if os.path.lexists(root) and (not os.path.isdir(root) or os.listdir(root)):
+        raise UsageError(
+            f"{root} is there already and not an empty folder.",
+            "Name another: engram move --to dedicated PATH",
+        )
+    around = layout.find_repository(os.path.dirname(root))
+    if around is not None:
+        raise UsageError(
+            f"{root} is inside the repository {around.worktree}.",
+            "Name a folder outside it: engram move --to dedicated PATH",
+        )
+
+
+def to_dedicated(store: Store, root: str) -> str:
+    """Make a repository of the store's own at `root`. Raises as `to_branch`."""
+    from engram.adapters.git.create import init
+
+    check_folder(root)
+    draft = root + _DRAFT
+    shutil.rmtree(draft, ignore_errors=True)
+    repo = init(draft, store.places.folder)
+    atomic.discard(os.path.join(draft, ".gitattributes"))  # comes with the commit
+    tip = _last_commit(store, repo, DEDICATED)
+    run(repo, "update-ref", "-m", "engram move", _MAIN, tip)
+    run(repo, "symbolic-ref", "HEAD", _MAIN)
+    copying.forget(repo)
+    checkout.write_files(repo, checkout.files_of(repo, tip))
+    run(repo, "read-tree", tip)
+    from engram.usecases.install_driver import install_merge_driver
+
+    install_merge_driver(repo, store.places.folder, draft, attributes=False)
+    state = state_folder(draft, repo)
+    source.carry_state(store, state)
+    atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move")
+    if os.path.isdir(root):
+        os.rmdir(root)
+    os.rename(draft, root)
+    return root
+
+
+def check_tree(store: Store, root: str, repo: Repository) -> None:
+    """Raise StoreError where the store's files cannot be put among those of a work tree."""
+    state = layout.busy(repo)
+    if state and state != "detached":
+        raise StoreError(
+            f"A git {state} is under way in {repo.worktree}; nothing was moved.", "Finish it first."
+        )
+    if os.path.lexists(os.path.join(root, CONFIG_NAME)):
+        raise StoreError(f"{root} is a store already; nothing was moved.", "Name another folder.")
+    there = source.files(root, store.places.folder)
+    moving = source.files(store.places.root, store.places.folder)
+    other = sorted(path for path, content in there.items() if moving.get(path) != content)
+    if other:
+        raise StoreError(
+            f"{os.path.join(root, other[0])} is in the way; nothing was moved.",
+            f"Lore is to go to {store.places.folder}/ there: move what is in it, or name another folder.",
+        )
+
+
+def to_tree(store: Store, root: str, repo: Repository) -> str:
+    """Put the store's files among those of a work tree, uncommitted. Raises StoreError."""
+    check_tree(store, root, repo)
+    source.carry_state(store, state_folder(root, repo))
+    for path, content in source.files(store.places.root, store.places.folder).items():
+        file = os.path.join(root, *path.split("/"))
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        atomic.write(file, content, "move")
+    config = source.config_for(store, IN_TREE)
+    atomic.write(os.path.join(root, CONFIG_NAME), config, "move")  # from here on it is a store
+    return root
+
+
+def _last_commit(store: Store, repo: Repository, placement: str) -> str:
+    """The commit that the store's history ends with in its new place."""
+    history = source.bring(store, repo)
+    changes = source.last_changes(store, repo, history, placement)
+    moment = int(store.clock.now().timestamp())
+    agent = store.caller.agent or "human"
+    text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
+    tip = copying.commit_on(repo, history, changes, text, moment)
+    checkout.check(repo, checkout.files_of(repo, tip), store.places.folder, "moved", whose="The store's")
+    return tip
