@@ -313,7 +313,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "before the last rename": (os, "rename"),
     "before the old place is given up": (moving.source, "give_up"),
     "while it is given up": (move_source, "_deleted"),
-    "before the end": (moving.transfer, "forget"),
+    "before the end": (moving.copying, "forget"),
 }
 KILLS = [(start, to, step) for start, to in WAYS for step in STEPS]
 QUICK = {
