@@ -134,7 +134,7 @@ def test_blame_goes_through_merges_and_deletions(root: Path) -> None:
 
 def test_blame_marks_what_is_not_committed(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    ok("init", cwd=tmp_path)
+    ok("init", "--placement", "in-tree", cwd=tmp_path)
     ok("record", TIDES, "-c", "fact", cwd=tmp_path)
     ok("query", "tide tables", cwd=tmp_path)
     assert set(blamed(tmp_path).values()) == {""}

@@ -12,6 +12,7 @@ import pytest
 from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, plain, repository
 
 import engram
+from engram.adapters.git import hidden_tree
 from engram.usecases import move as moving
 from engram.usecases import move_source
 from engram.usecases.init import init
@@ -311,14 +312,18 @@ def die(*_: object, **__: object) -> None:
 STEPS: dict[str, tuple[Any, str]] = {
     "before the private state": (move_source, "carry_state"),
     "before the last rename": (os, "rename"),
+    "before the hidden work tree is in place": (hidden_tree, "settle"),
     "before the old place is given up": (moving.source, "give_up"),
     "while it is given up": (move_source, "_deleted"),
     "before the end": (moving.copying, "forget"),
 }
-KILLS = [(start, to, step) for start, to in WAYS for step in STEPS]
+KILLS = [(start, to, step) for start, to in WAYS for step in STEPS if "hidden" not in step or to == "branch"]
 QUICK = {
     *zip(
-        ("branch", "dedicated", "in-tree"), ("in-tree", "branch", "dedicated"), list(STEPS)[1:4], strict=True
+        ("branch", "dedicated", "in-tree"),
+        ("in-tree", "branch", "dedicated"),
+        [list(STEPS)[at] for at in (1, 2, 4)],
+        strict=True,
     )
 }
 KILLS_MARKED = [pytest.param(*kill, marks=() if kill in QUICK else pytest.mark.slow) for kill in KILLS]

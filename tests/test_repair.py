@@ -126,7 +126,7 @@ def test_in_somebodys_repository_the_file_is_mended_and_git_left_to_them(tmp_pat
     git(tmp_path, "init", "-q")
     (tmp_path / "sub").mkdir()
     store = tmp_path / "sub"
-    ok("init", cwd=store)
+    ok("init", "--placement", "in-tree", cwd=store)
     ok("record", QUEUE, "-c", "fact", cwd=store)
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "start")

@@ -282,7 +282,7 @@ def test_a_number_that_makes_no_sense_is_refused(root: Path, arguments: tuple[st
 
 def test_where_engram_does_not_commit_there_is_nothing_to_undo(tmp_path: Path) -> None:
     for root in (plain(tmp_path / "plain"), repository(tmp_path / "code")):
-        cli("init", cwd=root)
+        cli("init", "--placement", "in-tree", cwd=root)
         for command in ("undo", "redo"):
             done = cli(command, "--json", cwd=root)
             assert (done.code, done.json["error"]["code"]) == (1, "store")

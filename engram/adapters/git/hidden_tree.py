@@ -64,12 +64,13 @@ def take(repo: Repository, remote: str, commit: str) -> None:
 
 def checked_out_at(repo: Repository) -> str | None:
     """The work tree of somebody's, not the hidden one, that has the branch checked out."""
+    own = (root_in(repo.common_dir), _draft(repo.common_dir))
     listed = os.fsdecode(run(repo, "worktree", "list", "--porcelain").stdout)
     for block in listed.split("\n\n"):
         lines = block.splitlines()
         if f"branch {REF}" in lines:
             folder = lines[0].removeprefix("worktree ")
-            if os.path.exists(folder) and os.path.realpath(folder) != root_in(repo.common_dir):
+            if os.path.exists(folder) and os.path.realpath(folder) not in own:
                 return folder
     return None
 
@@ -77,7 +78,7 @@ def checked_out_at(repo: Repository) -> str | None:
 def add(repo: Repository) -> Repository:
     """Register a work tree of the branch, without files, in a folder beside the hidden one's place. Raises GitError."""
     discard(repo.common_dir)
-    draft = os.path.join(repo.common_dir, "engram", NAME)
+    draft = _draft(repo.common_dir)
     run(repo, "worktree", "add", "--no-checkout", "--lock", draft, BRANCH)
     made = layout.find_repository(draft)
     if made is None or made.common_dir != repo.common_dir:
@@ -104,7 +105,7 @@ def settle(made: Repository) -> Repository:
 
 def discard(common_dir: str) -> None:
     """Unregister the hidden work tree where its folder is gone, and what a killed process had begun."""
-    shutil.rmtree(os.path.join(common_dir, "engram", NAME), ignore_errors=True)
+    shutil.rmtree(_draft(common_dir), ignore_errors=True)
     registered = os.path.join(common_dir, "worktrees")
     for name in os.listdir(registered) if os.path.isdir(registered) else ():
         if _is_ours(os.path.join(registered, name)):
@@ -123,6 +124,11 @@ def register(repo: Repository) -> None:
     """Tell it."""
     _write(os.path.join(repo.git_dir, _BACK), os.path.join(repo.worktree, ".git"))
     _write(os.path.join(repo.git_dir, _LOCKED), REASON)
+
+
+def _draft(common_dir: str) -> str:
+    """Where the work tree is made ready."""
+    return os.path.join(common_dir, "engram", NAME)
 
 
 def _text(folder: str, name: str) -> str:

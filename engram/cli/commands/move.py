@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or among its files.\n"
-    "Ids, votes and files stay as they are, and history comes along; among your files lore waits for you to\n"
+    "Move the store: to a repository of its own, to the branch engram/lore of a code repository, or into its files.\n"
+    "Ids, votes and files stay as they are, and history comes along; in your files lore waits for you to\n"
     "commit it. The old place is valid until the new one is whole."
 )
 EXAMPLES = (
