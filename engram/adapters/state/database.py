@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
-_FORMAT = 2
+_FORMAT = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
