@@ -43,7 +43,7 @@ def test_each_row_has_the_cosine_of_its_best_vector(
         ]
         found = file.cosines(query, len(counts), int(ends[-1]))
         assert found.dtype == np.float32
-        assert np.abs(found - exact).max() < 0.02
+        assert np.abs(found - exact).max() < 0.03
 
 
 def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> None:
