@@ -16,6 +16,7 @@ from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
 from engram.adapters.git import remotes, transfer
+from engram.adapters.git.interrupts import HeldBack
 from engram.adapters.git.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.clone import clone
@@ -99,6 +100,19 @@ def interrupted(store: Engram, *options: str, stderr: int) -> tuple[int, bytes]:
     assert files(Path(store.path)) == before
     assert git(Path(store.path), "status", "--porcelain") == ""
     return process.returncode, out
+
+
+def test_ctrl_c_waits_until_a_process_that_is_being_started_can_be_stopped() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        held = HeldBack()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            held.release()
+        held.release()  # once is enough
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("loopback")

@@ -83,8 +83,7 @@ def _git(store: Store) -> dict[str, object]:
             "sync": None,
         }
     from engram.adapters.git.layout import read_head
-    from engram.adapters.git.remotes import remotes
-    from engram.usecases.sync_state import distance, last
+    from engram.usecases.sync_state import distance, last, remote_names
 
     head, synced = read_head(repository), last(store)
     ahead, behind = distance(store)
@@ -95,7 +94,7 @@ def _git(store: Store) -> dict[str, object]:
         "branch": head.branch,
         "head": head.oid,
         "message": why_waiting(store),
-        "remotes": [remote.name for remote in remotes(repository)],
+        "remotes": remote_names(store),
         "sync": synced,
     }
 

@@ -53,6 +53,16 @@ def distance(store: Store) -> tuple[int, int]:
         return 0, 0
 
 
+def remote_names(store: Store) -> list[str]:
+    """The names of the store's remotes; none where git cannot tell."""
+    from engram.usecases.remote import list_remotes
+
+    try:
+        return [remote.name for remote in list_remotes(store)]
+    except EngramError:
+        return []
+
+
 def replace(path: str, content: bytes) -> None:
     """Write a file that only who holds a lock writes: what a killed one left goes with the next. Raises StoreError."""
     discard_draft(path)

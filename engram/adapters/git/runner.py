@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from engram.adapters.git import environment, failures
 from engram.domain.errors import GitError
@@ -73,22 +74,30 @@ def _execute(
 ) -> Result:
     import subprocess
 
-    with _start(folder, args, stdin is not None, variables) as process:
-        try:
-            if tell is None:
-                stdout, stderr = process.communicate(stdin, timeout=deadline)
-            else:
-                from engram.adapters.git.transfer import listen
+    from engram.adapters.git.interrupts import HeldBack
 
-                stdout, stderr = listen(process, deadline, tell)
-        except subprocess.TimeoutExpired:
-            _stop(process)
-            text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
-            hint = "Try again; if it happens again, run the git command by hand to see what it waits for."
-            raise GitError(f"{text}.", hint, command=" ".join(args), stderr=text) from None
-        except BaseException:
-            _stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
-            raise
+    process = None
+    interrupts = HeldBack()
+    try:
+        process = _start(folder, args, stdin is not None, variables)
+        interrupts.release()
+        if tell is None:
+            stdout, stderr = process.communicate(stdin, timeout=deadline)
+        else:
+            from engram.adapters.git.transfer import listen
+
+            stdout, stderr = listen(process, deadline, tell)
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        text = f"git {failures.subcommand(args)} was stopped at its time limit of {deadline:g} s"
+        hint = "Try again; if it happens again, run the git command by hand to see what it waits for."
+        raise GitError(f"{text}.", hint, command=" ".join(args), stderr=text) from None
+    except BaseException:
+        _stop(process)  # Ctrl-C does not reach git: it is in a process group of its own
+        raise
+    finally:
+        interrupts.release()
+        _close(process)
     return Result(process.returncode, stdout, stderr.decode("utf-8", "replace"))
 
 
@@ -116,10 +125,12 @@ def _start(
         raise GitError(f"The program git cannot be started: {error.strerror}.", "Check your PATH.") from error
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes] | None) -> None:
     import signal
     import subprocess
 
+    if process is None:
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -129,3 +140,13 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             continue
         return
+
+
+def _close(process: subprocess.Popen[bytes] | None) -> None:
+    if process is None:
+        return
+    process.poll()  # one that was stopped is not left as a zombie
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):  # what git did not want to read
+                stream.close()
