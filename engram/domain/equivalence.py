@@ -1,7 +1,7 @@
-"""Whether two texts of nearly the same words say the same: numbers, negations and names must agree.
+"""Whether two texts of nearly the same words say the same: numbers, negations, names and words must agree.
 
 A cosine of word vectors does not see these. Of texts with every number changed and the verb negated more than
-four in five stay above the threshold for duplicates.
+four in five stay above the threshold for duplicates, and so do long texts in which one word was exchanged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 from engram.domain.polarity import NEGATIONS, NUMERALS, OPPOSITES
 from engram.domain.typed import NamedTuple
+from engram.domain.wording import difference, wording
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
 NEAR = 0.92  # the cosine from which two lore of one category are held to be about the same
@@ -55,7 +56,8 @@ def compare(one: str, other: str) -> Verdict:
     orders = [[name for name in said.names if name in shared] for said in (first, second)]
     if orders[0] != orders[1]:
         return Verdict(DUPLICATE, f"they name {_listed(orders[0])} in another order")
-    return Verdict(SAME)
+    differs = difference(wording(one), wording(other))
+    return Verdict(DUPLICATE, differs) if differs else Verdict(SAME)
 
 
 class _Said(NamedTuple):
@@ -75,7 +77,9 @@ def _said(text: str) -> _Said:
     words = [(found.start(), found[0].casefold().replace("’", "'")) for found in _WORD.finditer(text)]
     numbers = [(found.start(), _plain(found[0])) for found in _NUMBER.finditer(text)]
     numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
-    names = [(found.start(), found[0].strip("`.:").casefold()) for found in _NAME.finditer(text)]
+    names = [
+        (found.start(), found[0].strip("`.:").removesuffix("()").casefold()) for found in _NAME.finditer(text)
+    ]
     capitalised = [found for found in _CAPITALISED.finditer(text) if not _begins(text, found.start())]
     names += [(found.start(), found[0].casefold()) for found in capitalised]
     called = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
