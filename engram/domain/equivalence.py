@@ -36,31 +36,31 @@ def compare(one: str, other: str) -> Verdict:
     """What two texts that are near to one another by their words are to each other. Symmetric in its kind."""
     if one == other:
         return Verdict(SAME)
-    first, second = _said(one), _said(other)
+    first, second = said_in(one), said_in(other)
     if first.negations != second.negations:
         return Verdict(CONTRADICTION, "one negates what the other says")
-    opposite = _opposite(first.words, second.words)
-    if opposite:
-        return Verdict(CONTRADICTION, opposite)
+    against = opposite(first.words, second.words)
+    if against:
+        return Verdict(CONTRADICTION, against)
     if first.numbers != second.numbers:
         only, others = _without(first.numbers, second.numbers), _without(second.numbers, first.numbers)
         if only and others:
-            return Verdict(CONTRADICTION, f"one says {_listed(only)}, the other {_listed(others)}")
+            return Verdict(CONTRADICTION, f"one says {listed(only)}, the other {listed(others)}")
         if only or others:
-            return Verdict(DUPLICATE, f"only one of them says {_listed(only or others)}")
-        return Verdict(DUPLICATE, f"they say {_listed([*first.numbers])} in another order")
+            return Verdict(DUPLICATE, f"only one of them says {listed(only or others)}")
+        return Verdict(DUPLICATE, f"they say {listed([*first.numbers])} in another order")
     missing = sorted({*first.names} - second.parts | {*second.names} - first.parts)
     if missing:
-        return Verdict(DUPLICATE, f"only one of them names {_listed(missing)}")
+        return Verdict(DUPLICATE, f"only one of them names {listed(missing)}")
     shared = {*first.names} & {*second.names}
     orders = [[name for name in said.names if name in shared] for said in (first, second)]
     if orders[0] != orders[1]:
-        return Verdict(DUPLICATE, f"they name {_listed(orders[0])} in another order")
+        return Verdict(DUPLICATE, f"they name {listed(orders[0])} in another order")
     differs = difference(wording(one), wording(other))
     return Verdict(DUPLICATE, differs) if differs else Verdict(SAME)
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
     """What of a text has to agree, numbers and names in the order in which they are first said.
 
     `parts` are all its words and names, for a name that the other text writes otherwise.
@@ -73,9 +73,10 @@ class _Said(NamedTuple):
     parts: frozenset[str]
 
 
-def _said(text: str) -> _Said:
+def said_in(text: str) -> Said:
+    """Take from a text what has to agree."""
     words = [(found.start(), found[0].casefold().replace("’", "'")) for found in _WORD.finditer(text)]
-    numbers = [(found.start(), _plain(found[0])) for found in _NUMBER.finditer(text)]
+    numbers = [(found.start(), plain_number(found[0])) for found in _NUMBER.finditer(text)]
     numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
     names = [
         (found.start(), found[0].strip("`.:").removesuffix("()").casefold()) for found in _NAME.finditer(text)
@@ -84,7 +85,7 @@ def _said(text: str) -> _Said:
     names += [(found.start(), found[0].casefold()) for found in capitalised]
     called = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
     said = frozenset(word for _, word in words)
-    return _Said(
+    return Said(
         tuple(number for _, number in sorted(numbers)),
         sum(word.replace("'", "") in NEGATIONS for _, word in words),
         said,
@@ -99,7 +100,7 @@ def _begins(text: str, at: int) -> bool:
     return not before or before[-1] in ".!?:\n"
 
 
-def _plain(number: str) -> str:
+def plain_number(number: str) -> str:
     """A number without what only its writer chose: a plus sign, thousands commas, leading zeros of a whole number."""
     text = number.lstrip("+")
     if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+", text):
@@ -107,8 +108,8 @@ def _plain(number: str) -> str:
     return text.replace(",", ".")
 
 
-def _opposite(one: frozenset[str], other: frozenset[str]) -> str:
-    """The first pair of opposites of which each text says only its own."""
+def opposite(one: frozenset[str], other: frozenset[str]) -> str:
+    """The first pair of opposites of which each text says only its own, as a clause; empty where there is none."""
     for left, right in OPPOSITES:
         for poles in ((left, right), (right, left)):
             said, against = one & poles[0], other & poles[1]
@@ -129,5 +130,6 @@ def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _listed(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
+    """The first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")

@@ -12,90 +12,14 @@ from engram.domain.polarity import NEGATIONS, NUMERALS
 from engram.domain.typed import NamedTuple
 
 # Words that may be there or not. What is not listed counts: "only", "with", "from", "may", "all", "by", "was" …
-_FREE = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "its",
-        "they",
-        "them",
-        "their",
-        "we",
-        "us",
-        "our",
-        "you",
-        "your",
-        "i",
-        "my",
-        "there",
-        "here",
-        "which",
-        "who",
-        "is",
-        "are",
-        "be",
-        "being",
-        "been",
-        "am",
-        "do",
-        "does",
-        "did",
-        "doing",
-        "has",
-        "have",
-        "having",
-        "and",
-        "so",
-        "then",
-        "thus",
-        "therefore",
-        "hence",
-        "as",
-        "of",
-        "for",
-        "in",
-        "on",
-        "at",
-        "when",
-        "where",
-        "while",
-        "if",
-        "because",
-        "just",
-        "simply",
-        "also",
-        "please",
-        "really",
-        "actually",
-    ]
-)
+_FREE_WORDS = """
+a an the this that these those it its they them their we us our you your i my there here which who
+is are be being been am do does did doing has have having and so then thus therefore hence as
+of for in on at when where while if because just simply also please really actually
+"""
 # A clause that begins with one of these may stand before or after the rest of its sentence.
-_HEADS = frozenset(
-    [
-        "in",
-        "on",
-        "at",
-        "for",
-        "when",
-        "where",
-        "while",
-        "if",
-        "under",
-        "with",
-        "without",
-        "after",
-        "before",
-        "during",
-        "because",
-        "by",
-    ]
-)
+_HEAD_WORDS = "in on at for when where while if under with without after before during because by"
+_FREE, _HEADS = frozenset(_FREE_WORDS.split()), frozenset(_HEAD_WORDS.split())
 _SAME_WORDS = {"cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "never": ("not",)}
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.;:!?](?=\s|$)|\n")

@@ -1,0 +1,69 @@
+"""What a store knows of words: how rare each is in it, and which are near to one another in the bundled model."""
+
+from __future__ import annotations
+
+import zlib
+
+from engram.domain.claims import meaningful
+from engram.domain.pairs import Words, rarity
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy
+
+    from engram.adapters.embed.protocols import Embedder
+
+
+def term(stem: str) -> int:
+    """The number that stands for a stem where terms are kept: 32 bits, so two stems in a million share one."""
+    return zlib.crc32(stem.encode())
+
+
+class TermsOf(dict[str, int]):
+    """From a case-folded word to its term, 0 for one without meaning; remembers what it worked out."""
+
+    def __missing__(self, word: str) -> int:
+        """Work out the term of a word."""
+        found = next((term(stem) for _, stem in meaningful(word)), 0)
+        self[word] = found
+        return found
+
+
+class StoreWords:
+    """The weights and the nearness of words, from the frequencies of terms in `total` lore."""
+
+    def __init__(self, embedder: Embedder, frequencies: Mapping[int, int], total: int) -> None:
+        """`embedder` is always the bundled one: the weights of pairs were learnt with it."""
+        self._embedder = embedder
+        self._frequencies = frequencies
+        self._total = total
+        self._weights: dict[str, float] = {}
+        self._vectors: dict[str, numpy.ndarray] = {}
+
+    def words(self) -> Words:
+        """As the rules of pairs want it."""
+        return Words(self.weight, self.nearness)
+
+    def weight(self, stem: str) -> float:
+        """The weight of a stem by its rarity here."""
+        found = self._weights.get(stem)
+        if found is None:
+            found = self._weights[stem] = rarity(self._frequencies.get(term(stem), 0), self._total)
+        return found
+
+    def nearness(self, own: Sequence[str], others: Sequence[str]) -> list[float]:
+        """For each of `own` the cosine of the nearest of `others`."""
+        cosines = self._rows(own) @ self._rows(others).T
+        nearest: list[float] = cosines.max(axis=1).tolist()
+        return nearest
+
+    def _rows(self, words: Sequence[str]) -> numpy.ndarray:
+        from engram.adapters.index.numeric import numpy_module
+
+        unknown = [word for word in words if word not in self._vectors]
+        if unknown:
+            self._vectors.update(zip(unknown, self._embedder.embed(unknown), strict=True))
+        found: numpy.ndarray = numpy_module().stack([self._vectors[word] for word in words])
+        return found
