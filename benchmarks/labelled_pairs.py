@@ -14,7 +14,7 @@ if ROOT not in sys.path:
 
 from engram.adapters.embed.provider import open_embedder  # noqa: E402
 from engram.domain.claims import claim  # noqa: E402
-from engram.domain.pairs import Side, Words  # noqa: E402
+from engram.domain.pairs import Side, Words, side  # noqa: E402
 from engram.usecases.pair_words import StoreWords, term  # noqa: E402
 
 if TYPE_CHECKING:
@@ -57,24 +57,29 @@ def load(half: str = "") -> list[Labelled]:
 class Assessor:
     """The sides, cosines and word knowledge of a set of texts that stand for a store."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], further: Iterable[str] = ()) -> None:
+        """The `further` texts can be assessed, but do not count for how rare a word is."""
         embedder: Embedder | None = open_embedder("bundled")
         assert embedder is not None
         self._texts = sorted({*texts})
-        self._claims = {text: claim(text) for text in self._texts}
-        self._vectors = dict(zip(self._texts, embedder.embed(self._texts), strict=True))
-        said = Counter(term(stem) for found in self._claims.values() for stem in found.stems)
+        every = sorted({*self._texts, *further})
+        self._vectors = dict(zip(every, embedder.embed(every), strict=True))
+        said = Counter(term(stem) for text in self._texts for stem in claim(text).stems)
         self.words: Words = StoreWords(embedder, said, len(self._texts)).words()
 
     def side(self, text: str, category: str) -> Side:
         """One text of a pair."""
-        return Side(text, self._claims[text], category)
+        return side(text, category, self.words)
 
     def cosine(self, one: str, other: str) -> float:
         """The cosine of two of the texts."""
         return round(float(self._vectors[one] @ self._vectors[other]), 4)
 
 
-def assessor(pairs: Iterable[Labelled]) -> Assessor:
+def assessor(pairs: Iterable[Labelled], further: Iterable[Labelled] = ()) -> Assessor:
     """An assessor of the texts of these pairs."""
-    return Assessor(text for pair in pairs for text in (pair.one, pair.other))
+    return Assessor(_texts(pairs), _texts(further))
+
+
+def _texts(pairs: Iterable[Labelled]) -> list[str]:
+    return [text for pair in pairs for text in (pair.one, pair.other)]

@@ -100,7 +100,10 @@ def wrong_folds(judged: list[Judged]) -> list[Judged]:
 
 def table(halves: dict[str, list[Judged]]) -> str:
     """What was measured, as markdown."""
-    lines = ["| Half | Kind | real | proposed | right | recall | precision | cosine alone, at that recall |", "|---|---|---|---|---|---|---|---|"]
+    lines = [
+        "| Half | Kind | real | proposed | right | recall | precision | cosine alone, at that recall |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for half, every in halves.items():
         judged = in_other_words(every)
         for kind in LABELS:
@@ -127,7 +130,9 @@ def cosines(halves: dict[str, list[Judged]]) -> str:
     lines = [f"| Median cosine | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
     for half, every in halves.items():
         judged = in_other_words(every)
-        medians = [statistics.median(item.cosine for item in judged if item.pair.label == label) for label in labels]
+        medians = [
+            statistics.median(item.cosine for item in judged if item.pair.label == label) for label in labels
+        ]
         lines.append(f"| {half} | {' | '.join(f'{value:.2f}' for value in medians)} |")
     return "\n".join(lines)
 
@@ -141,7 +146,9 @@ def main() -> int:
         folded = [item for item in judged if item.assessment.kind == SAME]
         near = [item for item in judged if item.cosine >= NEAR and item.pair.label != "same"]
         wrong += len(wrong_folds(judged))
-        print(f"\n{half}: {len(folded)} pairs fold by themselves, {len(wrong_folds(judged))} of them wrongly;")
+        print(
+            f"\n{half}: {len(folded)} pairs fold by themselves, {len(wrong_folds(judged))} of them wrongly;"
+        )
         print(f"{len(near)} others are as near (cosine {NEAR} or more) and do not.")
     return 1 if wrong else 0
 

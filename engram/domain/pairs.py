@@ -6,8 +6,10 @@ pair are weighed, by weights learnt from labelled pairs (engram.domain.pair_weig
 
 from __future__ import annotations
 
+import heapq
 import math
 
+from engram.domain.claims import Claim, claim, meaningful
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, listed, opposite
 from engram.domain.pair_weights import BARS, WEIGHTS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -15,25 +17,30 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from engram.domain.claims import Claim
-
 UNRELATED = "unrelated"
 KINDS = (SAME, DUPLICATE, CONTRADICTION, UNRELATED)
+_OWN = 32  # words of one text, the rarest, that are looked for in the other
+_ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
 class Features(NamedTuple):
     """What is known of a pair, each about 0..1. Shares are of the weight of rare words.
 
-    `covered` and `common` are the shared words as a share of the shorter and of the longer text; `kin` and `kin_most`
-    say how near the words that only one text has are to some word of the other (the text where they are less near,
-    and the one where they are nearer).
+    `covered` and `common` are the shared words as a share of the shorter and of the longer text; `evidence` says how
+    much is shared at all, `length` how long the shorter text is. Squares let a middle be likelier than both ends: what
+    has nearly every word in common differs in what counts more often than it repeats. `kin` and `kin_most` say how
+    near the words that only one text has are to some word of the other (in the text where they are less near, and in
+    the one where they are nearer).
     """
 
     cosine: float
+    cosine_squared: float
     covered: float
     common: float
-    shared: float
+    common_squared: float
+    evidence: float
+    length: float
     names_shared: float
     names_apart: float
     kin: float
@@ -46,11 +53,12 @@ class Features(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One text of a pair: the text, taken apart, its category, and further terms (of tags, files and entities)."""
+    """One text of a pair: the text, taken apart, its category, its words' weight, and terms of tags, files, entities."""
 
     text: str
     claim: Claim
     category: str
+    weight: float
     terms: frozenset[str] = frozenset()
 
 
@@ -76,6 +84,13 @@ class Words(NamedTuple):
 def rarity(frequency: int, total: int) -> float:
     """The weight of a word that `frequency` of `total` lore say."""
     return math.log((_NOMINAL + 1) / (frequency * min(1.0, _NOMINAL / max(1, total)) + 0.5))
+
+
+def side(text: str, category: str, words: Words, further: str = "") -> Side:
+    """Take one text of a pair apart; `further` are its tags, files and entities, as one text."""
+    found = claim(text)
+    terms = frozenset(stem for _, stem in meaningful(further.casefold()))
+    return Side(text, found, category, _weight(words, found.stems), terms)
 
 
 def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
@@ -108,18 +123,25 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     shared = first.stems & second.stems
     extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
     together = _weight(words, shared) + extra
-    weights = [_weight(words, claim.stems) + extra for claim in (first, second)]
+    weights = [one.weight + extra, other.weight + extra]
     kin = [_kinship(first, second, words), _kinship(second, first, words)]
     names = {*first.said.names, *second.said.names}
     own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
+    fewest = min(len(first.said.names), len(second.said.names))
     numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
+    common = together / max(*weights, 1e-9)
     return Features(
         cosine=cosine,
+        cosine_squared=cosine * cosine,
         covered=together / max(min(weights), 1e-9),
-        common=together / max(max(weights), 1e-9),
-        shared=math.log1p(together) / 4,
-        names_shared=min(3, len(names & first.said.parts & second.said.parts)) / 3,
-        names_apart=min(2, *map(len, own)) / 2,
+        common=common,
+        common_squared=common * common,
+        evidence=math.log1p(min(together, _ENOUGH)) / math.log1p(_ENOUGH),
+        length=math.log1p(min(len(first.words), len(second.words))) / 5,
+        names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
+        names_apart=min(
+            len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
+        ),
         kin=min(kin),
         kin_most=max(kin),
         polarity=_weight(words, turned(first, second)) / max(together, 1e-9),
@@ -146,11 +168,12 @@ def clash(one: Claim, other: Claim) -> str:
 
 def _kinship(one: Claim, other: Claim, words: Words) -> float:
     """How near the words that only the first text has are to some word of the other, weighed by rarity; 1 without any."""
-    own = [(word, stem) for word, stem in one.words.items() if stem not in other.stems]
+    own = [(words.weight(stem), word) for word, stem in one.words.items() if stem not in other.stems]
     if not own or not other.words:
         return 1.0 if not own else 0.0
-    nearness = words.nearness([word for word, _ in own], [*other.words])
-    weights = [words.weight(stem) for _, stem in own]
+    own = heapq.nlargest(_OWN, own)
+    nearness = words.nearness([word for _, word in own], [*other.words])
+    weights = [weight for weight, _ in own]
     return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), 1e-9)
 
 

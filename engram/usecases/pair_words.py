@@ -40,7 +40,8 @@ class StoreWords:
         self._frequencies = frequencies
         self._total = total
         self._weights: dict[str, float] = {}
-        self._vectors: dict[str, numpy.ndarray] = {}
+        self._rows: dict[str, int] = {}
+        self._vectors: numpy.ndarray | None = None
 
     def words(self) -> Words:
         """As the rules of pairs want it."""
@@ -55,15 +56,26 @@ class StoreWords:
 
     def nearness(self, own: Sequence[str], others: Sequence[str]) -> list[float]:
         """For each of `own` the cosine of the nearest of `others`."""
-        cosines = self._rows(own) @ self._rows(others).T
+        vectors = self._known([*own, *others])
+        cosines = vectors[: len(own)] @ vectors[len(own) :].T
         nearest: list[float] = cosines.max(axis=1).tolist()
         return nearest
 
-    def _rows(self, words: Sequence[str]) -> numpy.ndarray:
+    def _known(self, words: Sequence[str]) -> numpy.ndarray:
+        """The vectors of words, (len(words), dimensions)."""
         from engram.adapters.index.numeric import numpy_module
 
-        unknown = [word for word in words if word not in self._vectors]
+        np = numpy_module()
+        unknown = [word for word in dict.fromkeys(words) if word not in self._rows]
         if unknown:
-            self._vectors.update(zip(unknown, self._embedder.embed(unknown), strict=True))
-        found: numpy.ndarray = numpy_module().stack([self._vectors[word] for word in words])
+            used = len(self._rows)
+            if self._vectors is None or used + len(unknown) > len(self._vectors):
+                grown = np.zeros((2 * (used + len(unknown)), self._embedder.dimensions), np.float32)
+                if self._vectors is not None:
+                    grown[:used] = self._vectors[:used]
+                self._vectors = grown
+            self._vectors[used : used + len(unknown)] = self._embedder.embed(unknown)
+            self._rows.update(zip(unknown, range(used, used + len(unknown)), strict=True))
+        assert self._vectors is not None
+        found: numpy.ndarray = self._vectors[[self._rows[word] for word in words]]
         return found

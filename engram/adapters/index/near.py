@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     import numpy
 
 _BLOCK = 1024
-_MOST = 16  # neighbours of one text, the nearest ones: a thousand texts alike must not make half a million pairs
+_MOST = (
+    16  # neighbours of one text, the nearest ones: a thousand texts alike must not make half a million pairs
+)
 _JOINED = 6_000_000  # pairs of texts looked at for the words they share: the rarest words first
 _COMMON = 10  # a word that more than a tenth of the texts say (and more than so many) joins nobody
 _LEAST = 4.0  # weight of shared words: one word that hardly anybody says, or two that are rather rare
@@ -47,7 +49,10 @@ def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Fo
 
 
 def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
-    """Pairs of texts that share rare words, one at least `fresh`; the nearness is the weight of what they share."""
+    """Pairs of texts that share rare words, one at least `fresh`.
+
+    The nearness is the weight of what they share for each word that they have: long texts share much by chance.
+    """
     np = numpy_module()
     count = len(texts.starts) - 1
     owners = np.repeat(np.arange(count), np.diff(texts.starts))
@@ -73,7 +78,9 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     pairs, place = np.unique(np.concatenate(keys), return_inverse=True)
     total = np.bincount(place.ravel(), np.concatenate(weights)).astype(np.float32)
     enough = total >= _LEAST
-    return Found(pairs[enough] // count, pairs[enough] % count, total[enough])
+    one, other = pairs[enough] // count, pairs[enough] % count
+    lengths = np.diff(texts.starts)
+    return Found(one, other, total[enough] / np.sqrt(lengths[one] * lengths[other]))
 
 
 def frequencies(texts: Terms) -> dict[int, int]:
@@ -93,7 +100,9 @@ def _keep_nearest(cosines: numpy.ndarray, floor: float) -> None:
 def _once(one: numpy.ndarray, other: numpy.ndarray, nearness: numpy.ndarray) -> Found:
     numpy = numpy_module()
     first, second = numpy.minimum(one, other), numpy.maximum(one, other)
-    _, places = numpy.unique(first.astype(numpy.int64) * (int(second.max(initial=0)) + 1) + second, return_index=True)
+    _, places = numpy.unique(
+        first.astype(numpy.int64) * (int(second.max(initial=0)) + 1) + second, return_index=True
+    )
     return Found(first[places], second[places], nearness[places])
 
 
