@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from engram.domain.equivalence import Said, plain_number, said_in
 from engram.domain.polarity import NEGATIONS, NUMERALS
@@ -11,12 +12,12 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.wording import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _CLAUSE = re.compile(r"[,;:.!?](?=\s|$)|\n| but | and | which | so | because | unless ")
 _MARKS = re.compile(r"[`\"'*]")
-_VALUE = re.compile(r"(?:(\S+)\s+)?(?<![\w.])(\d+(?:[.,:]\d+)*)\s*([A-Za-z%]+)?")
+_VALUE = re.compile(r"(?:(?<!\S)(\S+)\s+)?(?<![\w.])(\d+(?:[.,:]\d+)*)\s*([A-Za-z%]+)?")
 _UNITS = {
     "s": "second", "sec": "second", "secs": "second", "h": "hour", "hrs": "hour", "min": "minute", "mins": "minute",
     "milliseconds": "ms", "kib": "kb", "mib": "mb", "gib": "gb",
@@ -40,23 +41,32 @@ class Claim(NamedTuple):
 
 def claim(text: str) -> Claim:
     """Take a text apart."""
-    folded = text.casefold().replace("’", "'")
-    words = dict(meaningful(folded))
+    words: dict[str, str] = {}
     negated, plain = set[str](), set[str]()
-    for clause in _CLAUSE.split(folded):
-        negations = sum(word.replace("'", "") in NEGATIONS for word in _WORD.findall(clause))
-        (negated if negations % 2 else plain).update(stem for _, stem in meaningful(clause))
-    return Claim(
-        words, frozenset(words.values()), frozenset(negated), frozenset(plain), _values(text), said_in(text)
+    for clause in _CLAUSE.split(text.casefold().replace("’", "'")):
+        found = _WORD.findall(clause)
+        here = {word: stem for word in found if (stem := stem_of(word))}
+        negations = sum(word.replace("'", "") in NEGATIONS for word in found)
+        (negated if negations % 2 else plain).update(here.values())
+        words |= here
+    stems = frozenset(words.values())
+    return Claim(words, stems, frozenset(negated), frozenset(plain), _values(text), said_in(text))
+
+
+def stems_in(text: str) -> frozenset[str]:
+    """The stems of the words of a text that carry meaning."""
+    return frozenset(
+        stem for word in _WORD.findall(text.casefold().replace("’", "'")) if (stem := stem_of(word))
     )
 
 
-def meaningful(folded: str) -> Iterator[tuple[str, str]]:
-    """The words of a case-folded text that are neither stop words nor negations, each with its stem."""
-    for found in _WORD.findall(folded):
-        word = found.removesuffix("'s")
-        if word not in STOP_WORDS and word.replace("'", "") not in NEGATIONS:
-            yield word, stem(word.split("'")[0])
+@lru_cache(1 << 16)
+def stem_of(word: str) -> str:
+    """The stem of a case-folded word; empty for a stop word or a negation."""
+    name = word.removesuffix("'s")
+    if name in STOP_WORDS or name.replace("'", "") in NEGATIONS:
+        return ""
+    return stem(name.split("'")[0])
 
 
 def _values(text: str) -> dict[str, frozenset[str]]:

@@ -18,11 +18,19 @@ NEAR = 0.92  # the cosine from which two lore of one category are held to be abo
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
 # What a program would read: `code`, --flags, paths, dotted.names, snake_case, camelCase, CONSTANTS, v1 and E404.
 _NAME = re.compile(
-    r"`[^`\n]+`|--?[A-Za-z][\w-]*|[\w.~-]*[/\\][\w./\\~-]+|\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*"
+    r"`[^`\n]+`|--?[A-Za-z][\w-]*|(?<![\w.~-])[\w.~-]*[/\\][\w./\\~-]+"
+    r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_MARGIN = 64  # characters before a word in which the end of the sentence before it is looked for
 _PART = re.compile(r"[^\W_]+")
+
+_POLES: dict[str, list[tuple[int, bool]]] = {}
+for _line, _sides in enumerate(OPPOSITES):
+    for _pole, _words in enumerate(_sides):
+        for _pole_word in _words:
+            _POLES.setdefault(_pole_word, []).append((_line, bool(_pole)))
 
 
 class Verdict(NamedTuple):
@@ -39,7 +47,7 @@ def compare(one: str, other: str) -> Verdict:
     first, second = said_in(one), said_in(other)
     if first.negations != second.negations:
         return Verdict(CONTRADICTION, "one negates what the other says")
-    against = opposite(first.words, second.words)
+    against = opposite(first, second)
     if against:
         return Verdict(CONTRADICTION, against)
     if first.numbers != second.numbers:
@@ -63,7 +71,8 @@ def compare(one: str, other: str) -> Verdict:
 class Said(NamedTuple):
     """What of a text has to agree, numbers and names in the order in which they are first said.
 
-    `parts` are all its words and names, for a name that the other text writes otherwise.
+    `parts` are all its words and names, for a name that the other text writes otherwise; `poles` says which lines of
+    the table of opposites it is on, and on which side.
     """
 
     numbers: tuple[str, ...]
@@ -71,6 +80,7 @@ class Said(NamedTuple):
     words: frozenset[str]
     names: tuple[str, ...]
     parts: frozenset[str]
+    poles: frozenset[tuple[int, bool]]
 
 
 def said_in(text: str) -> Said:
@@ -91,13 +101,14 @@ def said_in(text: str) -> Said:
         said,
         called,
         said | {*called} | {part.casefold() for part in _PART.findall(text)},
+        frozenset(pole for word in said & _POLES.keys() for pole in _POLES[word]),
     )
 
 
 def _begins(text: str, at: int) -> bool:
     """Whether a sentence or line begins here, where every word has a capital."""
-    before = text[:at].rstrip(" \t*_\"'(#>-")
-    return not before or before[-1] in ".!?:\n"
+    before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
+    return before[-1:] in ".!?:\n"  # an empty one is in it, too
 
 
 def plain_number(number: str) -> str:
@@ -108,13 +119,15 @@ def plain_number(number: str) -> str:
     return text.replace(",", ".")
 
 
-def opposite(one: frozenset[str], other: frozenset[str]) -> str:
+def opposite(one: Said, other: Said) -> str:
     """The first pair of opposites of which each text says only its own, as a clause; empty where there is none."""
-    for left, right in OPPOSITES:
-        for poles in ((left, right), (right, left)):
-            said, against = one & poles[0], other & poles[1]
-            if said and against and not (one & poles[1]) and not (other & poles[0]):
-                return f"one says {min(said)}, the other {min(against)}"
+    if one.poles.isdisjoint((line, not pole) for line, pole in other.poles):
+        return ""
+    for line, pole in sorted(one.poles):
+        against = line, not pole
+        if against in other.poles and against not in one.poles and (line, pole) not in other.poles:
+            said = [OPPOSITES[line][pole] & one.words, OPPOSITES[line][not pole] & other.words]
+            return f"one says {min(said[0])}, the other {min(said[1])}"
     return ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 
-from engram.domain.claims import Claim, claim, meaningful
+from engram.domain.claims import Claim, claim, stems_in
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, listed, opposite
 from engram.domain.pair_weights import BARS, WEIGHTS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -70,6 +70,20 @@ class Assessment(NamedTuple):
     why: str
 
 
+class Pair(NamedTuple):
+    """Two lore by their ids, the older first; `kind` is same, duplicate or contradiction, `why` a clause for people.
+
+    `strength` is 0..1; `cosine` that of their contents, by the bundled model. Those of kind same may be folded unasked.
+    """
+
+    one: str
+    other: str
+    kind: str
+    strength: float
+    why: str
+    cosine: float
+
+
 class Words(NamedTuple):
     """What a store knows of words.
 
@@ -89,8 +103,7 @@ def rarity(frequency: int, total: int) -> float:
 def side(text: str, category: str, words: Words, further: str = "") -> Side:
     """Take one text of a pair apart; `further` are its tags, files and entities, as one text."""
     found = claim(text)
-    terms = frozenset(stem for _, stem in meaningful(further.casefold()))
-    return Side(text, found, category, _weight(words, found.stems), terms)
+    return Side(text, found, category, _weight(words, found.stems), stems_in(further))
 
 
 def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
@@ -145,7 +158,7 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
         kin=min(kin),
         kin_most=max(kin),
         polarity=_weight(words, turned(first, second)) / max(together, 1e-9),
-        opposites=float(bool(opposite(first.said.words, second.said.words))),
+        opposites=float(bool(opposite(first.said, second.said))),
         value=float(bool(clash(first, second))),
         numbers_apart=float(all(numbers)),
         number_alone=float(any(numbers) and not all(numbers)),
@@ -196,7 +209,7 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
     if key:
         values = [key.replace("…", min(claim.values[key])) for claim in (first, second)]
         return f"one says {values[0]}, the other {values[1]}"
-    against = opposite(first.said.words, second.said.words)
+    against = opposite(first.said, second.said)
     if against:
         return against
     if found.polarity:

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.generation import Generation
-    from engram.adapters.index.near import Terms
+    from engram.adapters.index.near import Found, Terms
 
 FLOOR = 0.75  # the cosine from which two lore of one category are candidates whatever their words
 _LEAST = 0.2  # the cosine below which two lore that share rare words are none
 _WORD_SHARE = (
     0.04  # what one unit of shared rare words counts for against cosine, where not all can be looked at
 )
-_CLOSE_LOOKS, _EVERY = 1000, 20  # so many pairs are looked at, and one more for every so many lore
+_CLOSE_LOOKS, _EVERY = 600, 100  # so many pairs are looked at, and one more for every so many lore
+_BY_WORDS = 20  # times as many are taken from those that share words, before their cosine is known
 
 Places = tuple[int, int]
 
@@ -34,34 +35,54 @@ def candidates(
     """
     from engram.adapters.index import near
 
+    most = _CLOSE_LOOKS + len(texts) // _EVERY
     twins, alone = _twins(texts)
     vectors = None
     if generation.vectors is not None:
         rows = [text.row for text in texts]
         vectors = generation.vectors.wholes(rows, generation.next_row, generation.next_slot)
-    found: dict[Places, tuple[float, float]] = {}  # the cosine of each pair and how promising it is
-    by_words = near.by_words(_masked(terms, alone), fresh)
-    for one, other, weight, cosine in zip(
-        *(column.tolist() for column in by_words),
-        _cosines(vectors, by_words.one, by_words.other).tolist(),
-        strict=True,
-    ):
-        if cosine >= _LEAST:
-            found[one, other] = cosine, cosine + _WORD_SHARE * weight
+    by_words = _best(near.by_words(_masked(terms, alone), fresh), _BY_WORDS * most)
+    cosines = _cosines(vectors, by_words.one, by_words.other)
+    kept = cosines >= _LEAST
+    promise = cosines[kept] + _WORD_SHARE * by_words.nearness[kept]
+    found = [near.Found(by_words.one[kept], by_words.other[kept], promise)]
+    nearest: list[Places] = []
     if vectors is not None:
         for members in _by_category(texts, alone):
             part = near.by_vectors(vectors[members], FLOOR, fresh[members])
-            places = zip(members[part.one].tolist(), members[part.other].tolist(), strict=True)
-            for pair, cosine in zip(places, part.nearness.tolist(), strict=True):
-                found.setdefault(pair, (cosine, cosine))
-    ranked = sorted(found, key=lambda pair: (-found[pair][1], pair))
-    most = _CLOSE_LOOKS + len(texts) // _EVERY
-    nearest = [
-        (one, other)
-        for one, other in ranked[most:]
-        if found[one, other][0] >= NEAR and texts[one].category == texts[other].category
-    ]
-    return [*(pair for pair in twins if fresh[[*pair]].any()), *ranked[:most], *nearest]
+            part = near.Found(members[part.one], members[part.other], part.nearness)
+            nearest += _places(part, part.nearness >= NEAR)
+            found.append(part)
+    chosen = [*(pair for pair in twins if fresh[[*pair]].any()), *nearest]
+    return [*dict.fromkeys([*chosen, *_promising(found, len(texts), most)])]
+
+
+def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
+    """The pairs that promise most, each once, the best first."""
+    from engram.adapters.index.near import Found
+    from engram.adapters.index.numeric import numpy_module
+
+    np = numpy_module()
+    every = Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    order = np.argsort(-every.nearness, kind="stable")
+    _, firsts = np.unique((every.one * count + every.other)[order], return_index=True)
+    best = order[np.sort(firsts)][:most]
+    return _places(every, best)
+
+
+def _best(found: Found, most: int) -> Found:
+    """The nearest of many pairs."""
+    from engram.adapters.index.near import Found
+    from engram.adapters.index.numeric import numpy_module
+
+    if len(found.one) <= most:
+        return found
+    best = numpy_module().argpartition(-found.nearness, most)[:most]
+    return Found(*(column[best] for column in found))
+
+
+def _places(found: Found, which: numpy.ndarray) -> list[Places]:
+    return [*zip(found.one[which].tolist(), found.other[which].tolist(), strict=True)]
 
 
 def _twins(texts: Sequence[Text]) -> tuple[list[Places], list[bool]]:

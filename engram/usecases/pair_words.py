@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from engram.domain.claims import meaningful
+from engram.domain.claims import stem_of
 from engram.domain.pairs import Words, rarity
 from engram.domain.typed import TYPE_CHECKING
 
@@ -26,7 +26,8 @@ class TermsOf(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         """Work out the term of a word."""
-        found = next((term(stem) for _, stem in meaningful(word)), 0)
+        stem = stem_of(word)
+        found = term(stem) if stem else 0
         self[word] = found
         return found
 

@@ -7,12 +7,14 @@ in the state folder, and after a change only the lore that changed are compared 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain.equivalence import NEAR, SAME
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.lore import ACTIVE, PENDING
-from engram.domain.pairs import UNRELATED, Side, Words, assess, side
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, pair_cache, pair_texts
 from engram.usecases.pair_candidates import candidates
 from engram.usecases.pair_words import StoreWords
@@ -31,21 +33,8 @@ if TYPE_CHECKING:
     from engram.usecases.pair_cache import Kept
     from engram.usecases.store import Store
 
+_PROPOSALS = 3  # of one kind for one lore: a person who has seen three has seen enough
 _MANY = 5  # from every fifth lore changed on, all are compared again
-
-
-class Pair(NamedTuple):
-    """Two lore by their ids, the older first; `kind` is same, duplicate or contradiction, `why` a clause for people.
-
-    `strength` is 0..1; `cosine` that of their contents, by the bundled model. Those of kind same may be folded unasked.
-    """
-
-    one: str
-    other: str
-    kind: str
-    strength: float
-    why: str
-    cosine: float
 
 
 def pairs(store: Store) -> tuple[Pair, ...]:
@@ -91,8 +80,7 @@ class _Comparison:
         terms = pair_texts.terms_of(self._store, self._texts, places, kept)
         if int(fresh.sum()) * _MANY >= len(fresh):
             fresh[:] = True
-        found = [*self._unchanged(kept, fresh), *self._compare(terms, fresh)]
-        found.sort(key=lambda pair: (-pair.strength, pair.one, pair.other))
+        found = _thinned(sorted([*self._unchanged(kept, fresh), *self._compare(terms, fresh)], key=_order))
         kept = pair_cache.Kept(marks, terms, [[*pair] for pair in found])
         pair_cache.save(self._store, model, kept)
         return tuple(found)
@@ -138,6 +126,23 @@ class _Comparison:
 def _side(lore: Lore, words: Words) -> Side:
     """What is compared of a lore."""
     return side(lore.content, lore.category, words, " ".join([*lore.tags, *lore.files, *lore.entities]))
+
+
+def _thinned(found: Sequence[Pair]) -> list[Pair]:
+    """The pairs, sorted, without what would be the fourth proposal of a kind for a lore; what is so near as to fold stays."""
+    proposed = Counter[tuple[str, str]]()
+    kept = []
+    for pair in found:
+        sides = [(pair.one, pair.kind), (pair.other, pair.kind)]
+        if pair.kind == SAME or pair.cosine >= NEAR or max(proposed[side] for side in sides) < _PROPOSALS:
+            kept.append(pair)
+            proposed.update(sides)
+    return kept
+
+
+def _order(pair: Pair) -> tuple[float, str, str]:
+    """The strongest first, in the same order on every machine."""
+    return -pair.strength, pair.one, pair.other
 
 
 def _pair(values: Sequence[object]) -> Pair:

@@ -13,7 +13,7 @@ _BLOCK = 1024
 _MOST = (
     16  # neighbours of one text, the nearest ones: a thousand texts alike must not make half a million pairs
 )
-_JOINED = 6_000_000  # pairs of texts looked at for the words they share: the rarest words first
+_JOINED = 60  # pairs looked at for the words they share, for each text: the rarest words first
 _COMMON = 10  # a word that more than a tenth of the texts say (and more than so many) joins nobody
 _LEAST = 4.0  # weight of shared words: one word that hardly anybody says, or two that are rather rare
 
@@ -64,7 +64,7 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     starts, sizes = starts[wanted], sizes[wanted]
     rarest = np.argsort(sizes, kind="stable")
     joined = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
-    rarest = rarest[joined <= _JOINED]
+    rarest = rarest[joined <= max(100_000, _JOINED * count)]
     keys, weights = [], []
     for size in np.unique(sizes[rarest]):  # all words of one frequency at once
         members = owners[starts[rarest][sizes[rarest] == size][:, None] + np.arange(size)]
