@@ -1,7 +1,7 @@
-"""Whether two texts of nearly the same words say the same: numbers, negations and names must agree.
+"""Whether two texts of nearly the same words say the same: numbers, negations, names and words must agree.
 
 A cosine of word vectors does not see these. Of texts with every number changed and the verb negated more than
-four in five stay above the threshold for duplicates.
+four in five stay above the threshold for duplicates, and so do long texts in which one word was exchanged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 from engram.domain.polarity import NEGATIONS, NUMERALS, OPPOSITES
 from engram.domain.typed import NamedTuple
+from engram.domain.wording import difference, wording
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
 NEAR = 0.92  # the cosine from which two lore of one category are held to be about the same
@@ -17,11 +18,19 @@ NEAR = 0.92  # the cosine from which two lore of one category are held to be abo
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
 # What a program would read: `code`, --flags, paths, dotted.names, snake_case, camelCase, CONSTANTS, v1 and E404.
 _NAME = re.compile(
-    r"`[^`\n]+`|--?[A-Za-z][\w-]*|[\w.~-]*[/\\][\w./\\~-]+|\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*"
+    r"`[^`\n]+`|--?[A-Za-z][\w-]*|(?<![\w.~-])[\w.~-]*[/\\][\w./\\~-]+"
+    r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_MARGIN = 64  # characters before a word in which the end of the sentence before it is looked for
 _PART = re.compile(r"[^\W_]+")
+
+_POLES: dict[str, list[tuple[int, bool]]] = {}
+for _line, _sides in enumerate(OPPOSITES):
+    for _pole, _words in enumerate(_sides):
+        for _pole_word in _words:
+            _POLES.setdefault(_pole_word, []).append((_line, bool(_pole)))
 
 
 class Verdict(NamedTuple):
@@ -35,33 +44,35 @@ def compare(one: str, other: str) -> Verdict:
     """What two texts that are near to one another by their words are to each other. Symmetric in its kind."""
     if one == other:
         return Verdict(SAME)
-    first, second = _said(one), _said(other)
+    first, second = said_in(one), said_in(other)
     if first.negations != second.negations:
         return Verdict(CONTRADICTION, "one negates what the other says")
-    opposite = _opposite(first.words, second.words)
-    if opposite:
-        return Verdict(CONTRADICTION, opposite)
+    against = opposite(first, second)
+    if against:
+        return Verdict(CONTRADICTION, against)
     if first.numbers != second.numbers:
         only, others = _without(first.numbers, second.numbers), _without(second.numbers, first.numbers)
         if only and others:
-            return Verdict(CONTRADICTION, f"one says {_listed(only)}, the other {_listed(others)}")
+            return Verdict(CONTRADICTION, f"one says {listed(only)}, the other {listed(others)}")
         if only or others:
-            return Verdict(DUPLICATE, f"only one of them says {_listed(only or others)}")
-        return Verdict(DUPLICATE, f"they say {_listed([*first.numbers])} in another order")
+            return Verdict(DUPLICATE, f"only one of them says {listed(only or others)}")
+        return Verdict(DUPLICATE, f"they say {listed([*first.numbers])} in another order")
     missing = sorted({*first.names} - second.parts | {*second.names} - first.parts)
     if missing:
-        return Verdict(DUPLICATE, f"only one of them names {_listed(missing)}")
+        return Verdict(DUPLICATE, f"only one of them names {listed(missing)}")
     shared = {*first.names} & {*second.names}
     orders = [[name for name in said.names if name in shared] for said in (first, second)]
     if orders[0] != orders[1]:
-        return Verdict(DUPLICATE, f"they name {_listed(orders[0])} in another order")
-    return Verdict(SAME)
+        return Verdict(DUPLICATE, f"they name {listed(orders[0])} in another order")
+    differs = difference(wording(one), wording(other))
+    return Verdict(DUPLICATE, differs) if differs else Verdict(SAME)
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
     """What of a text has to agree, numbers and names in the order in which they are first said.
 
-    `parts` are all its words and names, for a name that the other text writes otherwise.
+    `parts` are all its words and names, for a name that the other text writes otherwise; `poles` says which lines of
+    the table of opposites it is on, and on which side.
     """
 
     numbers: tuple[str, ...]
@@ -69,33 +80,38 @@ class _Said(NamedTuple):
     words: frozenset[str]
     names: tuple[str, ...]
     parts: frozenset[str]
+    poles: frozenset[tuple[int, bool]]
 
 
-def _said(text: str) -> _Said:
+def said_in(text: str) -> Said:
+    """Take from a text what has to agree."""
     words = [(found.start(), found[0].casefold().replace("’", "'")) for found in _WORD.finditer(text)]
-    numbers = [(found.start(), _plain(found[0])) for found in _NUMBER.finditer(text)]
+    numbers = [(found.start(), plain_number(found[0])) for found in _NUMBER.finditer(text)]
     numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
-    names = [(found.start(), found[0].strip("`.:").casefold()) for found in _NAME.finditer(text)]
+    names = [
+        (found.start(), found[0].strip("`.:").removesuffix("()").casefold()) for found in _NAME.finditer(text)
+    ]
     capitalised = [found for found in _CAPITALISED.finditer(text) if not _begins(text, found.start())]
     names += [(found.start(), found[0].casefold()) for found in capitalised]
     called = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
     said = frozenset(word for _, word in words)
-    return _Said(
+    return Said(
         tuple(number for _, number in sorted(numbers)),
         sum(word.replace("'", "") in NEGATIONS for _, word in words),
         said,
         called,
         said | {*called} | {part.casefold() for part in _PART.findall(text)},
+        frozenset(pole for word in said & _POLES.keys() for pole in _POLES[word]),
     )
 
 
 def _begins(text: str, at: int) -> bool:
     """Whether a sentence or line begins here, where every word has a capital."""
-    before = text[:at].rstrip(" \t*_\"'(#>-")
-    return not before or before[-1] in ".!?:\n"
+    before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
+    return before[-1:] in ".!?:\n"  # an empty one is in it, too
 
 
-def _plain(number: str) -> str:
+def plain_number(number: str) -> str:
     """A number without what only its writer chose: a plus sign, thousands commas, leading zeros of a whole number."""
     text = number.lstrip("+")
     if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+", text):
@@ -103,13 +119,15 @@ def _plain(number: str) -> str:
     return text.replace(",", ".")
 
 
-def _opposite(one: frozenset[str], other: frozenset[str]) -> str:
-    """The first pair of opposites of which each text says only its own."""
-    for left, right in OPPOSITES:
-        for poles in ((left, right), (right, left)):
-            said, against = one & poles[0], other & poles[1]
-            if said and against and not (one & poles[1]) and not (other & poles[0]):
-                return f"one says {min(said)}, the other {min(against)}"
+def opposite(one: Said, other: Said) -> str:
+    """The first pair of opposites of which each text says only its own, as a clause; empty where there is none."""
+    if one.poles.isdisjoint((line, not pole) for line, pole in other.poles):
+        return ""
+    for line, pole in sorted(one.poles):
+        against = line, not pole
+        if against in other.poles and against not in one.poles and (line, pole) not in other.poles:
+            said = [OPPOSITES[line][pole] & one.words, OPPOSITES[line][not pole] & other.words]
+            return f"one says {min(said[0])}, the other {min(said[1])}"
     return ""
 
 
@@ -125,5 +143,6 @@ def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _listed(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
+    """The first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")

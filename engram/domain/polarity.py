@@ -44,6 +44,23 @@ up / down
 read reads / write writes
 mutable / immutable
 blocking / nonblocking
+include includes included including / exclude excludes excluded excluding leave
+all every any each / some only none
+works work working / fail fails failed breaks broken error wrong
+accept accepts accepted / reject rejects rejected refuse refuses refused
+permanent permanently / temporary temporarily
+keep keeps kept / discard discards discarded remove removes removed delete deletes deleted drop drops dropped
+automatic automatically itself / manual manually yourself hand
+return returns returned / raise raises throw throws
+once / again every each
+daily / weekly monthly hourly
+enough / need needs require requires must
+rightly correctly / wrongly
+older / newer
+local / global
+client / server
+inside / outside
+present / missing absent
 """
 
 NEGATIONS = frozenset(_NEGATIONS.split())

@@ -99,6 +99,17 @@ class Known(NamedTuple):
     adopted: bool
 
 
+class Text(NamedTuple):
+    """The catalog's line of one lore as far as comparing lore needs it; `digest` is of the file, `said` of its text."""
+
+    id: str
+    path: str
+    category: str
+    row: int
+    digest: str
+    said: str
+
+
 class Hit(NamedTuple):
     """The catalog's line of one lore: what ranking, filters and lists look at. Times are Unix seconds."""
 
@@ -240,6 +251,12 @@ class Catalog:
         """Lines of lore by a condition that the index package wrote (never a user's text)."""
         query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
         return [Hit._make(row) for row in self.connection.execute(query, tuple(values))]
+
+    def texts(self, statuses: Sequence[str]) -> list[Text]:
+        """The lore with one of these statuses, by id: the oldest first."""
+        query = "SELECT id, path, category, row, digest, text_digest FROM files"
+        lines = self._where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
+        return [Text._make(line) for line in sorted(lines)]
 
     def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
         """Rows of lore by such a condition."""

@@ -98,6 +98,21 @@ class VectorFile:
         best *= 1 / _SCALE**2
         return best
 
+    def wholes(self, rows: Sequence[int], total: int, slots: int) -> numpy.ndarray:
+        """The vectors of these rows' whole texts, not of passages: float32, len(rows) x d, of about length 1.
+
+        Raises ValueError when the files are too short or out of order.
+        """
+        np = numpy_module()
+        if not rows:
+            return np.zeros((0, self.dimensions), np.float32)  # type: ignore[no-any-return]
+        self._map(total, slots)
+        assert self._vectors is not None
+        assert self._starts is not None
+        found: numpy.ndarray = self._vectors[self._starts[np.asarray(rows)]].astype(np.float32)
+        found *= 1 / _SCALE
+        return found
+
     def _further_places(self, rows: int, slots: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
         """For the second vector, the third, ...: the rows that have one, and its places.
 

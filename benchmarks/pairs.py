@@ -1,0 +1,157 @@
+"""How well duplicates and contradictions are told apart, on both halves of tests/pairs: `python benchmarks/pairs.py`.
+
+The development half is what the weights were learnt from, so only the held-out half says how well they do.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from typing import NamedTuple
+
+from labelled_pairs import HALVES, Labelled, assessor, load
+
+from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME
+from engram.domain.pairs import Assessment, assess, features, likelihood
+
+LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
+_BARS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
+
+
+class Judged(NamedTuple):
+    """A labelled pair, its cosine, what was made of it, and how likely it is each kind, whatever the bars."""
+
+    pair: Labelled
+    cosine: float
+    assessment: Assessment
+    likely: dict[str, float]
+
+
+class Score(NamedTuple):
+    """`right` of `proposed` pairs were what they were proposed as; there are `real` ones."""
+
+    right: int
+    proposed: int
+    real: int
+
+    @property
+    def precision(self) -> float:
+        """The share of proposals that are right."""
+        return self.right / self.proposed if self.proposed else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the real ones that are proposed."""
+        return self.right / self.real
+
+
+def judge(half: str) -> list[Judged]:
+    """Assess the pairs of a half."""
+    pairs = load(half)
+    words = assessor(pairs)
+    found = []
+    for pair in pairs:
+        sides = words.side(pair.one, pair.category), words.side(pair.other, pair.other_category)
+        cosine = words.cosine(pair.one, pair.other)
+        known = features(*sides, cosine, words.words)
+        likely = {kind: likelihood(kind, known) for kind in LABELS}
+        found.append(Judged(pair, cosine, assess(*sides, cosine, words.words), likely))
+    return found
+
+
+def score(judged: list[Judged], kind: str) -> Score:
+    """What is proposed as this kind; lore that fold by themselves count as duplicates found."""
+    kinds = {DUPLICATE, SAME} if kind == DUPLICATE else {kind}
+    proposed = [item for item in judged if item.assessment.kind in kinds]
+    right = sum(item.pair.label == LABELS[kind] for item in proposed)
+    return Score(right, len(proposed), sum(item.pair.label == LABELS[kind] for item in judged))
+
+
+def score_at(judged: list[Judged], kind: str, bar: float) -> Score:
+    """The same if nothing but this kind's likelihood were asked."""
+    proposed = [item for item in judged if item.likely[kind] >= bar]
+    right = sum(item.pair.label == LABELS[kind] for item in proposed)
+    return Score(right, len(proposed), sum(item.pair.label == LABELS[kind] for item in judged))
+
+
+def score_by_cosine(judged: list[Judged], kind: str, recall: float) -> Score:
+    """What cosine alone gives where it finds at least this share of the real ones."""
+    ranked = sorted(judged, key=lambda item: -item.cosine)
+    scores = (
+        Score(
+            sum(item.pair.label == LABELS[kind] for item in ranked[:count]),
+            count,
+            sum(item.pair.label == LABELS[kind] for item in ranked),
+        )
+        for count in range(1, len(ranked) + 1)
+    )
+    return next(found for found in scores if found.recall >= recall)
+
+
+def in_other_words(judged: list[Judged]) -> list[Judged]:
+    """Without the light edits, which are easy."""
+    return [item for item in judged if not item.pair.edit]
+
+
+def wrong_folds(judged: list[Judged]) -> list[Judged]:
+    """Pairs that would become one by themselves and must not."""
+    return [item for item in judged if item.assessment.kind == SAME and item.pair.label != "same"]
+
+
+def table(halves: dict[str, list[Judged]]) -> str:
+    """What was measured, as markdown."""
+    lines = [
+        "| Half | Kind | real | proposed | right | recall | precision | cosine alone, at that recall |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for half, every in halves.items():
+        judged = in_other_words(every)
+        for kind in LABELS:
+            found = score(judged, kind)
+            alone = score_by_cosine(judged, kind, found.recall)
+            values = f"{found.real} | {found.proposed} | {found.right} | {found.recall:.2f} | {found.precision:.2f}"
+            lines.append(f"| {half} | {kind} | {values} | {alone.precision:.2f} |")
+    return "\n".join(lines)
+
+
+def curve(halves: dict[str, list[Judged]]) -> str:
+    """Recall and precision over the bar, as markdown."""
+    heads = [f"{half}, {kind}" for half in halves for kind in LABELS]
+    lines = [f"| bar | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+    for bar in _BARS:
+        found = [score_at(in_other_words(judged), kind, bar) for judged in halves.values() for kind in LABELS]
+        lines.append(f"| {bar} | {' | '.join(f'{s.recall:.2f} / {s.precision:.2f}' for s in found)} |")
+    return "\n".join(lines)
+
+
+def cosines(halves: dict[str, list[Judged]]) -> str:
+    """The median cosine of each label, as markdown."""
+    labels = ["same", "near", "contradiction", "unrelated"]
+    lines = [f"| Median cosine | {' | '.join(labels)} |", "|---" * (len(labels) + 1) + "|"]
+    for half, every in halves.items():
+        judged = in_other_words(every)
+        medians = [
+            statistics.median(item.cosine for item in judged if item.pair.label == label) for label in labels
+        ]
+        lines.append(f"| {half} | {' | '.join(f'{value:.2f}' for value in medians)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print everything; 1 where something would be folded wrongly."""
+    halves = {half: judge(half) for half in HALVES}
+    print(cosines(halves), table(halves), curve(halves), sep="\n\n")
+    wrong = 0
+    for half, judged in halves.items():
+        folded = [item for item in judged if item.assessment.kind == SAME]
+        near = [item for item in judged if item.cosine >= NEAR and item.pair.label != "same"]
+        wrong += len(wrong_folds(judged))
+        print(
+            f"\n{half}: {len(folded)} pairs fold by themselves, {len(wrong_folds(judged))} of them wrongly;"
+        )
+        print(f"{len(near)} others are as near (cosine {NEAR} or more) and do not.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

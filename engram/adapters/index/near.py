@@ -1,0 +1,112 @@
+"""Which of many texts are near to one another: by their vectors, block by block, and by the rare words that they share."""
+
+from __future__ import annotations
+
+from engram.adapters.index.numeric import numpy_module
+from engram.domain.pairs import rarity
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy
+
+_BLOCK = 1024
+_MOST = (
+    16  # neighbours of one text, the nearest ones: a thousand texts alike must not make half a million pairs
+)
+_JOINED = 60  # pairs looked at for the words they share, for each text: the rarest words first
+_COMMON = 10  # a word that more than a tenth of the texts say (and more than so many) joins nobody
+_LEAST = 4.0  # weight of shared words: one word that hardly anybody says, or two that are rather rare
+
+
+class Found(NamedTuple):
+    """Pairs of positions, `one` < `other`, each pair once, and how near they are."""
+
+    one: numpy.ndarray
+    other: numpy.ndarray
+    nearness: numpy.ndarray
+
+
+class Terms(NamedTuple):
+    """The terms of texts: those of text i are `terms[starts[i]:starts[i + 1]]`, as numbers, each once."""
+
+    starts: numpy.ndarray
+    terms: numpy.ndarray
+
+
+def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Found:
+    """Pairs of rows with a cosine of at least `floor`, of which one at least is `fresh` (a mask)."""
+    np = numpy_module()
+    chosen = np.flatnonzero(fresh)
+    parts = []
+    for start in range(0, len(chosen), _BLOCK):
+        block = chosen[start : start + _BLOCK]
+        cosines = vectors[block] @ vectors.T
+        cosines[np.arange(len(block)), block] = -1
+        _keep_nearest(cosines, floor)
+        rows, others = np.nonzero(cosines >= floor)
+        parts.append((block[rows], others, cosines[rows, others]))
+    return _once(*(np.concatenate(column) for column in zip(*parts, strict=True))) if parts else _none()
+
+
+def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
+    """Pairs of texts that share rare words, one at least `fresh`.
+
+    The nearness is the weight of what they share for each word that they have: long texts share much by chance.
+    """
+    np = numpy_module()
+    count = len(texts.starts) - 1
+    owners = np.repeat(np.arange(count), np.diff(texts.starts))
+    order = np.argsort(texts.terms, kind="stable")
+    owners = owners[order]
+    _, starts, sizes = np.unique(texts.terms[order], return_index=True, return_counts=True)
+    wanted = (sizes > 1) & (sizes <= max(_COMMON, count // _COMMON))
+    wanted &= np.logical_or.reduceat(fresh[owners], starts) if len(starts) else wanted
+    starts, sizes = starts[wanted], sizes[wanted]
+    rarest = np.argsort(sizes, kind="stable")
+    joined = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
+    rarest = rarest[joined <= max(100_000, _JOINED * count)]
+    keys, weights = [], []
+    for size in np.unique(sizes[rarest]):  # all words of one frequency at once
+        members = owners[starts[rarest][sizes[rarest] == size][:, None] + np.arange(size)]
+        for gap in range(1, int(size)):
+            one, other = members[:, :-gap].ravel(), members[:, gap:].ravel()
+            news = fresh[one] | fresh[other]
+            keys.append(one[news].astype(np.int64) * count + other[news])
+            weights.append(np.full(int(news.sum()), rarity(int(size), count), np.float32))
+    if not keys:
+        return _none()
+    pairs, place = np.unique(np.concatenate(keys), return_inverse=True)
+    total = np.bincount(place.ravel(), np.concatenate(weights)).astype(np.float32)
+    enough = total >= _LEAST
+    one, other = pairs[enough] // count, pairs[enough] % count
+    lengths = np.diff(texts.starts)
+    return Found(one, other, total[enough] / np.sqrt(lengths[one] * lengths[other]))
+
+
+def frequencies(texts: Terms) -> dict[int, int]:
+    """How many texts say each term."""
+    terms, counts = numpy_module().unique(texts.terms, return_counts=True)
+    return dict(zip(terms.tolist(), counts.tolist(), strict=True))
+
+
+def _keep_nearest(cosines: numpy.ndarray, floor: float) -> None:
+    """Blank all but the nearest neighbours in rows that have very many."""
+    numpy = numpy_module()
+    for row in numpy.flatnonzero((cosines >= floor).sum(axis=1) > _MOST):
+        least = numpy.partition(cosines[row], -_MOST)[-_MOST]
+        cosines[row][cosines[row] < least] = -1
+
+
+def _once(one: numpy.ndarray, other: numpy.ndarray, nearness: numpy.ndarray) -> Found:
+    numpy = numpy_module()
+    first, second = numpy.minimum(one, other), numpy.maximum(one, other)
+    _, places = numpy.unique(
+        first.astype(numpy.int64) * (int(second.max(initial=0)) + 1) + second, return_index=True
+    )
+    return Found(first[places], second[places], nearness[places])
+
+
+def _none() -> Found:
+    numpy = numpy_module()
+    empty = numpy.zeros(0, numpy.int64)
+    return Found(empty, empty, numpy.zeros(0, numpy.float32))

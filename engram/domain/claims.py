@@ -1,0 +1,83 @@
+"""A text taken apart for comparing it with others: its words, names, numbers with their keys, and what it negates."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from engram.domain.equivalence import Said, plain_number, said_in
+from engram.domain.polarity import NEGATIONS, NUMERALS
+from engram.domain.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.wording import stem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_CLAUSE = re.compile(r"[,;:.!?](?=\s|$)|\n| but | and | which | so | because | unless ")
+_MARKS = re.compile(r"[`\"'*]")
+_VALUE = re.compile(r"(?:(?<!\S)(\S+)\s+)?(?<![\w.])(\d+(?:[.,:]\d+)*)\s*([A-Za-z%]+)?")
+_UNITS = {
+    "s": "second", "sec": "second", "secs": "second", "h": "hour", "hrs": "hour", "min": "minute", "mins": "minute",
+    "milliseconds": "ms", "kib": "kb", "mib": "mb", "gib": "gb",
+}  # fmt: skip
+
+
+class Claim(NamedTuple):
+    """What a text says. `words` maps each word that carries meaning to its stem, in order of first use.
+
+    `negated` and `plain` are the stems in clauses with and without a negation; a stem may be in both.
+    `values` are the numbers under their keys: the word before a number, and its unit.
+    """
+
+    words: Mapping[str, str]
+    stems: frozenset[str]
+    negated: frozenset[str]
+    plain: frozenset[str]
+    values: Mapping[str, frozenset[str]]
+    said: Said
+
+
+def claim(text: str) -> Claim:
+    """Take a text apart."""
+    words: dict[str, str] = {}
+    negated, plain = set[str](), set[str]()
+    for clause in _CLAUSE.split(text.casefold().replace("’", "'")):
+        found = _WORD.findall(clause)
+        here = {word: stem for word in found if (stem := stem_of(word))}
+        negations = sum(word.replace("'", "") in NEGATIONS for word in found)
+        (negated if negations % 2 else plain).update(here.values())
+        words |= here
+    stems = frozenset(words.values())
+    return Claim(words, stems, frozenset(negated), frozenset(plain), _values(text), said_in(text))
+
+
+def stems_in(text: str) -> frozenset[str]:
+    """The stems of the words of a text that carry meaning."""
+    return frozenset(
+        stem for word in _WORD.findall(text.casefold().replace("’", "'")) if (stem := stem_of(word))
+    )
+
+
+@lru_cache(1 << 16)
+def stem_of(word: str) -> str:
+    """The stem of a case-folded word; empty for a stop word or a negation."""
+    name = word.removesuffix("'s")
+    if name in STOP_WORDS or name.replace("'", "") in NEGATIONS:
+        return ""
+    return stem(name.split("'")[0])
+
+
+def _values(text: str) -> dict[str, frozenset[str]]:
+    """Each key's numbers. A key is a word before a number ("python 3.11") or its unit ("5 seconds")."""
+    digits = " ".join(NUMERALS.get(word.casefold(), word) for word in _MARKS.sub(" ", text).split())
+    found: dict[str, set[str]] = {}
+    for before, number, after in _VALUE.findall(digits):
+        unit = _UNITS.get(after.casefold(), after.casefold())
+        if unit and unit not in STOP_WORDS:
+            found.setdefault(f"… {stem(unit)}", set()).add(plain_number(number))
+        name = re.sub(r"\W", "", before.casefold())
+        if name and name not in STOP_WORDS:
+            found.setdefault(f"{stem(name)} …", set()).add(plain_number(number))
+    return {key: frozenset(numbers) for key, numbers in found.items()}

@@ -1,0 +1,82 @@
+"""Groups of lore that say the same, from pairs: connected, but never by a chain that joins unlike lore."""
+
+from __future__ import annotations
+
+from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.domain.pairs import Pair
+
+
+class Group(NamedTuple):
+    """Lore that say the same, by id, the oldest first; `representative` is the one that is most like the others."""
+
+    ids: tuple[str, ...]
+    representative: str
+
+
+def groups(pairs: Iterable[Pair]) -> list[Group]:
+    """The groups of two or more, by their oldest id; each lore is in one at most.
+
+    What says the same is in one group always. Duplicates join, the strongest first, where at least half of the pairs
+    between the two groups are duplicates themselves and none is a contradiction.
+    """
+    every = sorted(pairs, key=lambda pair: (pair.kind != SAME, -pair.strength, pair.one, pair.other))
+    group = _Joined()
+    for pair in every:
+        if pair.kind == SAME:
+            group.join(pair.one, pair.other)
+    classes = {lore_id: group.root(lore_id) for pair in every for lore_id in (pair.one, pair.other)}
+    links = {kind: _links(every, kind, classes) for kind in (DUPLICATE, CONTRADICTION)}
+    joined = _Joined()
+    for pair in every:
+        if pair.kind == DUPLICATE:
+            one, other = (joined.members(classes[lore_id]) for lore_id in (pair.one, pair.other))
+            across = {frozenset((first, second)) for first in one for second in other}
+            if 2 * len(across & links[DUPLICATE]) >= len(across) and not across & links[CONTRADICTION]:
+                joined.join(classes[pair.one], classes[pair.other])
+    found: dict[str, list[str]] = {}
+    for lore_id, root in classes.items():
+        found.setdefault(joined.root(root), []).append(lore_id)
+    alike: dict[str, list[Pair]] = {}
+    for pair in every:
+        if pair.kind != CONTRADICTION and joined.root(classes[pair.one]) == joined.root(classes[pair.other]):
+            alike.setdefault(joined.root(classes[pair.one]), []).append(pair)
+    return sorted(_group(members, alike[root]) for root, members in found.items() if len(members) > 1)
+
+
+class _Joined:
+    """Disjoint sets of ids."""
+
+    def __init__(self) -> None:
+        self._root: dict[str, str] = {}
+        self._members: dict[str, list[str]] = {}
+
+    def root(self, lore_id: str) -> str:
+        return self._root.get(lore_id, lore_id)
+
+    def members(self, lore_id: str) -> list[str]:
+        root = self.root(lore_id)
+        return self._members.get(root, [root])
+
+    def join(self, one: str, other: str) -> None:
+        first, second = self.root(one), self.root(other)
+        if first != second:
+            moved = self.members(second)
+            self._members[first] = [*self.members(first), *moved]
+            self._root.update(dict.fromkeys(moved, first))
+
+
+def _links(pairs: Iterable[Pair], kind: str, classes: dict[str, str]) -> set[frozenset[str]]:
+    return {frozenset((classes[pair.one], classes[pair.other])) for pair in pairs if pair.kind == kind}
+
+
+def _group(members: list[str], pairs: Iterable[Pair]) -> Group:
+    likeness = dict.fromkeys(sorted(members), 0.0)
+    for pair in pairs:
+        likeness[pair.one] += pair.strength
+        likeness[pair.other] += pair.strength
+    return Group(tuple(likeness), max(likeness, key=lambda lore_id: likeness[lore_id]))

@@ -1,0 +1,226 @@
+"""What two lore are to each other: the same, duplicates, contradicting or neither, with a strength and the reason.
+
+No rule alone can tell: the cosines of duplicates, near misses and contradictions are alike. So a few features of a
+pair are weighed, by weights learnt from labelled pairs (engram.domain.pair_weights). docs/curation.md has the figures.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+
+from engram.domain.claims import Claim, claim, stems_in
+from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, listed, opposite
+from engram.domain.pair_weights import BARS, WEIGHTS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+UNRELATED = "unrelated"
+KINDS = (SAME, DUPLICATE, CONTRADICTION, UNRELATED)
+_OWN = 32  # words of one text, the rarest, that are looked for in the other
+_ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
+_NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
+
+
+class Features(NamedTuple):
+    """What is known of a pair, each about 0..1. Shares are of the weight of rare words.
+
+    `covered` and `common` are the shared words as a share of the shorter and of the longer text; `evidence` says how
+    much is shared at all, `length` how long the shorter text is. Squares let a middle be likelier than both ends: what
+    has nearly every word in common differs in what counts more often than it repeats. `kin` and `kin_most` say how
+    near the words that only one text has are to some word of the other (in the text where they are less near, and in
+    the one where they are nearer).
+    """
+
+    cosine: float
+    cosine_squared: float
+    covered: float
+    common: float
+    common_squared: float
+    evidence: float
+    length: float
+    names_shared: float
+    names_apart: float
+    kin: float
+    kin_most: float
+    polarity: float
+    opposites: float
+    value: float
+    numbers_apart: float
+    number_alone: float
+
+
+class Side(NamedTuple):
+    """One text of a pair: the text, taken apart, its category, its words' weight, and terms of tags, files, entities."""
+
+    text: str
+    claim: Claim
+    category: str
+    weight: float
+    terms: frozenset[str] = frozenset()
+
+
+class Assessment(NamedTuple):
+    """`kind` is one of KINDS; `strength` 0..1 grows with the certainty; `why` is a clause for people."""
+
+    kind: str
+    strength: float
+    why: str
+
+
+class Pair(NamedTuple):
+    """Two lore by their ids, the older first; `kind` is same, duplicate or contradiction, `why` a clause for people.
+
+    `strength` is 0..1; `cosine` that of their contents, by the bundled model. Those of kind same may be folded unasked.
+    """
+
+    one: str
+    other: str
+    kind: str
+    strength: float
+    why: str
+    cosine: float
+
+
+class Words(NamedTuple):
+    """What a store knows of words.
+
+    `weight` is a stem's weight by its rarity; `nearness` takes words of one text and of the other and gives for each
+    of the first the cosine of the nearest of the others.
+    """
+
+    weight: Callable[[str], float]
+    nearness: Callable[[Sequence[str], Sequence[str]], Sequence[float]]
+
+
+def rarity(frequency: int, total: int) -> float:
+    """The weight of a word that `frequency` of `total` lore say."""
+    return math.log((_NOMINAL + 1) / (frequency * min(1.0, _NOMINAL / max(1, total)) + 0.5))
+
+
+def side(text: str, category: str, words: Words, further: str = "") -> Side:
+    """Take one text of a pair apart; `further` are its tags, files and entities, as one text."""
+    found = claim(text)
+    return Side(text, found, category, _weight(words, found.stems), stems_in(further))
+
+
+def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
+    """What two lore are to each other. Symmetric but for the clause. `cosine` is that of the two texts."""
+    verdict = compare(one.text, other.text) if cosine >= NEAR else None
+    if verdict is not None and verdict.kind == SAME and one.category == other.category:
+        return Assessment(SAME, 1.0, "they say the same in nearly the same words")
+    found = features(one, other, cosine, words)
+    strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
+    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
+    so_near = verdict is not None and one.category == other.category
+    if strengths[kind] < BARS[kind] and not so_near:
+        return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
+    why = _why_against(one, other, found) if kind == CONTRADICTION else ""
+    return Assessment(kind, round(strengths[kind], 3), why or _why_alike(one, other, words))
+
+
+def likelihood(kind: str, found: Features) -> float:
+    """How likely a pair with these features is a duplicate or a contradiction, by the labelled pairs: 0..1."""
+    weights = WEIGHTS[kind]
+    total = weights["constant"] + sum(
+        weights[name] * value for name, value in zip(Features._fields, found, strict=True)
+    )
+    return 1 / (1 + math.exp(-total))
+
+
+def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
+    """The features of a pair."""
+    first, second = one.claim, other.claim
+    shared = first.stems & second.stems
+    extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
+    together = _weight(words, shared) + extra
+    weights = [one.weight + extra, other.weight + extra]
+    kin = [_kinship(first, second, words), _kinship(second, first, words)]
+    names = {*first.said.names, *second.said.names}
+    own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
+    fewest = min(len(first.said.names), len(second.said.names))
+    numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
+    common = together / max(*weights, 1e-9)
+    return Features(
+        cosine=cosine,
+        cosine_squared=cosine * cosine,
+        covered=together / max(min(weights), 1e-9),
+        common=common,
+        common_squared=common * common,
+        evidence=math.log1p(min(together, _ENOUGH)) / math.log1p(_ENOUGH),
+        length=math.log1p(min(len(first.words), len(second.words))) / 5,
+        names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
+        names_apart=min(
+            len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
+        ),
+        kin=min(kin),
+        kin_most=max(kin),
+        polarity=_weight(words, turned(first, second)) / max(together, 1e-9),
+        opposites=float(bool(opposite(first.said, second.said))),
+        value=float(bool(clash(first, second))),
+        numbers_apart=float(all(numbers)),
+        number_alone=float(any(numbers) and not all(numbers)),
+    )
+
+
+def turned(one: Claim, other: Claim) -> frozenset[str]:
+    """The words that one text only negates and the other never does."""
+    return (one.negated - one.plain) & (other.plain - other.negated) | (other.negated - other.plain) & (
+        one.plain - one.negated
+    )
+
+
+def clash(one: Claim, other: Claim) -> str:
+    """The first key that both give numbers for, and none in common; empty where there is none."""
+    return next(
+        (key for key in one.values if one.values[key].isdisjoint(other.values.get(key, one.values[key]))), ""
+    )
+
+
+def _kinship(one: Claim, other: Claim, words: Words) -> float:
+    """How near the words that only the first text has are to some word of the other, weighed by rarity; 1 without any."""
+    own = [(words.weight(stem), word) for word, stem in one.words.items() if stem not in other.stems]
+    if not own or not other.words:
+        return 1.0 if not own else 0.0
+    own = heapq.nlargest(_OWN, own)
+    nearness = words.nearness([word for _, word in own], [*other.words])
+    weights = [weight for weight, _ in own]
+    return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), 1e-9)
+
+
+def _left_over(one: Claim, other: Claim) -> Iterable[str]:
+    rest = list(other.said.numbers)
+    for number in one.said.numbers:
+        if number in rest:
+            rest.remove(number)
+        else:
+            yield number
+
+
+def _weight(words: Words, stems: Iterable[str]) -> float:
+    return sum(map(words.weight, stems))
+
+
+def _why_against(one: Side, other: Side, found: Features) -> str:
+    first, second = one.claim, other.claim
+    key = clash(first, second)
+    if key:
+        values = [key.replace("…", min(claim.values[key])) for claim in (first, second)]
+        return f"one says {values[0]}, the other {values[1]}"
+    against = opposite(first.said, second.said)
+    if against:
+        return against
+    if found.polarity:
+        return f"one negates what the other says of {listed(sorted(turned(first, second)))}"
+    if found.numbers_apart:
+        numbers = [listed([*_left_over(first, second)]), listed([*_left_over(second, first)])]
+        return f"one says {numbers[0]}, the other {numbers[1]}"
+    return ""
+
+
+def _why_alike(one: Side, other: Side, words: Words) -> str:
+    shared = sorted(one.claim.stems & other.claim.stems, key=lambda stem: (-words.weight(stem), stem))
+    names = [word for word, stem in one.claim.words.items() if stem in shared[:3]]
+    return f"both are about {listed(names)}" if names else "their meaning is near"

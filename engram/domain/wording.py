@@ -1,0 +1,141 @@
+"""What a text says word by word: which of its words carry meaning, and in what order they stand.
+
+Two texts of nearly the same words mean the same only if neither has a word of its own: "caddy" for "nginx",
+"minutes" for "seconds" and "the server waits for the client" are one word or two places away.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.polarity import NEGATIONS, NUMERALS
+from engram.domain.typed import NamedTuple
+
+# Words that may be there or not. What is not listed counts: "only", "with", "from", "may", "all", "by", "was" …
+_FREE_WORDS = """
+a an the this that these those it its they them their we us our you your i my there here which who
+is are be being been am do does did doing has have having and so then thus therefore hence as
+of for in on at when where while if because just simply also please really actually
+"""
+# A clause that begins with one of these may stand before or after the rest of its sentence.
+_HEAD_WORDS = "in on at for when where while if under with without after before during because by"
+_FREE, _HEADS = frozenset(_FREE_WORDS.split()), frozenset(_HEAD_WORDS.split())
+_SAME_WORDS = {"cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "never": ("not",)}
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.;:!?](?=\s|$)|\n")
+_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d])")
+_LINE_MARKS = re.compile(r"^[ \t]*(?:#+|[-*+>]|\d+\.)(?:[ \t]+|$)", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1")
+_SYMBOL = re.compile(r"[<>=+*/%|&~^$@#\\{}\[\]]|!=|(?<!\w)-(?=\d)|(?<![\w-])--?[A-Za-z][\w-]*")
+_CODE = re.compile(r"`([^`\n]+)`")
+_ENDS = frozenset(".;:!?\n")
+_ARTICLES = frozenset(["a", "an", "the"])
+_OWNED = 2  # words that an owner is written before or after
+
+
+class Sentence(NamedTuple):
+    """The stems of a sentence's meaningful words in order; `fronted`: it begins with a clause that could stand at its end."""
+
+    stems: tuple[str, ...]
+    fronted: bool
+
+
+class Wording(NamedTuple):
+    """A text taken apart: its sentences, the symbols and flags in order, the spans of code, and the owners.
+
+    `possessives` are the stems that stand as "X's", `of` those after "of".
+    """
+
+    sentences: tuple[Sentence, ...]
+    symbols: tuple[str, ...]
+    code: frozenset[str]
+    possessives: frozenset[str]
+    of: frozenset[str]
+
+
+def wording(text: str) -> Wording:
+    """Take a text apart."""
+    plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", text)).replace("’", "'")
+    plain = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain)
+    said: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
+    possessives, of = set[str](), set[str]()
+    before = "."
+    for token in _TOKEN.findall(plain.casefold()):
+        if token in _ENDS:
+            before = token
+            continue
+        if before in _ENDS:
+            said.append((token, []))
+        stems = _stems(token)
+        said[-1][1].extend(stems)
+        if token.endswith("'s"):
+            possessives.update(stems)
+        if before == "of":
+            of.update(stems)
+        before = before if token in _ARTICLES and before not in _ENDS else token
+    sentences = tuple(Sentence(tuple(stems), first in _HEADS) for first, stems in said if stems)
+    symbols, code = tuple(_SYMBOL.findall(plain)), frozenset(_CODE.findall(plain))
+    return Wording(sentences, symbols, code, frozenset(possessives), frozenset(of))
+
+
+def difference(one: Wording, other: Wording) -> str:
+    """What keeps two texts from saying the same word by word, as a clause; empty where nothing does."""
+    first = [stem for sentence in one.sentences for stem in sentence.stems]
+    second = [stem for sentence in other.sentences for stem in sentence.stems]
+    own = sorted({*first} ^ {*second})
+    if own:
+        return f"only one of them says {', '.join(own[:3])}{' …' if len(own) > 3 else ''}"
+    if one.symbols != other.symbols:
+        return "they differ in symbols or options"
+    if len({span.casefold() for span in one.code ^ other.code}) < len(one.code ^ other.code):
+        return "they write code in different case"
+    owners = one.possessives & other.of | other.possessives & one.of
+    if first == second or any(_moved(owner, first, second) for owner in owners):
+        return ""
+    turned = len(one.sentences) == len(other.sentences) and all(map(_turned, one.sentences, other.sentences))
+    return "" if turned else "they say it in another order"
+
+
+def stem(word: str) -> str:
+    """A word without its English ending, lower case: retries, retried and retrying are the same."""
+    for ending in ("ing", "ied", "ies", "ed", "es", "s", "e", "y"):
+        if (
+            word.endswith(ending)
+            and len(word) - len(ending) >= (4 if ending == "ing" else 3)
+            and not word.endswith("ss")
+        ):
+            root = word[: -len(ending)] + ("i" if ending in {"ied", "ies", "y"} else "")
+            return root[:-1] + "i" if root.endswith("y") else root
+    return word
+
+
+def _stems(token: str) -> list[str]:
+    """The stems that a word counts as: none, one, or two for a contraction."""
+    word = token.removesuffix("'s")
+    if word.endswith("n't"):
+        word = word.replace("'", "")
+    if word in _SAME_WORDS:
+        return [*_SAME_WORDS[word]]
+    if word in NEGATIONS and word.endswith("nt"):
+        return ["not"]
+    word = NUMERALS.get(word, word).split("'")[0]
+    return [] if word in _FREE else [stem(word)]
+
+
+def _turned(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences are the same, or but for a clause that begins the one and ends the other."""
+    return one.stems == other.stems or _fronted(one, other) or _fronted(other, one)
+
+
+def _fronted(one: Sentence, other: Sentence) -> bool:
+    words = one.stems
+    return one.fronted and any(words[cut:] + words[:cut] == other.stems for cut in range(1, len(words)))
+
+
+def _moved(owner: str, one: list[str], other: list[str]) -> bool:
+    """Whether only the place of this owner differs, and not by much: "tantivy's parser", "the parser of tantivy"."""
+    if one.count(owner) != 1 or other.count(owner) != 1:
+        return False
+    if abs(one.index(owner) - other.index(owner)) > _OWNED:
+        return False
+    return [word for word in one if word != owner] == [word for word in other if word != owner]

@@ -1,0 +1,82 @@
+"""What a store knows of words: how rare each is in it, and which are near to one another in the bundled model."""
+
+from __future__ import annotations
+
+import zlib
+
+from engram.domain.claims import stem_of
+from engram.domain.pairs import Words, rarity
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy
+
+    from engram.adapters.embed.protocols import Embedder
+
+
+def term(stem: str) -> int:
+    """The number that stands for a stem where terms are kept: 32 bits, so two stems in a million share one."""
+    return zlib.crc32(stem.encode())
+
+
+class TermsOf(dict[str, int]):
+    """From a case-folded word to its term, 0 for one without meaning; remembers what it worked out."""
+
+    def __missing__(self, word: str) -> int:
+        """Work out the term of a word."""
+        stem = stem_of(word)
+        found = term(stem) if stem else 0
+        self[word] = found
+        return found
+
+
+class StoreWords:
+    """The weights and the nearness of words, from the frequencies of terms in `total` lore."""
+
+    def __init__(self, embedder: Embedder, frequencies: Mapping[int, int], total: int) -> None:
+        """`embedder` is always the bundled one: the weights of pairs were learnt with it."""
+        self._embedder = embedder
+        self._frequencies = frequencies
+        self._total = total
+        self._weights: dict[str, float] = {}
+        self._rows: dict[str, int] = {}
+        self._vectors: numpy.ndarray | None = None
+
+    def words(self) -> Words:
+        """As the rules of pairs want it."""
+        return Words(self.weight, self.nearness)
+
+    def weight(self, stem: str) -> float:
+        """The weight of a stem by its rarity here."""
+        found = self._weights.get(stem)
+        if found is None:
+            found = self._weights[stem] = rarity(self._frequencies.get(term(stem), 0), self._total)
+        return found
+
+    def nearness(self, own: Sequence[str], others: Sequence[str]) -> list[float]:
+        """For each of `own` the cosine of the nearest of `others`."""
+        vectors = self._known([*own, *others])
+        cosines = vectors[: len(own)] @ vectors[len(own) :].T
+        nearest: list[float] = cosines.max(axis=1).tolist()
+        return nearest
+
+    def _known(self, words: Sequence[str]) -> numpy.ndarray:
+        """The vectors of words, (len(words), dimensions)."""
+        from engram.adapters.index.numeric import numpy_module
+
+        np = numpy_module()
+        unknown = [word for word in dict.fromkeys(words) if word not in self._rows]
+        if unknown:
+            used = len(self._rows)
+            if self._vectors is None or used + len(unknown) > len(self._vectors):
+                grown = np.zeros((2 * (used + len(unknown)), self._embedder.dimensions), np.float32)
+                if self._vectors is not None:
+                    grown[:used] = self._vectors[:used]
+                self._vectors = grown
+            self._vectors[used : used + len(unknown)] = self._embedder.embed(unknown)
+            self._rows.update(zip(unknown, range(used, used + len(unknown)), strict=True))
+        assert self._vectors is not None
+        found: numpy.ndarray = self._vectors[[self._rows[word] for word in words]]
+        return found

@@ -1,0 +1,176 @@
+"""Learn the weights of engram/domain/pair_weights.py from the development half of tests/pairs: `python tools/fit_pairs.py`.
+
+Two logistic regressions with a ridge penalty, by Newton's method. Besides the labelled pairs there are pairs made
+of them: texts of different notes, which a store is full of, and long texts of several learnings. The bars, from which
+on a pair is proposed, are read off the labelled pairs by leaving out a tenth of the notes at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from random import Random
+from typing import TYPE_CHECKING
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
+
+from labelled_pairs import DEVELOPMENT, Assessor, Labelled, assessor, load  # noqa: E402
+
+from engram.adapters.index.numeric import numpy_module  # noqa: E402
+from engram.domain.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
+from engram.domain.pairs import Features, features  # noqa: E402
+
+if TYPE_CHECKING:
+    import numpy
+
+RIDGE = 0.1
+FOLDS = 10
+LONG = 100  # how many of each kind of long pair are put together
+BACKGROUND_SHARE = 0.5  # the weight of all background pairs together, against that of the labelled ones
+PRECISION = 0.5  # of what the bars let through of the labelled pairs, half should be right
+LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
+TARGET = os.path.join(ROOT, "engram", "domain", "pair_weights.py")
+
+
+def main() -> int:
+    """Fit, and write the file of weights."""
+    fitted = fit()
+    with open(TARGET, "w", encoding="utf-8") as file:
+        file.write(source(*fitted))
+    subprocess.run(["ruff", "format", "--quiet", TARGET], check=False)
+    return 0
+
+
+def fit() -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """The weights and the bars."""
+    np = numpy_module()
+    pairs = load(DEVELOPMENT)
+    long = long_pairs(pairs)
+    words = assessor(pairs, long)
+    background = [*background_pairs(pairs, words), *long]
+    both = [*pairs, *background]
+    table = np.array([_features(pair, words) for pair in both])
+    importance = np.ones(len(both))
+    importance[len(pairs) :] = BACKGROUND_SHARE * len(pairs) / len(background)
+    folds = _folds(both)
+    weights, bars = {}, {}
+    for kind, label in LABELS.items():
+        wanted = np.array([pair.label == label for pair in both], float)
+        left_out = np.zeros(len(both))
+        for fold in range(FOLDS):
+            rest = folds != fold
+            left_out[~rest] = _likelihoods(_newton(table[rest], wanted[rest], importance[rest]), table[~rest])
+        found = _newton(table, wanted, importance)
+        weights[kind] = {
+            name: round(float(w), 3) for name, w in zip([*Features._fields, "constant"], found, strict=True)
+        }
+        bars[kind] = round(_bar(left_out[: len(pairs)], wanted[: len(pairs)]), 3)
+    return weights, bars
+
+
+def background_pairs(pairs: list[Labelled], words: Assessor) -> list[Labelled]:
+    """Pairs of texts of different notes that are near enough to be looked at in a store, labelled unrelated."""
+    notes: dict[str, set[str]] = {}
+    for pair in pairs:
+        for text in (pair.one, pair.other):
+            notes.setdefault(text, set()).update(pair.notes)
+    return [
+        Labelled("", DEVELOPMENT, "unrelated", "", "", "", one, other, (min(notes[one]),))
+        for one, other in itertools.combinations(sorted(notes), 2)
+        if not notes[one] & notes[other] and words.cosine(one, other) >= 0.35
+    ]
+
+
+def long_pairs(pairs: list[Labelled]) -> list[Labelled]:
+    """Pairs of long texts put together from the sides of several pairs.
+
+    From pairs that say the same: duplicates, and with one contradiction among them a contradiction. From near misses,
+    or from one pair of any kind among texts that have nothing to do with it: neither.
+    """
+    random = Random(1)
+    label = {kind: [pair for pair in pairs if pair.label == kind] for kind in {pair.label for pair in pairs}}
+    found = []
+    for _ in range(LONG):
+        parts = random.sample(label["same"], random.randint(2, 6))
+        found.append(_joined(random, "same", parts))
+        found.append(_joined(random, "contradiction", [random.choice(label["contradiction"]), *parts]))
+        found.append(_joined(random, "near", random.sample(label["near"], random.randint(2, 6))))
+        found.append(_joined(random, "near", random.sample(label["near"], random.randint(6, 12))))
+    for pair in pairs:
+        others = [other for other in pairs if not {*other.notes} & {*pair.notes}]
+        for most in (5, 12):
+            parts = random.sample(others, 2 * random.randint(2, most))
+            texts = [
+                " ".join([*(part.one for part in parts[start::2]), text])
+                for start, text in enumerate(pair[6:8])
+            ]
+            found.append(Labelled("", DEVELOPMENT, "near", "", "", "", *texts, pair.notes))
+    return found
+
+
+def _joined(random: Random, label: str, parts: list[Labelled]) -> Labelled:
+    ones, others = [part.one for part in parts], [part.other for part in parts]
+    random.shuffle(others)
+    return Labelled("", DEVELOPMENT, label, "", "", "", " ".join(ones), " ".join(others), parts[0].notes)
+
+
+def source(weights: dict[str, dict[str, float]], bars: dict[str, float]) -> str:
+    """The text of the file of weights."""
+    lines = [
+        '"""The weights of a pair\'s features, as learnt by tools/fit_pairs.py: made by it, not by hand.',
+        "",
+        "From the development half of tests/pairs; the held-out half was not looked at. BARS are the likelihoods",
+        'from which on a pair is proposed to people."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        f"WEIGHTS: dict[str, dict[str, float]] = {weights!r}",
+        f"BARS: dict[str, float] = {bars!r}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _features(pair: Labelled, words: Assessor) -> Features:
+    sides = words.side(pair.one, pair.category), words.side(pair.other, pair.other_category)
+    return features(*sides, words.cosine(pair.one, pair.other), words.words)
+
+
+def _folds(pairs: list[Labelled]) -> numpy.ndarray:
+    """A fold for each pair; pairs of one note are in one."""
+    notes = sorted({pair.notes[0] for pair in pairs})
+    number = {note: place % FOLDS for place, note in enumerate(notes)}
+    return numpy_module().array([number[pair.notes[0]] for pair in pairs])
+
+
+def _bar(likely: numpy.ndarray, wanted: numpy.ndarray) -> float:
+    """The lowest likelihood from which on the wanted share of pairs is right."""
+    np = numpy_module()
+    order = np.argsort(-likely)
+    right = np.cumsum(wanted[order]) / np.arange(1, len(order) + 1)
+    return float(likely[order][np.flatnonzero(right >= PRECISION)[-1]])
+
+
+def _newton(table: numpy.ndarray, wanted: numpy.ndarray, importance: numpy.ndarray) -> numpy.ndarray:
+    np = numpy_module()
+    rows = np.c_[table, np.ones(len(table))]
+    penalty = np.eye(rows.shape[1]) * RIDGE
+    penalty[-1, -1] = 1e-6
+    weights = np.zeros(rows.shape[1])
+    for _ in range(50):
+        likely = 1 / (1 + np.exp(-rows @ weights))
+        slope = rows.T @ (importance * (likely - wanted)) + penalty @ weights
+        curvature = (rows.T * (importance * likely * (1 - likely))) @ rows + penalty
+        weights = weights - np.linalg.solve(curvature, slope)
+    return weights
+
+
+def _likelihoods(weights: numpy.ndarray, table: numpy.ndarray) -> numpy.ndarray:
+    np = numpy_module()
+    return 1 / (1 + np.exp(-(np.c_[table, np.ones(len(table))] @ weights)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
