@@ -10,7 +10,8 @@ with engram.open("~/notes") as store:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from engram.adapters.agents.session import agent_name, session_name
 from engram.domain.lore import ACTIVE, Lore
@@ -22,6 +23,7 @@ from engram.usecases.open_store import USER, open_store
 from engram.usecases.store import Caller, Store
 
 if TYPE_CHECKING:
+    import builtins
     from datetime import datetime
     from types import TracebackType
     from typing import Self
@@ -174,7 +176,7 @@ class Engram:
         self._changed()
         return shown
 
-    def forget(self, *names: str) -> list[Shown]:  # type: ignore[valid-type]
+    def forget(self, *names: str) -> builtins.list[Shown]:
         """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError."""
         from engram.usecases.forget import forget
 
@@ -211,11 +213,20 @@ class Engram:
 
         return sync(self.store, Options(remote, pull, push, timeout))
 
-    def refresh(self) -> Refreshed:
-        """Bring the index up to date with every file, at once."""
+    def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
+        """Bring the index up to date with every file, at once.
+
+        `progress` is told (files done, files in all) along the way where all are read anew; what it raises ends the work.
+        """
         from engram.usecases.refresh import refresh
 
-        return refresh(self.store)
+        return refresh(self.store, progress=progress)
+
+    def tags(self, prefix: str = "", limit: int = 100) -> builtins.list[str]:
+        """The store's tags that begin with `prefix`, the most used first."""
+        from engram.usecases.vocabulary import tags
+
+        return tags(self.store, prefix, limit)
 
     def status(self) -> dict[str, object]:
         """The state of store, index, git and embedding, as the JSON of `engram status`."""
@@ -232,6 +243,25 @@ class Engram:
         if self._committer is not None:
             self._committer.stop()
         self.store.close()
+
+    def leave(self, patience: float = 1.0) -> None:
+        """Close within about `patience` seconds: what is not in git by then is left to a process of its own."""
+        from engram.usecases.background import after_command
+
+        if self._committer is not None:
+            self._committer.stop(patience)
+        after_command(self.store, wrote=False)
+        self.store.close()
+
+    @contextmanager
+    def calling(self, session: str, agent: str) -> Iterator[None]:
+        """Within this, calls are those of another session and agent; those of other threads wait."""
+        with self.store.lock:
+            before, self.store.caller = self.store.caller, Caller(session, agent)
+            try:
+                yield
+            finally:
+                self.store.caller = before
 
     def undo(self, count: int = 1) -> Undone:
         """Take back this clone's last `count` operations by a new commit; what others changed since stays.
@@ -285,11 +315,12 @@ def open_engram(
     clock: Clock | None = None,
     environment: Mapping[str, str] | None = None,
     background: bool = True,
+    working: str | None = None,
 ) -> Engram:
     """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
 
     A `path` that is empty or does not exist becomes a new dedicated store. `session` and `agent`
-    default to what the environment says. Raises NotFoundError, StoreError, ConfigError.
+    default to what the environment says, `working` to the current folder. Raises NotFoundError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
     chosen = None if scope == USER else variables.get("ENGRAM_STORE") or None
@@ -300,7 +331,9 @@ def open_engram(
 
             init(chosen)
     caller = Caller(session or session_name(variables), agent or agent_name(variables))
-    return Engram(open_store(chosen, caller, scope=scope, clock=clock), background=background)
+    return Engram(
+        open_store(chosen, caller, scope=scope, clock=clock, working=working), background=background
+    )
 
 
 def _is_vacant(path: str) -> bool:

@@ -12,6 +12,8 @@ from engram.usecases.clock import Clock
 from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.adapters.git.layout import Repository
 
 PROJECT, USER = SCOPES = ("project", "user")
@@ -66,6 +68,12 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
         if scope == PROJECT:
             raise NotFoundError("There is no project store here.", "Make one: engram init")
     return None, USER
+
+
+def nearest(folders: Sequence[str]) -> str:
+    """The first of the folders that is in a store, else the last of them."""
+    inside = (folder for folder in folders if places.enclosing_store(folder) is not None)
+    return next(inside, folders[-1])
 
 
 def describe(root: str, scope: str) -> Places:
