@@ -28,6 +28,7 @@ _SHORTEST_TOKEN = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - to be noticed
 _GOODBYE_SECONDS = 2
+_LAST_PORT = 65535
 
 
 class Address(NamedTuple):
@@ -136,13 +137,14 @@ def _made(path: str) -> str:
 
 
 def _listen(address: Address) -> socket.socket:
+    if not 0 <= address.port <= _LAST_PORT:
+        raise UsageError(f"There is no port {address.port}.", f"Ports: 0 (any free one) to {_LAST_PORT}.")
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host.strip("[]"), address.port), family=family)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise EngramError(
-            f"Nobody can be served at {address.host} port {address.port}: {why}.",
+            f"Nobody can be served at {address.host} port {address.port}: {error.strerror or error}.",
             "Choose another with --host and --port.",
         ) from None
 

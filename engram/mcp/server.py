@@ -5,14 +5,13 @@ Building it opens nothing: `initialize` is answered before any store, index or m
 
 from __future__ import annotations
 
-import logging
-import sys
 from typing import Any
 
 from mcp.server import MCPServer
 
 from engram.mcp.caller import Callers
 from engram.mcp.completions import add_completions
+from engram.mcp.logs import log_to_stderr
 from engram.mcp.memory import Memory
 from engram.mcp.prompts import add_prompts
 from engram.mcp.resources import add_resources
@@ -27,7 +26,7 @@ session should know, one lesson each, no secrets."""
 
 def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     """A server on a memory, with the tools of these sets."""
-    _log_to_stderr()
+    log_to_stderr()
     server: MCPServer[Any] = MCPServer(
         "engram",
         title="Engram",
@@ -42,9 +41,3 @@ def build(memory: Memory, sets: tuple[str, ...] = (CORE,)) -> MCPServer[Any]:
     add_prompts(server)
     add_completions(server)
     return server
-
-
-def _log_to_stderr() -> None:
-    """Plain lines on standard error; the SDK would install a coloured handler where there is none."""
-    if not logging.getLogger().handlers:
-        logging.basicConfig(level=logging.WARNING, format="engram mcp: %(message)s", stream=sys.stderr)
