@@ -10,41 +10,36 @@ with engram.open("~/notes") as store:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
+from engram.sharing import Sharing
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
+from engram.usecases.store import Caller
 
 if TYPE_CHECKING:
+    import builtins
     from datetime import datetime
     from types import TracebackType
     from typing import Self
 
-    from engram.usecases.blame import Blamed
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
-    from engram.usecases.history import Event, Operation
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
-    from engram.usecases.manage_scopes import Listed
-    from engram.usecases.move import Plan
-    from engram.usecases.promote import Promoted
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
-    from engram.usecases.restore import Restored
     from engram.usecases.store import Store
-    from engram.usecases.sync import Synced
-    from engram.usecases.sync_all import SyncedScope
-    from engram.usecases.undo import Undone
 
 Words = str | Sequence[str]
 
 
-class Engram:
+class Engram(Sharing):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -177,7 +172,7 @@ class Engram:
         self._changed()
         return shown
 
-    def forget(self, *names: str) -> list[Shown]:  # type: ignore[valid-type]
+    def forget(self, *names: str) -> builtins.list[Shown]:
         """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError."""
         from engram.usecases.forget import forget
 
@@ -202,89 +197,20 @@ class Engram:
         self._changed()
         return done
 
-    def sync(
-        self, remote: str = "", *, pull: bool = True, push: bool = True, timeout: float = 120.0
-    ) -> Synced:
-        """Commit what waits, fetch, merge by field, push; `timeout` in seconds for each command that uses the network.
+    def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
+        """Bring the index up to date with every file, at once.
 
-        Raises UsageError (no repository of its own), RemoteError, SyncBlockedError; what goes wrong after
-        something was done is in the answer's `.errors`.
+        `progress` is told (files done, files in all) along the way where all are read anew; what it raises ends the work.
         """
-        from engram.usecases.sync import Options, sync
-
-        return sync(self.store, Options(remote, pull, push, timeout))
-
-    def session_sync(self) -> bool:
-        """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""
-        from engram.usecases.auto_sync import session_sync
-
-        return session_sync(self.store)
-
-    def history(self, name: str, limit: int = 50) -> Sequence[Event]:
-        """What happened to a lore, newest first: commit, time, agent, fields, confidence before and after.
-
-        Raises NotFoundError, AmbiguousError, UsageError, StoreError (no git), GitError.
-        """
-        from engram.usecases.history import history
-
-        return history(self.store, name, limit)[1]
-
-    def log(self, limit: int = 50, *, agent: str = "", since: str = "") -> Sequence[Operation]:
-        """The last commits that touched lore, newest first; of an agent, since a date. Raises as `history`."""
-        from engram.usecases.history import recent
-
-        return recent(self.store, limit, agent, since)
-
-    def blame(self, name: str) -> Sequence[Blamed]:
-        """Each field and line of a lore as it stands in its file, and which commit and agent gave it. Raises as `history`."""
-        from engram.usecases.blame import blame
-
-        return blame(self.store, name)[1]
-
-    def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
-        """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
-        from engram.usecases.sync import Options
-        from engram.usecases.sync_all import sync_all
-
-        return sync_all(self.store, Options(timeout=timeout))
-
-    def scopes(self) -> Sequence[Listed]:
-        """Every scope that there could be from here: the session's, the project's, the user's, the teams'."""
-        from engram.usecases.manage_scopes import list_scopes
-
-        return list_scopes(self.store)
-
-    def promote(self, *names: str, to: str, dry_run: bool = False) -> Sequence[Promoted]:
-        """Copy lore into the scope `to`, with their origin; again: merge by field what changed since.
-
-        Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
-        """
-        from engram.usecases.promote import promote
-
-        done = promote(self.store, names, to, dry_run=dry_run)
-        self._changed()
-        return done
-
-    def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
-        """Move the store to `placement` (dedicated, branch or in-tree) at `path`, with its history; what was done.
-
-        It is closed then; open it again at the answer's `.end.path`. `dry_run` only says what would be done.
-        Raises UsageError, StoreError, GitError, SyncBlockedError where it cannot be done; then it is where it was.
-        """
-        from engram.usecases.move import move, plan
-
-        found = plan(self.store, placement, os.path.expanduser(path))
-        if not dry_run:
-            self._stop_committers()
-            move(self.store, found)
-            self.store.close()
-        return found
-
-    def refresh(self) -> Refreshed:
-        """Bring the index up to date with every file, at once."""
         from engram.usecases.refresh import refresh
 
-        return refresh(self.store)
+        return refresh(self.store, progress=progress)
+
+    def tags(self, prefix: str = "", limit: int = 100) -> builtins.list[str]:
+        """The store's tags that begin with `prefix`, the most used first."""
+        from engram.usecases.vocabulary import tags
+
+        return tags(self.store, prefix, limit)
 
     def status(self) -> dict[str, object]:
         """The state of store, index, git and embedding, as the JSON of `engram status`."""
@@ -307,39 +233,27 @@ class Engram:
             sweep(self.store)
         self.store.close()
 
-    def undo(self, count: int = 1) -> Undone:
-        """Take back this clone's last `count` operations by a new commit; what others changed since stays.
+    def leave(self, patience: float = 1.0) -> None:
+        """Close within about `patience` seconds: what is not in git by then is left to a process of its own."""
+        from engram.usecases.background import after_command
 
-        Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
-        """
-        from engram.usecases.undo import undo
+        self._stop_committers(patience)
+        after_command(self.store, wrote=False)
+        self.store.close()
 
-        done = undo(self.store, count)
-        self._changed()
-        return done
+    @contextmanager
+    def calling(self, session: str, agent: str) -> Iterator[None]:
+        """Within this, calls are those of another session and agent; those of other threads wait."""
+        with self.store.lock:
+            before, self.store.caller = self.store.caller, Caller(session, agent)
+            try:
+                yield
+            finally:
+                self.store.caller = before
 
-    def redo(self) -> Undone:
-        """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
-        from engram.usecases.undo import redo
-
-        done = redo(self.store)
-        self._changed()
-        return done
-
-    def restore(self, name: str, at: str) -> Restored:
-        """Bring a lore back as it was at a commit or date, also one that was forgotten; votes since then stay.
-
-        Raises NotFoundError, AmbiguousError, SecretFoundError, LoreFileError, StoreError, GitError.
-        """
-        from engram.usecases.restore import restore
-
-        done = restore(self.store, name, at)
-        self._changed()
-        return done
-
-    def _stop_committers(self) -> None:
+    def _stop_committers(self, patience: float = 60.0) -> None:
         for committer in self._committers.values():
-            committer.stop()
+            committer.stop(patience)
         self._committers.clear()
 
     def _changed(self) -> None:

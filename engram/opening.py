@@ -25,11 +25,13 @@ def open_engram(
     clock: Clock | None = None,
     environment: Mapping[str, str] | None = None,
     background: bool = True,
+    working: str | None = None,
 ) -> Engram:
     """Open the store at or above `path`; without one, the enclosing store of the working folder, else the user's own.
 
     A `path` that is empty or does not exist becomes a new store, as `engram init` makes it. `session` and `agent`
-    default to what the environment says. `scope` picks a store by name: `session`, `project`, `user` or a team's.
+    default to what the environment says, `working` to the current folder. `scope` picks a store by name: `session`,
+    `project`, `user` or a team's.
     Raises NotFoundError, UsageError, StoreError, ConfigError.
     """
     variables = os.environ if environment is None else environment
@@ -42,7 +44,8 @@ def open_engram(
             init(chosen)
     caller = Caller(session or session_name(variables), agent or agent_name(variables))
     start = variables.get("ENGRAM_STORE") or None
-    return Engram(open_store(chosen, caller, scope=scope, clock=clock, start=start), background=background)
+    store = open_store(chosen, caller, scope=scope, clock=clock, start=start, working=working)
+    return Engram(store, background=background)
 
 
 def _is_vacant(path: str) -> bool:

@@ -130,6 +130,19 @@ def ranking() -> str:
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 
 
+def mcp_tools() -> str:
+    """The tools of the MCP server, set by set."""
+    from engram.mcp.tools import SETS, tools_of
+
+    rows = []
+    for name in SETS:
+        for tool in tools_of((name,)):
+            required = tool.parameters.get("required", ())
+            arguments = [f"`{key}`{'' if key in required else '?'}" for key in tool.parameters["properties"]]
+            rows.append((f"`{tool.name}`", name, ", ".join(arguments), tool.description))
+    return "\n".join(_table(("Tool", "Set", "Arguments (?: optional)", "What it does"), rows)) + "\n"
+
+
 def _number(name: str) -> str:
     module, constant = name.rsplit(".", 1)
     value = getattr(import_module(module), constant)
@@ -188,6 +201,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "categories": categories,
     "ranking": ranking,
     "review": review,
+    "mcp-tools": mcp_tools,
 }
 
 

@@ -30,6 +30,7 @@ MAC_ARM = [f"macosx_{release}_0_arm64" for release in (14, 13, 12, 11)]
 MAC_ANY = ["macosx_11_0_universal2", "macosx_10_13_universal2", "macosx_10_9_universal2"]
 LINUX = [f"manylinux_2_{minor}_x86_64" for minor in (28, 27, 26, 24, 17, 12, 5)] + ["manylinux2014_x86_64"]
 SYSTEMS = {"Linux": LINUX, "macOS": MAC_ARM + MAC_ANY, "Windows": ["win_amd64"]}
+NAMES = {"Linux": ("linux", "Linux"), "macOS": ("darwin", "Darwin"), "Windows": ("win32", "Windows")}
 
 # Run inside the temporary environment: what the installed packages ask for on other systems and Pythons.
 ELSEWHERE = """
@@ -83,18 +84,33 @@ def pins(folder: str) -> list[str]:
         output_of(python, "-c", f"PYTHONS = {PYTHONS!r}\n{ELSEWHERE}")
     )
     if elsewhere:
-        output_of(*install, "--no-deps", *elsewhere)
-        found = {name.lower().replace("_", "-"): version for name, version in versions_in(python).items()}
+        found = versions_for_any_system(install, list(elsewhere))
         lines += [f"{name}=={found[name]} ; {' or '.join(elsewhere[name])}" for name in elsewhere]
     return sorted(lines, key=str.lower)
+
+
+def versions_for_any_system(install: tuple[str, ...], names: list[str]) -> dict[str, str]:
+    """The newest versions with a wheel for one of the systems; this one may have none, so nothing is installed."""
+    tags = [word for system in SYSTEMS.values() for tag in system for word in ("--platform", tag)]
+    dry = ("--dry-run", "--report", "-", "--no-deps", "--only-binary=:all:", "--target", "unused")
+    report = json.loads(output_of(*install, *dry, *tags, *names))
+    rows = [row["metadata"] for row in report["install"]]
+    return {row["name"].lower().replace("_", "-"): row["version"] for row in rows}
+
+
+def is_for(system: str, line: str) -> bool:
+    """Whether a pin is wanted on a system: one with a marker names those that it is for."""
+    marker = line.partition(" ;")[2]
+    return not marker or any(name in marker for name in NAMES[system])
 
 
 def missing_wheels() -> list[str]:
     """The systems and Pythons for which a pin has no ready-built wheel, with pip's reason."""
     problems = []
-    # pip evaluates markers for the system it runs on, so the pins are checked without them.
-    bare = [line.split(" ;")[0] for line in CONSTRAINTS.read_text("utf-8").splitlines() if line[0] != "#"]
+    lines = [line for line in CONSTRAINTS.read_text("utf-8").splitlines() if line[0] != "#"]
     for system, tags in SYSTEMS.items():
+        # pip evaluates markers for the system it runs on, so the pins are checked without them.
+        bare = [line.split(" ;")[0] for line in lines if is_for(system, line)]
         platforms = [word for tag in tags for word in ("--platform", tag)]
         for python in PYTHONS:
             target = ("--python-version", python, "--only-binary=:all:", "--target", "unused", *platforms)

@@ -45,6 +45,7 @@ COMMANDS = (
     Command("doctor", "doctor", "find what is wrong, and mend it with --fix"),
     Command("config", "config", "see and change settings"),
     Command("demo", "demo", "show two clones that disagree, and the merge"),
+    Command("mcp", "mcp", "serve this memory to a coding agent (MCP)"),
     Command("tui", "tui", "open the terminal app"),
     Command("completion", "completion", "print a shell completion script"),
 )

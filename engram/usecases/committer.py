@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import commit_quietly, has_work
@@ -34,13 +35,15 @@ class Committer:
             self._begin()
         self._wake.set()
 
-    def stop(self) -> None:
-        """Commit what is left, then end the thread."""
+    def stop(self, timeout: float = 60.0) -> None:
+        """Commit what is left, then end the thread; after `timeout` seconds what is left stays in the journal."""
+        deadline = time.monotonic() + timeout
         self._stopping = True
         self._wake.set()
         if self._thread is not None:
-            self._thread.join(timeout=60)
-        commit_quietly(self._store)
+            self._thread.join(timeout=timeout)
+        if time.monotonic() < deadline:
+            commit_quietly(self._store)
 
     def _begin(self) -> None:
         self._thread = threading.Thread(target=self._run, name="engram-committer", daemon=True)

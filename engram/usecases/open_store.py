@@ -16,6 +16,8 @@ from engram.usecases.clock import Clock
 from engram.usecases.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
 
@@ -157,6 +159,12 @@ def enclosing_store(start: str) -> str | None:
         )
 
     return places.enclosing_store(start, kept_by_repository)
+
+
+def nearest(folders: Sequence[str]) -> str:
+    """The first of the folders that is in a store, else the last of them."""
+    inside = (folder for folder in folders if enclosing_store(folder) is not None)
+    return next(inside, folders[-1])
 
 
 def describe(root: str, scope: str, settings: Settings | None = None) -> Places:

@@ -38,11 +38,16 @@ _MAX_NAME = 120
 
 def session_name(environment: Mapping[str, str]) -> str:
     """The session that refs belong to: a variable's value, else the terminal, else the group of processes."""
+    return named_session(environment) or _terminal()
+
+
+def named_session(environment: Mapping[str, str]) -> str:
+    """The session that a variable names, "" if none does."""
     for variable in _SESSION_VARIABLES:
         value = environment.get(variable, "").strip()
         if value:
             return _encodable(value[:_MAX_NAME])
-    return _terminal()
+    return ""
 
 
 def agent_name(environment: Mapping[str, str]) -> str:

@@ -277,6 +277,11 @@ class Catalog:
         query = f"SELECT {column}, count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 GROUP BY 1 ORDER BY 2 DESC"  # noqa: S608
         return dict(self.connection.execute(query))
 
+    def count_tags(self) -> dict[str, int]:
+        """How many lore have each tag, the most used first."""
+        query = "SELECT tag, count(*) FROM tags GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self.connection.execute(query))
+
     def damaged(self) -> list[str]:
         """What is not as it was written, page structure and contents; reads everything."""
         answer = self.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]

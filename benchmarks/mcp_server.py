@@ -1,0 +1,167 @@
+"""The MCP server as an agent meets it: `python benchmarks/mcp_server.py [--store FOLDER] [--size 10k] [--runs 7]`.
+
+Starts `engram mcp` and speaks its protocol over the pipes: how long until `initialize` is answered, what each tool
+call takes there and back, and how much memory the server has in the end. `--store` is copied before it is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import generate
+from figures import Figure, Group, against, describe_machine, report, timed
+from measuring import Cost, median
+from scratch_store import ROOT, isolate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SEED = 1
+_COMMAND = (sys.executable, "-m", "engram", "mcp", "--store")
+_CALLS = 200
+_TICKS = os.sysconf("SC_CLK_TCK")
+_HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
+
+
+class Server:
+    """A running server and the pipes to it."""
+
+    def __init__(self, store: str) -> None:
+        """Start it; `initialize` is what it costs until that is answered."""
+        began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [*_COMMAND, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=store
+        )
+        self._last = 0
+        self.request("initialize", _HELLO)
+        self.initialize = Cost(self.cpu_ms(), (time.perf_counter() - began) * 1000)
+        self._send({"method": "notifications/initialized"})
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """One request and its answer. Raises RuntimeError for an error."""
+        self._last += 1
+        self._send({"id": self._last, "method": method, "params": params})
+        assert self._process.stdout is not None
+        while True:
+            answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+            if answer.get("id") == self._last:
+                break
+        if "error" in answer or answer["result"].get("isError"):
+            raise RuntimeError(f"{method} failed: {json.dumps(answer)[:500]}")
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def call(self, name: str, **arguments: object) -> dict[str, Any]:
+        """The data that a tool returns."""
+        found: dict[str, Any] = self.request("tools/call", {"name": name, "arguments": arguments})
+        return dict(found["structuredContent"])
+
+    def cpu_ms(self) -> float:
+        """What the process has used so far."""
+        with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1000 / _TICKS
+
+    def resident_mb(self) -> float:
+        """The memory it has now, files mapped into it included."""
+        with open(f"/proc/{self._process.pid}/status", encoding="ascii") as file:
+            line = next(line for line in file if line.startswith("VmRSS"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", help="a folder with lore to copy (default: one is generated)")
+    parser.add_argument("--size", default="10k", help="how many lore to generate (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=7, help="how often it is started (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
+        isolate(os.path.join(temporary, "home"))
+        os.environ["ENGRAM_BACKGROUND"] = "inline"  # nothing is left behind at work in the temporary folder
+        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        subprocess.run([sys.executable, "-m", "compileall", "-q", os.path.join(ROOT, "engram")], check=True)
+        root = os.path.join(temporary, "store")
+        if given.store:
+            shutil.copytree(given.store, root)
+        else:
+            generate.generate(root, int(given.size.replace("k", "000")), SEED)
+        groups = [Group("Start", _starts(root, given.runs)), Group("Calls", _calls(root))]
+    print(report(groups, describe_machine(), time.strftime("%Y-%m-%d"), "python benchmarks/mcp_server.py"))
+    return 0
+
+
+def _starts(root: str, runs: int) -> list[Figure]:
+    costs = []
+    for _ in range(runs):
+        with Server(root) as server:
+            costs.append(server.initialize)
+    spent = median(costs)
+    return [against(timed("`initialize` answered, cold", spent), spent.wall_ms, 1500, "ms")]
+
+
+def _calls(root: str) -> list[Figure]:
+    questions = generate.questions(_CALLS, SEED + 1)
+    writer = generate.Writer(SEED + 3)
+    notes = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(_CALLS // 4)]
+    with Server(root) as server:
+        began = time.perf_counter()
+        count = server.call("recall_status")["lore_count"]
+        first = Figure("First call", None, (time.perf_counter() - began) * 1000, f"{count:,} lore indexed")
+        found = [server.call("recall_query", query=text) for text in questions[:20]]
+        refs = [one["ref"] for answer in found for one in answer["lore"]][:_CALLS]
+        said = [{"content": note.content, "category": note.category} for note in notes]
+        figures = [
+            first,
+            _figure(server, "recall_query", [{"query": text} for text in questions]),
+            _figure(server, "recall_get", [{"refs": [ref]} for ref in refs]),
+            _figure(server, "recall_feedback", [{"helpful": [ref]} for ref in refs]),
+            _figure(server, "recall_record", said),
+        ]
+        resident = server.resident_mb()
+    return [*figures, against(Figure("Memory in the end", more=f"{resident:.0f} MB"), resident, 160, "MB")]
+
+
+def _figure(server: Server, tool: str, calls: Sequence[dict[str, object]]) -> Figure:
+    walls = []
+    for arguments in calls:
+        began = time.perf_counter()
+        server.call(tool, **arguments)
+        walls.append((time.perf_counter() - began) * 1000)
+    middle = statistics.median(walls)
+    worst = statistics.quantiles(walls, n=100)[98]
+    return against(
+        Figure(f"`{tool}`, there and back (p50)", None, middle, f"p99 {worst:.1f} ms"), middle, 10, "ms"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""`engram mcp`: the server for coding agents."""
+
+from __future__ import annotations
+
+from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Serve this memory to a coding agent by the Model Context Protocol: over standard input and output "
+    "(the agent starts it), or over HTTP with a bearer token."
+)
+EXAMPLES = (
+    "engram mcp                                # what an agent's configuration runs",
+    "engram mcp --tools all --store ~/notes",
+    "engram mcp --http --port 8848             # says where its token is",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "--tools",
+        default="core",
+        metavar="SETS",
+        help="tool sets, separated by commas, or all (default: core)",
+    )
+    add("--http", action="store_true", help="serve HTTP (needs the extra engram-lore[http])")
+    add(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="with --http: the address (default: 127.0.0.1)"
+    )
+    add("--port", type=int, default=8848, metavar="N", help="with --http: the port (default: 8848; 0: any)")
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --http: a name by which clients may reach it, besides the loopback's (repeatable)",
+    )
+
+
+def run(call: Call) -> int:
+    """Serve until the client goes (stdio) or the process is ended (HTTP)."""
+    from engram.mcp.tools import chosen_sets
+
+    given = call.arguments
+    if call.output.json:
+        raise UsageError("A server prints no JSON document.", "Leave out --json.")
+    sets = chosen_sets(given.tools)
+    from engram.mcp.memory import Memory, Opening
+    from engram.mcp.server import build
+
+    memory = Memory(Opening(given.store, given.scope, ask=not given.http))
+    if not given.http:
+        from engram.mcp.stdio import serve
+
+        serve(build(memory, sets), memory)
+    from engram.mcp.http import Address, serve_http
+
+    return serve_http(build(memory, sets), memory, Address(given.host, given.port, tuple(given.allow_host)))

@@ -1,0 +1,1 @@
+"""Engram for coding agents: a Model Context Protocol server on the official SDK."""

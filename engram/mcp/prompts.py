@@ -1,0 +1,69 @@
+"""Prompts: what is known before a task, put in front of it; what to write down after one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver import MCPServer
+from pydantic import Field
+
+from engram.domain.errors import EngramError
+from engram.domain.framing import NOTICE, as_text, frame
+from engram.domain.safe_text import safe_text
+from engram.mcp.caller import use
+from engram.mcp.resources import shown_to
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.mcp.caller import Work
+
+_REFLECT = """Look back on the work of this session.
+
+1. Judge what you were shown with recall_feedback: helpful, not_relevant or incorrect. Shown so far:
+{shown}
+2. Record each lesson that would have saved time with recall_record: a decision and its reason, the cause of a failure, \
+a gotcha, a workflow that worked. One lesson each, true beyond this task, without secrets. Nothing new? Record nothing."""
+
+
+async def recall(
+    task: Annotated[str, Field(description="What is about to be done")],
+    category: Annotated[str, Field(description="Only lore of this category")] = "",
+    tag: Annotated[str, Field(description="Only lore with this tag")] = "",
+) -> str:
+    """Start a task with the lore that is known about it."""
+
+    def work(engram: Engram) -> str:
+        said = engram.query(task, categories=category or (), tags=tag or ())
+        budget = int(engram.store.settings.number("recall.budget"))
+        framed = frame([(hit.ref, hit.lore) for hit in said.lore], engram.store.source_id, budget)
+        known = "\n\n".join([NOTICE, *map(as_text, framed)]) if framed else "Nothing is known about it here."
+        return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
+
+    return await _told(work)
+
+
+async def reflect(
+    outcome: Annotated[str, Field(description="What came out of the task")] = "",
+) -> str:
+    """End a task: judge the lore that was shown, write down what was learned."""
+
+    def work(engram: Engram) -> str:
+        shown = [safe_text(f"> {ref.name} · {ref.title}") for ref in shown_to(engram)]
+        said = _REFLECT.format(shown="\n".join(shown) or "> nothing")
+        return f"{said}\n\nOutcome: {outcome}" if outcome else said
+
+    return await _told(work, index=False)
+
+
+def add_prompts(server: MCPServer[Any]) -> None:
+    """Give a server its prompts."""
+    server.prompt(title="Recall before work")(recall)
+    server.prompt(title="Reflect after work")(reflect)
+
+
+async def _told(work: Work[str], *, index: bool = True) -> str:
+    """The prompt; where the memory fails, a prompt that says so: it must not keep anybody from the task."""
+    try:
+        return safe_text(await use(work, index=index), lines=True)
+    except (EngramError, OSError) as error:
+        return safe_text(f"(The shared memory cannot be used now: {error}. Go on without it.)")

@@ -1,0 +1,97 @@
+"""What the tools of the core set return, as data: short, typed, complete without the text that goes with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+
+class FoundLore(BaseModel):
+    """A lore that answers a query. `left_out` characters of it did not fit."""
+
+    ref: str
+    id: str
+    content: str
+    category: str
+    confidence: float
+    tier: str
+    origin: str
+    left_out: int = 0
+
+
+class Found(BaseModel):
+    """The answer to a query: `strength` is strong, weak or none."""
+
+    strength: str
+    notice: str = ""
+    lore: list[FoundLore] = []
+    notes: list[str] = []
+
+
+class Similar(BaseModel):
+    """A lore that says nearly the same as a new one."""
+
+    id: str
+    similarity: float
+    title: str
+
+
+class Recorded(BaseModel):
+    """A new lore."""
+
+    id: str
+    category: str
+    confidence: float
+    path: str
+    similar: list[Similar] = []
+    redacted: int = 0
+
+
+class Judgement(BaseModel):
+    """One lore after feedback; `repeated` if this session had said the same before."""
+
+    ref: str = ""
+    id: str
+    kind: str
+    previous: float
+    current: float
+    validation_count: int
+    repeated: bool = False
+
+
+class Judged(BaseModel):
+    """All lore that feedback was given on."""
+
+    updated: list[Judgement]
+
+
+class Whole(BaseModel):
+    """Lore with all their fields."""
+
+    notice: str
+    lore: list[dict[str, Any]]
+
+
+class Forgotten(BaseModel):
+    """Lore that was deleted, or would be: `deleted` says which."""
+
+    deleted: bool
+    ids: list[str] = []
+    undo: str = ""
+
+
+class Status(BaseModel):
+    """How the memory is doing."""
+
+    store: str
+    scope: str
+    placement: str
+    lore_count: int
+    by_category: dict[str, int] = {}
+    strategy: str
+    pending: int = 0
+    ahead: int = 0
+    behind: int = 0
+    session_refs: int = 0
+    notes: list[str] = []

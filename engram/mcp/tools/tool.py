@@ -1,0 +1,121 @@
+"""A tool of the server: its schemas kept short, and every error a sentence that says what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+
+from engram.domain.errors import EngramError
+from engram.domain.safe_text import safe_text
+from engram.mcp.tools.schema import compact
+
+LONGEST_ERROR = 1200
+_SPOKEN = (("pass --redact", "pass redact=true"), ("; --again counts it once more", ""))
+
+
+class LoreTool(Tool):
+    """A tool whose arguments, folders and errors are looked after."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        """Run it. Raises ToolError with a sentence for the agent, whatever went wrong inside."""
+        self._refuse_unknown(arguments)
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            raise self._told(error) from error.__cause__
+
+    def _refuse_unknown(self, arguments: dict[str, Any]) -> None:
+        known = self.parameters.get("properties", {})
+        unknown = [name for name in arguments if name not in known]
+        if unknown:
+            raise ToolError(_cut(f"{self.name} has no argument '{unknown[0]}'. {self._arguments()}"))
+
+    def _arguments(self) -> str:
+        required = self.parameters.get("required", ())
+        names = [f"{name} (required)" if name in required else name for name in self.parameters["properties"]]
+        return f"Arguments: {', '.join(names)}."
+
+    def _told(self, error: ToolError) -> ToolError:
+        cause = error.__cause__
+        if isinstance(cause, EngramError):
+            return ToolError(_cut(_for_agents(f"{cause.message} {cause.hint}")))
+        if isinstance(cause, ValidationError):
+            return ToolError(_cut(f"{_refused(cause)} {self._arguments()}"))
+        if isinstance(cause, ToolError):
+            return ToolError(_cut(str(cause)))
+        if isinstance(cause, OSError):
+            return ToolError(
+                _cut(f"{_of_the_system(cause)}. Carry on without Engram, or run `engram doctor`.")
+            )
+        what = f"{type(cause).__name__}: {cause}" if cause else str(error)
+        return UnexpectedToolError(_cut(f"An error that should not happen: {what}. Please report it."))
+
+
+def lore_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> LoreTool:
+    """The tool that a function is; its docstring is what an agent reads."""
+    made = LoreTool.from_function(
+        function, title=title, annotations=annotations, description=" ".join((function.__doc__ or "").split())
+    )
+    assert isinstance(made, LoreTool)
+    made.parameters = compact(made.parameters)
+    if made.fn_metadata.output_schema is not None:
+        made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)
+    return made
+
+
+def answer(text: str, data: BaseModel) -> CallToolResult:
+    """A result as text and as data. Each says everything: clients show their model one of the two."""
+    structured = _harmless(data.model_dump(mode="json", exclude_defaults=True))
+    content = TextContent(type="text", text=safe_text(text, lines=True))
+    return CallToolResult(content=[content], structured_content=structured)
+
+
+def reading() -> ToolAnnotations:
+    """What a tool promises that changes no lore."""
+    return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def writing(*, destructive: bool = False, idempotent: bool | None = None) -> ToolAnnotations:
+    """What a tool promises that changes lore; what the protocol assumes anyway is not said."""
+    return ToolAnnotations(destructive_hint=destructive, idempotent_hint=idempotent, open_world_hint=False)
+
+
+def _harmless(value: Any) -> Any:
+    """Data in which every text is safe on a screen."""
+    if isinstance(value, str):
+        return safe_text(value, lines=True)
+    if isinstance(value, dict):
+        return {safe_text(key): _harmless(one) for key, one in value.items()}
+    return [_harmless(one) for one in value] if isinstance(value, list) else value
+
+
+def _refused(error: ValidationError) -> str:
+    """What is wrong with which argument, without the values: they may be long."""
+    return " ".join(
+        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg'][:200]}." for one in error.errors()[:5]
+    )
+
+
+def _of_the_system(error: OSError) -> str:
+    name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+    where = f": {os.path.basename(str(error.filename))}" if error.filename else ""
+    return f"The system refused: {error.strerror or name}{where}"
+
+
+def _for_agents(text: str) -> str:
+    """A sentence in which options of the command line are arguments of a tool."""
+    for option, argument in _SPOKEN:
+        text = text.replace(option, argument)
+    return text
+
+
+def _cut(text: str) -> str:
+    line = safe_text(text).strip()
+    return line if len(line) <= LONGEST_ERROR else line[: LONGEST_ERROR - 1] + "…"

@@ -1,0 +1,140 @@
+"""The part of the Python API that is about git: sync, history, taking back, scopes and placements."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.usecases.blame import Blamed
+    from engram.usecases.history import Event, Operation
+    from engram.usecases.manage_scopes import Listed
+    from engram.usecases.move import Plan
+    from engram.usecases.promote import Promoted
+    from engram.usecases.restore import Restored
+    from engram.usecases.store import Store
+    from engram.usecases.sync import Synced
+    from engram.usecases.sync_all import SyncedScope
+    from engram.usecases.undo import Undone
+
+
+class Sharing:
+    """What an open store does with its history and with other stores; `engram.app.Engram` has all of it."""
+
+    store: Store
+
+    def sync(
+        self, remote: str = "", *, pull: bool = True, push: bool = True, timeout: float = 120.0
+    ) -> Synced:
+        """Commit what waits, fetch, merge by field, push; `timeout` in seconds for each command that uses the network.
+
+        Raises UsageError (no repository of its own), RemoteError, SyncBlockedError; what goes wrong after
+        something was done is in the answer's `.errors`.
+        """
+        from engram.usecases.sync import Options, sync
+
+        return sync(self.store, Options(remote, pull, push, timeout))
+
+    def session_sync(self) -> bool:
+        """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""
+        from engram.usecases.auto_sync import session_sync
+
+        return session_sync(self.store)
+
+    def history(self, name: str, limit: int = 50) -> Sequence[Event]:
+        """What happened to a lore, newest first: commit, time, agent, fields, confidence before and after.
+
+        Raises NotFoundError, AmbiguousError, UsageError, StoreError (no git), GitError.
+        """
+        from engram.usecases.history import history
+
+        return history(self.store, name, limit)[1]
+
+    def log(self, limit: int = 50, *, agent: str = "", since: str = "") -> Sequence[Operation]:
+        """The last commits that touched lore, newest first; of an agent, since a date. Raises as `history`."""
+        from engram.usecases.history import recent
+
+        return recent(self.store, limit, agent, since)
+
+    def blame(self, name: str) -> Sequence[Blamed]:
+        """Each field and line of a lore as it stands in its file, and which commit and agent gave it. Raises as `history`."""
+        from engram.usecases.blame import blame
+
+        return blame(self.store, name)[1]
+
+    def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
+        """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
+        from engram.usecases.sync import Options
+        from engram.usecases.sync_all import sync_all
+
+        return sync_all(self.store, Options(timeout=timeout))
+
+    def scopes(self) -> Sequence[Listed]:
+        """Every scope that there could be from here: the session's, the project's, the user's, the teams'."""
+        from engram.usecases.manage_scopes import list_scopes
+
+        return list_scopes(self.store)
+
+    def promote(self, *names: str, to: str, dry_run: bool = False) -> Sequence[Promoted]:
+        """Copy lore into the scope `to`, with their origin; again: merge by field what changed since.
+
+        Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
+        """
+        from engram.usecases.promote import promote
+
+        done = promote(self.store, names, to, dry_run=dry_run)
+        self._changed()
+        return done
+
+    def move(self, placement: str, path: str = "", *, dry_run: bool = False) -> Plan:
+        """Move the store to `placement` (dedicated, branch or in-tree) at `path`, with its history; what was done.
+
+        It is closed then; open it again at the answer's `.end.path`. `dry_run` only says what would be done.
+        Raises UsageError, StoreError, GitError, SyncBlockedError where it cannot be done; then it is where it was.
+        """
+        from engram.usecases.move import move, plan
+
+        found = plan(self.store, placement, os.path.expanduser(path))
+        if not dry_run:
+            self._stop_committers()
+            move(self.store, found)
+            self.store.close()
+        return found
+
+    def undo(self, count: int = 1) -> Undone:
+        """Take back this clone's last `count` operations by a new commit; what others changed since stays.
+
+        Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
+        """
+        from engram.usecases.undo import undo
+
+        done = undo(self.store, count)
+        self._changed()
+        return done
+
+    def redo(self) -> Undone:
+        """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
+        from engram.usecases.undo import redo
+
+        done = redo(self.store)
+        self._changed()
+        return done
+
+    def restore(self, name: str, at: str) -> Restored:
+        """Bring a lore back as it was at a commit or date, also one that was forgotten; votes since then stay.
+
+        Raises NotFoundError, AmbiguousError, SecretFoundError, LoreFileError, StoreError, GitError.
+        """
+        from engram.usecases.restore import restore
+
+        done = restore(self.store, name, at)
+        self._changed()
+        return done
+
+    def _changed(self) -> None:
+        raise NotImplementedError
+
+    def _stop_committers(self, patience: float = 60.0) -> None:
+        raise NotImplementedError

@@ -1,0 +1,155 @@
+"""MCP servers to talk to: the official client to one in this process or one of its own, and raw lines for bad manners."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from apikit import variables
+from mcp import Client, StdioServerParameters
+from mcp_types import ElicitResult, ListRootsResult, Root
+
+from engram.mcp.memory import Memory, Opening
+from engram.mcp.server import build
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Self
+
+    from mcp_types import CallToolResult
+
+ERAS = ("legacy", "auto")  # the `initialize` handshake; the newest protocol, which has none
+COMMAND = ("-m", "engram", "mcp")
+CORE = (
+    "recall_query", "recall_record", "recall_feedback", "recall_get", "recall_forget", "recall_status"
+)  # fmt: skip
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+QUEUE = "Queue consumers must be idempotent.\n\nBrokers deliver twice after a missed ack."
+CACHE = "The session cache is warmed at start, which takes a minute."
+
+
+@asynccontextmanager
+async def inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
+    """The official client of a server in this process. `patience`, `ask`, `scope` go to the server."""
+    opening = {name: options.pop(name) for name in ("patience", "ask", "scope") if name in options}
+    memory = Memory(Opening(str(root) if root else None, **opening))
+    try:
+        async with Client(build(memory), mode=era, **options) as client:
+            client.memory = memory
+            yield client
+    finally:
+        memory.close()
+
+
+@asynccontextmanager
+async def apart(
+    *arguments: str, cwd: Path, era: str = "legacy", more: dict[str, str] | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    """The official client of a server in a process of its own."""
+    server = StdioServerParameters(
+        command=sys.executable, args=[*COMMAND, *arguments], cwd=cwd, env=variables(**(more or {}))
+    )
+    async with Client(server, mode=era, **options) as client:
+        yield client
+
+
+async def ok(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The data of a call that must succeed; its text is not empty."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text(result)
+    assert text(result)
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """What a call says that must fail."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert result.structured_content is None
+    return text(result)
+
+
+def text(result: CallToolResult) -> str:
+    """The text of a result, which is one block."""
+    (block,) = result.content
+    return block.text
+
+
+def answering(action: str, **content: Any) -> Any:
+    """A person who answers every question so."""
+
+    async def answer(_context: Any, _question: Any) -> ElicitResult:
+        return ElicitResult(action=action, content=content or None)
+
+    return answer
+
+
+def working_in(*folders: Path) -> Any:
+    """A client that works in these folders."""
+
+    async def roots(_context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=folder.as_uri()) for folder in folders])
+
+    return roots
+
+
+class Raw:
+    """A server process spoken to by lines; standard error goes to a pipe that nobody reads."""
+
+    def __init__(self, *arguments: str, cwd: Path, **more: str) -> None:
+        command = [sys.executable, *COMMAND, *arguments]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, cwd=cwd, env=variables(**more), stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
+        )
+        self.hello = self.request(0, "initialize", HELLO)
+        maps = Path(f"/proc/{self.process.pid}/maps")
+        self.loaded_at_hello = maps.read_text().splitlines() if maps.exists() else []
+        self.line({"method": "notifications/initialized"})
+
+    def line(self, message: dict[str, Any] | bytes) -> None:
+        """Send a message, or bytes as they are."""
+        raw = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        raw += b"\n"
+        while raw:  # a pipe takes a part at a time
+            raw = raw[os.write(self.process.stdin.fileno(), raw) :]
+
+    def request(self, number: int, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and wait for its answer, past what else comes; fails after half a minute."""
+        self.line({"id": number, "method": method, "params": params or {}})
+        while True:
+            ready, _, _ = select.select([self.process.stdout], [], [], 30)
+            assert ready, f"no answer to {method}"
+            answer = json.loads(self.process.stdout.readline())
+            if answer.get("id") == number:
+                return answer
+
+    def call(self, number: int, tool: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool."""
+        return self.request(number, "tools/call", {"name": tool, "arguments": arguments})["result"]
+
+    def end(self) -> int:
+        """Close the input, as a client does that goes; the exit code."""
+        self.process.stdin.close()
+        code = self.process.wait(20)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if not stream.closed:
+                stream.close()
