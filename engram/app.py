@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
+    from engram.usecases.decide import Decided
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
+    from engram.usecases.review import Queue
     from engram.usecases.store import Store
 
 Words = str | Sequence[str]
@@ -163,6 +165,24 @@ class Engram(Sharing):
             tags=_words(tags),
             sort=sort,
         )
+
+    def review(self, *, kinds: Words = (), limit: int | None = None) -> Queue:
+        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
+        from engram.usecases.review import review
+
+        return review(self.store, kinds=_words(kinds), limit=limit)
+
+    def decide(self, item: str, decision: str, *, days: float = 7.0) -> Decided:
+        """Decide about an item of the queue, named by its id or the start of it: one commit, which `undo` takes back.
+
+        `days` is how long a snooze lasts. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, StoreError.
+        """
+        from engram.usecases.decide import decide
+        from engram.usecases.review import item_named
+
+        done = decide(self.store, item_named(self.store, item), decision, days=days)
+        self._changed()
+        return done
 
     def edit(self, name: str, wanted: Edit) -> Shown:
         """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""

@@ -241,6 +241,28 @@ def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engra
     assert store.list().total == 1
 
 
+def test_lore_that_say_the_same_or_contradict_come_up_with_the_reason(store: Engram) -> None:
+    one = store.record(
+        "Retries of the payment client need jitter, or all clients come back at once.", category="FACT"
+    ).lore
+    other = store.record(
+        "Without jitter, retries of the payment client all come back at once.", category="FACT"
+    ).lore
+    store.record(TIDES, category="FACT")
+    limit = store.record("The upload limit of the gateway is 10 MB.", category="FACT").lore
+    raised = store.record("The upload limit of the gateway is 25 MB.", category="FACT").lore
+    (twins,) = review(store.store, kinds=["duplicate"]).items
+    (pair,) = review(store.store, kinds=["contradiction"]).items
+    assert (twins.lore, twins.proposal) == ((one.id, other.id), MERGE)
+    assert (pair.lore, pair.proposal) == ((limit.id, raised.id), "supersede")
+    assert "10" in pair.why
+    store.decide(pair.id, "supersede")
+    assert store.get(limit.id).lore.status == "superseded"
+    assert store.get(raised.id).lore.relations == (("supersedes", limit.id),)
+    store.decide(twins.id[:6], ACCEPT)
+    assert queue(store, "duplicate", "contradiction") == []
+
+
 def test_every_kind_can_wait() -> None:
     assert all(SNOOZE in allowed(kind) for kind in KINDS)
 

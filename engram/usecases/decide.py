@@ -112,7 +112,7 @@ def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
 
 
 def _reject(_store: Store, item: Item, _files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    """The lore goes; of a pair the newer."""
+    """The lore goes; of several the newest."""
     return {item.lore[-1]: None}
 
 
@@ -121,10 +121,12 @@ def _archive(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) 
 
 
 def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    older, newer = (files[lore_id][1].lore for lore_id in item.lore)
-    link = Relation("supersedes", older.id)
-    relations = newer.relations if link in newer.relations else (*newer.relations, link)
-    return {older.id: older._replace(status=SUPERSEDED), newer.id: newer._replace(relations=relations)}
+    """The newest takes the place of the others."""
+    *older, newest = (files[lore_id][1].lore for lore_id in item.lore)
+    links = [Relation("supersedes", lore.id) for lore in older]
+    relations = tuple(dict.fromkeys([*newest.relations, *links]))
+    superseded = {lore.id: lore._replace(status=SUPERSEDED) for lore in older}
+    return {**superseded, newest.id: newest._replace(relations=relations)}
 
 
 def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime
 
 from engram.domain import review, times
@@ -13,6 +12,8 @@ from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change
+from engram.usecases.review_mark import mark
+from engram.usecases.review_pairs import contradictions, duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -124,8 +125,8 @@ DETECTORS: dict[str, Detector] = {
     review.CONFLICT: conflicts,
     review.FOREIGN: _nothing,
     review.PENDING: pending,
-    review.CONTRADICTION: _nothing,
-    review.DUPLICATE: _nothing,
+    review.CONTRADICTION: contradictions,
+    review.DUPLICATE: duplicates,
     review.JUNK: junk,
     review.STALE: stale,
     review.WEAK: weak,
@@ -137,12 +138,6 @@ def _item(kind: str, hit: Hit, why: str, proposal: str, evidence: Iterable[str] 
         item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), hit.title, why, proposal, tuple(evidence),
         tokens("x" * hit.length), mark([hit]),
     )  # fmt: skip
-
-
-def mark(hits: Iterable[Hit]) -> str:
-    """What changes when one of these lore does."""
-    facts = [(hit.id, hit.updated_at, hit.status, hit.confidence, hit.length) for hit in hits]
-    return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
 
 
 def _lore(store: Store, hit: Hit) -> Lore | None:

@@ -1,0 +1,65 @@
+"""Items of the review queue about several lore: those that say the same, as one item a group, and those that contradict."""
+
+from __future__ import annotations
+
+import json
+
+from engram.domain import review
+from engram.domain.budget import tokens
+from engram.domain.equivalence import CONTRADICTION
+from engram.domain.pair_groups import groups
+from engram.domain.review import Item, item_id
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.pairs import pairs
+from engram.usecases.review_mark import mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
+    from engram.domain.pairs import Pair
+    from engram.usecases.store import Store
+
+
+def duplicates(store: Store, generation: Generation) -> list[Item]:
+    """Groups of lore that say the same, those with the most in them first."""
+    found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
+    joined = sorted(groups(found), key=lambda group: (-len(group.ids), group.ids))
+    hits = _hits(generation, [lore_id for group in joined for lore_id in group.ids])
+    why = {frozenset((pair.one, pair.other)): pair for pair in found}
+    items = []
+    for group in joined:
+        if all(lore_id in hits for lore_id in group.ids):
+            inside = [pair for ends, pair in why.items() if ends <= set(group.ids)]
+            items.append(_item(review.DUPLICATE, [hits[one] for one in group.ids], inside, review.MERGE))
+    return items
+
+
+def contradictions(store: Store, generation: Generation) -> list[Item]:
+    """Pairs of lore of which only one can be right, the surest first."""
+    found = [pair for pair in pairs(store) if pair.kind == CONTRADICTION]
+    hits = _hits(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
+    return [
+        _item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.SUPERSEDE)
+        for pair in found
+        if pair.one in hits and pair.other in hits
+    ]
+
+
+def _item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:
+    ids, paths = tuple(hit.id for hit in hits), tuple(hit.path for hit in hits)
+    surest = max(found, key=lambda pair: (pair.strength, pair.one, pair.other))
+    what = "Says the same as" if kind == review.DUPLICATE else "Contradicts"
+    others = f"{len(hits) - 1} others" if len(hits) > 2 else f"'{hits[1].title}'"
+    evidence = tuple(f"{hit.id} {hit.title}" for hit in hits)
+    cost = sum(tokens("x" * hit.length) for hit in hits)
+    why = f"{what} {others}: {surest.why} (strength {surest.strength:.2f}, cosine {surest.cosine:.2f})."
+    return Item(
+        item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, evidence, cost, mark(hits)
+    )
+
+
+def _hits(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
+    wanted = "id IN (SELECT value FROM json_each(?))"
+    return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}
