@@ -209,6 +209,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "sync": [["sync"], ["sync", "--dry-run"], ["sync", "--timeout", "x"], ["sync", "a", "b"]],
     "clone": [["clone", "nowhere.git"], ["clone"], ["clone", "--timeout", "0", "x"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
+    "mcp": [["mcp"], ["mcp", "--tools", "wisdom"]],
     "tui": [["tui"]],
     "completion": [["completion", "bash"], ["completion", "fish"], ["completion"]],
 }

@@ -13,9 +13,9 @@ import uvicorn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engram.mcp.http import PATH, Address, transport_rules  # noqa: E402
-from engram.mcp.memory import Memory, Opening  # noqa: E402
-from engram.mcp.server import build  # noqa: E402
+from engram.mcp.http import PATH, Address, transport_rules
+from engram.mcp.memory import Memory, Opening
+from engram.mcp.server import build
 
 
 def main(store: str) -> None:
