@@ -246,6 +246,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "clone": [["clone", "nowhere.git"], ["clone"], ["clone", "--timeout", "0", "x"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
+    "mcp": [["mcp"], ["mcp", "--tools", "wisdom"]],
     "tui": [["tui"]],
     "completion": [["completion", "bash"], ["completion", "fish"], ["completion"]],
 }

@@ -8,6 +8,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, ok, opened, plain, process
 
 from engram.adapters.agents.session import agent_name, session_name
+from engram.domain.errors import NotFoundError
 
 VARIABLES = (
     *(
@@ -137,3 +138,16 @@ def test_a_session_lists_its_refs_and_titles(tmp_path: Path) -> None:
     assert shown["lore"] == [
         {"ref": "L1", "id": shown["session_refs"]["L1"], "title": TIDES, "scope": "project"}
     ]
+
+
+def test_a_ref_finds_its_lore_where_it_was_moved_and_not_what_took_its_place(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        engram.record(QUEUE, category="fact")
+        other = engram.record(COLOUR, category="fact")
+        (found,) = engram.query("queue consumer patterns", k=1).lore
+        before, moved = tmp_path / "store" / found.path, tmp_path / "store" / "lore" / "moved.md"
+        before.rename(moved)
+        assert engram.get("L1").path == "lore/moved.md"
+        (tmp_path / "store" / other.path).rename(moved)  # another lore at the place that the index knows
+        with pytest.raises(NotFoundError):
+            engram.get("L1")

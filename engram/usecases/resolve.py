@@ -43,6 +43,10 @@ def resolve(store: Store, name: str) -> Found:
         lore_id = next((ref.id for ref in known.values() if ref.number == number), "")
         if not lore_id:
             raise _no_such_ref(name, len(known))
+        home = _surfaced_from(store, known[lore_id])
+        path = _known_place(home, lore_id)
+        if path:
+            return Found(lore_id, path, known[lore_id].name, home)
     else:
         lore_id = _by_id(store, name) or _by_words(store, name, list(known.values()))
     return _locate(store, lore_id, known.get(lore_id))
@@ -78,10 +82,6 @@ def _select(store: Store, lore_id: str, *, thorough: bool) -> list[Hit]:
 
 def _locate(store: Store, lore_id: str, ref: Ref | None) -> Found:
     """Where a lore is: first in the scope that the session was shown it from, then here, then elsewhere."""
-    for one in _stores(store, ref):
-        path = _known_place(one, lore_id)
-        if path:
-            return Found(lore_id, path, ref.name if ref else "", one)
     for thorough in (False, True):
         for one in _stores(store, ref):
             found = _select(one, lore_id, thorough=thorough)
@@ -116,7 +116,8 @@ def _surfaced_from(store: Store, ref: Ref) -> Store:
 def _known_place(store: Store, lore_id: str) -> str:
     """Where the index saw a lore last, if its file is still there; "" means: look closer.
 
-    In a program that goes on, bringing the index up to date after each vote costs ten times the vote.
+    Whoever names a ref was just shown the lore. In a program that goes on, bringing the index up to date
+    before each vote would cost ten times the vote.
     """
     if store.index.generation is None:
         return ""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Serve this memory to a coding agent by the Model Context Protocol: over standard input and output "
-    "(the agent starts it), or over HTTP with a bearer token."
+    "Serve this memory to a coding agent by the Model Context Protocol: over standard input and\n"
+    "output (the agent starts it), or over HTTP with a bearer token."
 )
 EXAMPLES = (
     "engram mcp                                # what an agent's configuration runs",
