@@ -40,6 +40,7 @@ COMMANDS = (
     Command("reindex", "reindex", "bring the search index up to date, or rebuild it"),
     Command("doctor", "doctor", "find what is wrong, and mend it with --fix"),
     Command("config", "config", "see and change settings"),
+    Command("hook", "hook", "answer an event of a coding agent (agents call it)"),
     Command("tui", "tui", "open the terminal app"),
     Command("completion", "completion", "print a shell completion script"),
 )

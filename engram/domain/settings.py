@@ -41,6 +41,11 @@ KEYS = (
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
+    Key("hooks.brief_budget", 600, "About how many tokens of lore a session starts with.", low=50, high=20000),
+    Key("hooks.recall_budget", 300, "About how many tokens of lore a hook adds to a prompt or to the use of a tool.", low=50, high=20000),
+    Key("hooks.ask", True, "Whether an agent is asked once a session which of the lore it was shown helped.", user_only=True),
+    Key("hooks.capture", True, "Whether hooks record what was learned, as pending lore, when a task or session ends.", user_only=True),
+    Key("hooks.sync", True, "Whether hooks sync a dedicated store with its remote in the background.", user_only=True),
     Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
 )  # fmt: skip
 _BY_NAME = {key.name: key for key in KEYS}

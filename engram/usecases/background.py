@@ -49,9 +49,10 @@ def after_command(store: Store, *, wrote: bool) -> None:
         start_detached(store.places.root)
 
 
-def start_detached(root: str) -> None:
-    """Start `tidy` for the store at `root` in a process of its own that outlives this one."""
-    arguments = [sys.executable, "-m", "engram.cli.tidy", root]
+def start_detached(root: str, module: str = "engram.cli.tidy", *more: str) -> None:
+    """Start `tidy` (or what `module` does) for the store at `root` in a process of its own that outlives this one."""
+    # -P: a folder `engram` where the caller stands is not ours.
+    arguments = [sys.executable, "-P", "-m", module, root, *more]
     if hasattr(os, "posix_spawn"):
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         try:

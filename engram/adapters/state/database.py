@@ -75,6 +75,7 @@ class StateDatabase:
     def __init__(self, folder: str, report: Callable[[str], object] = str) -> None:
         """`folder` is absolute and exists."""
         self.path = os.path.join(folder, "state.db")
+        self.lasts = True  # until it turns out that no file can be written
         self._report = report
         self._connection: sqlite3.Connection | None = None
 
@@ -139,6 +140,10 @@ class StateDatabase:
         """How many queries the log holds."""
         return int(self._run("SELECT count(*) FROM retrievals")[0][0])
 
+    def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something of one's own with the database (a table that only hooks know). Raises StoreError."""
+        return self._heal(work)
+
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None:
@@ -163,6 +168,7 @@ class StateDatabase:
                     raise _refused(self.path, error) from None
                 if any(word in str(error) for word in _UNWRITABLE):
                     break
+        self.lasts = False
         self._connection = _prepared(
             sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         )
