@@ -22,6 +22,11 @@ def user_store() -> str:
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
+def connections_file() -> str:
+    """Where it is written down which files of agents `engram connect` changed, and how they were before."""
+    return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json")
+
+
 def enclosing_store(start: str) -> str | None:
     """The nearest folder at or above `start` that has a `.engram.toml`."""
     folder = os.path.abspath(start)
