@@ -22,8 +22,9 @@ _LABELS = (
     ("convention|preference", "PREFERENCE"),
     ("outcome|result", "OUTCOME"),
 )
+_MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
 _LABEL = re.compile(
-    r"^\W{0,12}(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(_LABELS)) + r")\**\s?:\**\s+\S",
+    _MARK + "(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(_LABELS)) + r")\**\s?:\**\s+\S",
     re.IGNORECASE,
 )  # fmt: skip
 _PHRASES = (
@@ -33,11 +34,11 @@ _PHRASES = (
     (r"(?:always|never) [^.]{10,} because ", "PATTERN_OUTCOME"),
 )
 _PHRASE = re.compile(
-    r"^\W{0,12}(?:" + "|".join(f"(?P<p{n}>{words})" for n, (words, _) in enumerate(_PHRASES)) + ")",
+    _MARK + "(?:" + "|".join(f"(?P<p{n}>{words})" for n, (words, _) in enumerate(_PHRASES)) + ")",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_LEAD = re.compile(r"^[\s>*+#-]+")
+_LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 
 class Candidate(NamedTuple):

@@ -109,7 +109,7 @@ def _recorded(store: Store, draft: recording.Draft) -> bool:
     """Record a draft unless the store says nearly the same already, or refuses it."""
     try:
         lore, _ = recording.prepare(store, draft)
-        if similar(store, lore):
+        if similar(store, lore._replace(context=(), tags=(), files=())):  # what it says, not how it came
             return False
         recording.record(store, draft)
     except EngramError:
@@ -122,8 +122,8 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
     learned = candidates(framing.without_frames(said))
-    if report.task and len(report.said) >= _LEAST_SAID:
-        learned = [*candidates(report.said), Candidate(_task(report), "TASK_RESULT")]
+    if report.task and not learned and len(report.said) >= _LEAST_SAID:
+        learned = [Candidate(_task(report), "TASK_RESULT")]
     summary = _summary(report, found) if report.whole else ""
     if summary:
         learned = [*learned, Candidate(summary, "SESSION_SUMMARY")]
