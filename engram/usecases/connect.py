@@ -222,8 +222,9 @@ def _without(
     ):
         return old, True
     text = now = _decoded(before)
+    known = None if one is None or (old is None and one.before) else _decoded(old)
     for part in reversed(group):
-        now = edits.removed(now, part.edit, _decoded(old))
+        now = edits.removed(now, part.edit, known)
     if now == text:
         return before, False
     owned = all(isinstance(part.edit, edits.Owned) for part in group)

@@ -109,7 +109,8 @@ def _recorded(store: Store, draft: recording.Draft) -> bool:
     """Record a draft unless the store says nearly the same already, or refuses it."""
     try:
         lore, _ = recording.prepare(store, draft)
-        if similar(store, lore._replace(context=(), tags=(), files=())):  # what it says, not how it came
+        bare = lore._replace(context=(), tags=(), files=())  # somebody may have recorded it without these
+        if similar(store, lore) or similar(store, bare):
             return False
         recording.record(store, draft)
     except EngramError:

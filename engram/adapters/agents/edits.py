@@ -81,8 +81,11 @@ def applied(text: str, edit: Edit) -> str:
     return str(_APPLY[type(edit)](text, edit))
 
 
-def removed(text: str, edit: Edit, before: str = "") -> str:
-    """The text without the change. Objects and lists that `before` had stay, even empty. Raises CannotEditError."""
+def removed(text: str, edit: Edit, before: str | None = None) -> str:
+    """The text without the change. Raises CannotEditError.
+
+    What the text `before` had stays, be it empty objects and lists; None where that is not known.
+    """
     if isinstance(edit, Entry | HookEntries | Items):
         return _pruned(_REMOVE[type(edit)](text, edit), edit, before)
     return str(_REMOVE[type(edit)](text, edit))
@@ -194,11 +197,11 @@ def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _pruned(text: str, edit: Entry | HookEntries | Items, before: str) -> str:
+def _pruned(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
     """The text without the objects and lists that are empty now and that `before` did not have."""
     if not text:
         return text
-    old = Document(before)
+    old = Document(before or "")
     if isinstance(edit, HookEntries):
         paths = [["hooks", event] for event in edit.events] + [["hooks"]]
     else:
@@ -208,11 +211,17 @@ def _pruned(text: str, edit: Entry | HookEntries | Items, before: str) -> str:
         node = Document(text).find(path)
         if node is not None and node.kind != "scalar" and not node.children and old.find(path) is None:
             text = Document(text).without(path)
-    if not isinstance(edit, Items) and not before:
-        for key, value in edit.extra.items():
-            node = Document(text).find([key])
-            if node is not None and node.plain() == value and len(Document(text).root.children) == 1:
-                text = Document(text).without([key])
+    return text if isinstance(edit, Items) else _without_extra(text, edit.extra, before)
+
+
+def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -> str:
+    """The text without keys that an edit had to add; where it is not known who did, only if nothing else is left."""
+    for key, value in extra.items():
+        node = Document(text).find([key])
+        alone = len(Document(text).root.children) == 1
+        added = alone if before is None else Document(before).find([key]) is None
+        if node is not None and node.plain() == value and added:
+            text = Document(text).without([key])
     return text
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 _DEEPEST = 100
 _TOKEN = re.compile(
-    r'(?P<space>[ \t\r\n\ufeff]+)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>"(?:[^"\\\x00-\x1f]|\\.)*")'
+    r'(?P<space>[ \t\r\n\ufeff]+)|(?P<comment>//[^\r\n]*|/\*.*?\*/)|(?P<text>"(?:[^"\\\x00-\x1f]|\\.)*")'
     r"|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:\"/]+)",
     re.DOTALL,
 )

@@ -58,8 +58,10 @@ def _without_table_lines(text: str, name: str) -> str:
     inside = False
     aside: list[str] = []  # blank lines and comments at the end of our lines belong to what follows
     header = re.compile(rf"[ \t]*\[[ \t]*{re.escape(name)}(?:\.[^\]\n]+)?[ \t]*\]")
+    at = 0
     for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith("["):
+        at += len(line)
+        if line.lstrip().startswith("[") and _is_whole(text[: at - len(line)]):
             begins = header.match(line) is not None
             if begins and not inside and kept and not kept[-1].strip():
                 kept.pop()
@@ -72,6 +74,15 @@ def _without_table_lines(text: str, name: str) -> str:
         else:
             aside.append(line)
     return "".join([*kept, *(line for line in aside if line.strip())])
+
+
+def _is_whole(text: str) -> bool:
+    """Whether TOML ends here outside of any text or list of several lines."""
+    try:
+        _toml(text)
+    except CannotEditError:
+        return False
+    return True
 
 
 def _toml(text: str) -> dict[str, object]:
@@ -138,10 +149,10 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
             return text
         text = without_yaml(text, section, name)
         found = {key: value for key, value in found.items() if key != name}
+    if not found and section in _yaml(text):
+        raise CannotEditError(f"{section} is empty: take that line away first")
     if not found:
-        head = _separated(text, blank=False) if section not in _yaml(text) else text
-        if head is text:
-            raise CannotEditError(f"{section} is empty: take that line away first")
+        head = _separated(text, blank=False)
         after = head + _yaml_lines([f"{section}:"], "  ", name, values, _ended(text))
     else:
         end, indent = _yaml_section(text, section)
@@ -220,8 +231,7 @@ def put_block(text: str, lines: str) -> str:
     """A text with a block between markers, at its end or where it was."""
     end_of_line = _ended(text)
     block = end_of_line.join([BEGIN, *lines.strip("\n").split("\n"), END]) + end_of_line
-    if text.count(BEGIN) != text.count(END) or text.count(BEGIN) > 1:
-        raise CannotEditError(f"its markers {BEGIN} and {END} do not fit together")
+    _check_markers(text)
     if BEGIN not in text:
         return _separated(text) + block
     start, stop = text.index(BEGIN), text.index(END) + len(END)
@@ -230,9 +240,14 @@ def put_block(text: str, lines: str) -> str:
 
 def without_block(text: str) -> str:
     """The text without the block and the blank line before it."""
-    if text.count(BEGIN) != text.count(END) or text.count(BEGIN) > 1:
-        raise CannotEditError(f"its markers {BEGIN} and {END} do not fit together")
+    _check_markers(text)
     return _BLOCK.sub("", text)
+
+
+def _check_markers(text: str) -> None:
+    both = text.count(BEGIN), text.count(END)
+    if both not in ((0, 0), (1, 1)) or text.find(BEGIN) > text.find(END):
+        raise CannotEditError(f"its markers {BEGIN} and {END} do not fit together")
 
 
 def _separated(text: str, *, blank: bool = True) -> str:
