@@ -139,11 +139,12 @@ def unplan(host: Host, wanted: Wish) -> Plan:
     changes, refused, restored = list[Change](), list[Refused](), list[str]()
     for path, group in found.items():
         now = known.get(path)
-        if now is not None and set(now.agents) - {host.name}:
-            continue  # another agent that is connected needs it, too
+        shared = now is not None and bool(
+            set(now.agents) - {host.name}
+        )  # another connected agent needs it, too
         try:
             before = foreign.read(path)
-            after, exact = _without(before, group, now)
+            after, exact = (before, False) if shared else _without(before, group, now)
             changes.append(Change(path, before, after, _kinds(group)))
             restored += [path] if exact else []
         except (CannotEditError, EngramError) as error:
