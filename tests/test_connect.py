@@ -6,82 +6,27 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from apikit import SECRET, Result, cli, ok
-from gitkit import git
+from apikit import SECRET, cli, ok
+from connectkit import CONFIGS, PLACES, files, furnish, make_project, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.agents.hosts import HOSTS, NAMES
+from engram.adapters.agents.hosts import NAMES
 from engram.adapters.files import places
 from engram.domain.errors import ConflictError
 from engram.usecases import connect
 from engram.usecases.clock import Clock
-
-CONFIGS = Path(__file__).parent / "agents/configs"
-
-# Where a real file of each agent lies in the home folder.
-PLACES = {
-    "claude-code": {".claude.json": "claude.json", ".claude/settings.json": "claude-settings.json"},
-    "claude-desktop": {".config/Claude/claude_desktop_config.json": "one-line.json"},
-    "cursor": {".cursor/mcp.json": "one-line.json", ".cursor/hooks.json": "one-line.json", "project/AGENTS.md": "AGENTS.md"},
-    "windsurf": {".codeium/windsurf/mcp_config.json": "claude.json", ".codeium/windsurf/memories/global_rules.md": "AGENTS.md"},
-    "codex": {".codex/config.toml": "codex-config.toml", ".codex/hooks.json": "claude-settings.json"},
-    "gemini-cli": {".gemini/settings.json": "gemini-settings.json"},
-    "opencode": {".config/opencode/opencode.jsonc": "zed-settings.jsonc"},
-    "vscode": {".config/Code/User/mcp.json": "empty.json", "project/AGENTS.md": "AGENTS.md"},
-    "copilot-cli": {".copilot/mcp-config.json": "claude.json"},
-    "zed": {".config/zed/settings.json": "zed-settings.jsonc", "project/AGENTS.md": "AGENTS.md"},
-    "goose": {".config/goose/config.yaml": "goose-config.yaml"},
-    "cline": {".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json": "one-line.json"},
-    "roo": {".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json": "empty.json"},
-    "openclaw": {},
-}  # fmt: skip
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 
 
 @pytest.fixture
 def project(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository in the home folder, in which the command is called."""
-    folder = home / "project"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def furnish(home: Path, agent: str, change: Any = None) -> None:
-    """Real configuration files of an agent."""
-    for place, sample in PLACES[agent].items():
-        path = home / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        raw = (CONFIGS / sample).read_bytes()
-        path.write_bytes(change(raw) if change else raw)
-
-
-def files(home: Path) -> dict[str, bytes]:
-    """All files of the home folder but backups, git's and Engram's own."""
-    found = {}
-    for path in home.rglob("*"):
-        name = path.relative_to(home).as_posix()
-        if (
-            path.is_file()
-            and ".git/" not in name
-            and not name.startswith(".local/")
-            and not name.endswith(".bak")
-        ):
-            found[name] = path.read_bytes()
-    return found
-
-
-def run(*arguments: str) -> Result:
-    return ok(*arguments, "--yes")
+    return make_project(home, monkeypatch)
 
 
 def test_every_agent_has_a_place_in_these_tests() -> None:
@@ -337,123 +282,3 @@ def test_when_the_memory_of_connecting_is_lost_only_ours_goes(home: Path, projec
 )  # fmt: skip
 def test_a_wrong_call_is_said(arguments: tuple[str, ...], project: Path) -> None:
     assert cli(*arguments, "--yes").code == 2
-
-
-# --- what is written works
-
-
-def test_hooks_and_server_are_started_by_an_absolute_path_that_works(home: Path, project: Path) -> None:
-    run("connect", "claude-code")
-    settings_ = json.loads((home / ".claude/settings.json").read_text())
-    commands = [
-        hook["command"]
-        for groups in settings_["hooks"].values()
-        for group in groups
-        for hook in group["hooks"]
-    ]
-    assert len(commands) == 10
-    assert all(command.startswith(f"{sys.executable} -P -m engram hook ") for command in commands)
-    (project / "engram").mkdir()
-    (project / "engram/__init__.py").write_text("raise SystemExit(9)")
-    start = next(command for command in commands if " session-start " in command)
-    done = subprocess.run(
-        start, shell=True, cwd=project, input=b'{"session_id":"s","source":"startup"}', capture_output=True, check=False,
-        env={**os.environ, "ENGRAM_HOOK_SECONDS": "60"},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert "additionalContext" in json.loads(done.stdout)["hookSpecificOutput"]
-
-
-def test_a_python_with_a_space_in_its_path_is_quoted() -> None:
-    from engram.adapters.agents.edits import is_our_hook
-    from engram.adapters.agents.hook_events import HOOKS
-    from engram.adapters.agents.parts import hook_command
-
-    command = hook_command("/opt/my python/bin/python", HOOKS["codex"][0], "codex")
-    assert command.startswith("'/opt/my python/bin/python' -P")
-    assert is_our_hook({"command": command})
-
-
-def test_the_plugin_folder_is_whole(home: Path, project: Path) -> None:
-    folder = project / "plugin"
-    run("connect", "claude-code", "--plugin", str(folder))
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert names == {
-        ".claude-plugin/plugin.json", "hooks/hooks.json", "skills/engram/SKILL.md", "commands/remember.md",
-        "commands/recall.md", "commands/memory-status.md",
-    }  # fmt: skip
-    manifest = json.loads((folder / ".claude-plugin/plugin.json").read_text())
-    assert manifest["name"] == "engram"
-    assert manifest["mcpServers"]["engram"]["args"][-1] == "mcp"
-    assert json.loads((folder / "hooks/hooks.json").read_text())["hooks"].keys() >= {"SessionStart", "Stop"}
-    assert "nothing to change" in run("connect", "claude-code", "--plugin", str(folder)).out
-    assert not (home / ".claude.json").exists()
-
-
-def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) -> None:
-    run("connect", "claude-code")
-    assert "permissions" not in json.loads((home / ".claude/settings.json").read_text())
-    run("connect", "claude-code", "--allow-tools")
-    allowed = json.loads((home / ".claude/settings.json").read_text())["permissions"]["allow"]
-    assert allowed == ["mcp__engram__recall_query", "mcp__engram__get", "mcp__engram__status"]
-
-
-def test_snippets_are_printed_for_every_agent_and_a_development_container(project: Path) -> None:
-    for host in HOSTS:
-        assert "engram" in ok("connect", host.name, "--print").out
-    assert "pre_stop" in ok("connect", "devcontainer", "--print").out
-    assert ok("connect", "zed", "--print", "--json").json["snippets"][0]["path"].endswith("zed/settings.json")
-
-
-def test_opencodes_second_version_has_its_servers_one_level_deeper(home: Path, project: Path) -> None:
-    path = home / ".config/opencode/opencode.json"
-    path.parent.mkdir(parents=True)
-    path.write_text('{"mcp": {"servers": {}}}')
-    run("connect", "opencode")
-    assert json.loads(path.read_text())["mcp"]["servers"]["engram"]["command"][-1] == "mcp"
-
-
-def test_folders_that_a_variable_moves_are_followed(
-    home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "elsewhere"))
-    monkeypatch.setenv("CODEX_HOME", str(home / "cdx"))
-    run("connect", "claude-code")
-    run("connect", "codex")
-    assert (home / "elsewhere/.claude.json").exists()
-    assert (home / "elsewhere/settings.json").exists()
-    assert (home / "cdx/config.toml").exists()
-    assert not (home / ".claude.json").exists()
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
-def test_opencodes_plugin_asks_the_hooks(home: Path, project: Path) -> None:
-    ok("init", cwd=project)
-    ok(
-        "record",
-        "Queue consumers must be idempotent: redelivery happens after a missed ack.",
-        "-c",
-        "fact",
-        cwd=project,
-    )
-    ok("reindex", cwd=project)
-    run("connect", "opencode")
-    plugin = home / ".config/opencode/plugins/engram.js"
-    script = """
-const { Engram } = await import(process.argv[1])
-const hooks = await Engram({ directory: process.argv[2] })
-const prompt = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
-await hooks["chat.message"]({ sessionID: "s1" }, { parts: [{ type: "text", text: prompt }] })
-const output = { system: ["first"] }
-await hooks["experimental.chat.system.transform"]({ sessionID: "s1" }, output)
-console.log(JSON.stringify(output.system))
-"""
-    shutil.copy(plugin, project / "engram.mjs")
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", script, str(project / "engram.mjs"), str(project)],
-        capture_output=True, check=False, timeout=60, env={**os.environ, "ENGRAM_HOOK_SECONDS": "4", "ENGRAM_BACKGROUND": "inline"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    first, added = json.loads(done.stdout)
-    assert first == "first"
-    assert "Queue consumers must be idempotent" in added

@@ -21,6 +21,7 @@ from engram.adapters.files.spool import MOST_WAITING, Spool
 from engram.domain.candidates import LONGEST, MOST, candidates
 from engram.domain.framing import TAG
 from engram.usecases import outcomes
+from engram.usecases.clock import Clock
 from engram.usecases.outcomes import Report
 
 CLAUDE = "claude-code"
@@ -36,7 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
     """The lore that hooks made, after the detached process did its work here."""
-    with opened(root, session=session) as engram:
+    with opened(root, session=session, clock=Clock()) as engram:
         outcomes.persist(engram.store)
         engram.refresh()
         return [

@@ -15,7 +15,8 @@ DESCRIPTION = (
     "`engram connect` sets it up. Exit 0 always, and nothing is printed where there is nothing to say."
 )
 EXAMPLES = (
-    'echo \'{"session_id":"s1","prompt":"why does the queue deliver twice?"}\' | engram hook prompt --agent claude-code',
+    "engram hook prompt --agent claude-code < event.json",
+    "engram hook session-start --agent codex < event.json",
 )
 
 
