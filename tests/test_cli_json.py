@@ -209,6 +209,15 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "sync": [["sync"], ["sync", "--dry-run"], ["sync", "--timeout", "x"], ["sync", "a", "b"]],
     "clone": [["clone", "nowhere.git"], ["clone"], ["clone", "--timeout", "0", "x"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
+    "agents": [["agents"], ["agents", "x"]],
+    "connect": [
+        ["connect", "codex", "--yes"],
+        ["connect", "codex", "--dry-run"],
+        ["connect", "x"],
+        ["connect"],
+    ],
+    "disconnect": [["disconnect", "codex", "--yes"], ["disconnect", "x"]],
+    "hook": [["hook", "prompt", "--agent", "codex"], ["hook", "x"]],
     "tui": [["tui"]],
     "completion": [["completion", "bash"], ["completion", "fish"], ["completion"]],
 }

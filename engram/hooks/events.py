@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, SHOWN, HookMemory
+from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import inject
 from engram.usecases import query as recall
@@ -34,6 +36,7 @@ _TELLING = (
 )
 _LONGEST_ERROR = 400
 _MOST_COMMAND = 300
+_FEWEST_WORDS = 3
 _MOST_ASKED = 5
 
 
@@ -69,8 +72,8 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the files that a tool is called for, else by the command."""
     found = inject.by_files(store, _as_lore_name_them(store, payload), lead="About the file at hand:")
-    if not found and payload.command and not payload.files:
-        command = " ".join(payload.command[:_MOST_COMMAND].split())
+    command = " ".join(payload.command[:_MOST_COMMAND].split())
+    if not found and not payload.files and _says_enough(command):
         found = inject.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
     return Reply(found)
 
@@ -143,6 +146,12 @@ EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
     names.STOP: stop,
     names.SESSION_END: session_end,
 }
+
+
+def _says_enough(command: str) -> bool:
+    """Whether a command has words enough to be asked about: one or two common ones are found everywhere."""
+    words = {word for word in re.findall(r"[^\W\d_]{3,}", command.lower()) if word not in STOP_WORDS}
+    return len(words) >= _FEWEST_WORDS
 
 
 def telling(error: str) -> str:

@@ -58,14 +58,15 @@ class Deadline:
 
 def guarded(run: Callable[[], int], arguments: list[str]) -> int:
     """Run a hook; whatever happens in it is no trouble of the agent's. ENGRAM_TRACEBACK lets errors through."""
-    deadline = Deadline(_seconds(arguments))
     global _deadline  # noqa: PLW0603 - one process, one hook
-    _deadline = deadline
+    deadline = _deadline = Deadline(_seconds(arguments))
     try:
         return run()
     except (Exception, KeyboardInterrupt):
         if os.environ.get("ENGRAM_TRACEBACK"):
             raise
+        if "--json" in arguments:
+            leave("{}\n")
         return 0
     finally:
         _deadline = None

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Let a coding agent use Engram: MCP server, hooks, rules, commands. Its configuration files are merged into, after "
-    "a preview and with a backup beside each; a second time changes nothing. `engram agents` lists the agents."
+    "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"
+    "Its configuration files are merged into, after a preview and with a backup beside each;\n"
+    "a second time changes nothing."
 )
 EXAMPLES = (
     "engram connect claude-code",

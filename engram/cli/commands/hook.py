@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Answer an event of a coding agent: its JSON on standard input, the answer in that agent's own schema. "
-    "`engram connect` sets it up. Exit 0 always, and nothing is printed where there is nothing to say."
+    "Answer an event of a coding agent: its JSON on standard input, the answer in that agent's own schema.\n"
+    "`engram connect` sets it up. It exits with 0 whatever happens; nothing to say prints nothing."
 )
 EXAMPLES = (
     "engram hook prompt --agent claude-code < event.json",
@@ -34,5 +34,5 @@ def run(call: Call) -> int:
 
     found = respond(call.arguments)
     if found is not None or call.output.json:
-        leave(json.dumps(found or {}))
+        leave(json.dumps(found or {}) + "\n" * call.output.json)
     return 0
