@@ -131,6 +131,8 @@ def test_a_session_that_changed_files_leaves_a_summary(root: Path) -> None:
     summary = next(one for one in persisted(root) if one["category"] == "SESSION_SUMMARY")
     assert (summary["type"], summary["status"], summary["files"]) == ("episodic", "pending", ("src/up.py",))
     assert summary["content"].startswith("Session: Mend the upload of large files")
+    answer(CLAUDE, "session-end", root, reason="resume")
+    assert [one["category"] for one in persisted(root)].count("SESSION_SUMMARY") == 1
 
 
 def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:

@@ -29,6 +29,7 @@ MOST_CHARACTERS = 16_000  # of a report
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
+_SUMMARY = "SESSION_SUMMARY"
 _CONFIDENCE = 0.5
 _LEAST_SAID = 80  # characters that a summary's outcome or a task's description must have
 _LONGEST_SAID = 900
@@ -99,18 +100,22 @@ def _persist(store: Store, job: dict[str, object]) -> int:
             or memory.count(CAPTURED, 0, report.session) >= MOST_A_SESSION
         ):
             break
-        if _recorded(store, draft):
-            memory.mark(CAPTURED, report.session, store.clock.new_id(), now)
+        summary = draft.category == _SUMMARY
+        key = _SUMMARY if summary else store.clock.new_id()
+        if summary and key in memory.marked(CAPTURED, report.session):
+            continue  # a session that was resumed ends several times
+        if _recorded(store, draft, anyway=summary):
+            memory.mark(CAPTURED, report.session, key, now)
             count += 1
     return count
 
 
-def _recorded(store: Store, draft: recording.Draft) -> bool:
-    """Record a draft unless the store says nearly the same already, or refuses it."""
+def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
+    """Record a draft unless the store says nearly the same already (or `anyway`), or refuses it."""
     try:
         lore, _ = recording.prepare(store, draft)
         bare = lore._replace(context=(), tags=(), files=())  # somebody may have recorded it without these
-        if similar(store, lore) or similar(store, bare):
+        if not anyway and (similar(store, lore) or similar(store, bare)):
             return False
         recording.record(store, draft)
     except EngramError:
@@ -127,13 +132,13 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
         learned = [Candidate(_task(report), "TASK_RESULT")]
     summary = _summary(report, found) if report.whole else ""
     if summary:
-        learned = [*learned, Candidate(summary, "SESSION_SUMMARY")]
+        learned = [*learned, Candidate(summary, _SUMMARY)]
     files = _relative(found.files, report.working)
     return [_draft(store, report, one, files) for one in learned]
 
 
 def _draft(store: Store, report: Report, learned: Candidate, files: Sequence[str]) -> recording.Draft:
-    summed_up = learned.category == "SESSION_SUMMARY"
+    summed_up = learned.category == _SUMMARY
     return recording.Draft(
         learned.content,
         learned.category if learned.category in store.categories else "OBSERVATION",
