@@ -277,7 +277,7 @@ def test_when_the_memory_of_connecting_is_lost_only_ours_goes(home: Path, projec
 
 @pytest.mark.parametrize(
     "arguments",
-    [("connect",), ("connect", "nobody"), ("connect", "codex", "--all"), ("connect", "--print"), ("disconnect",),
+    [("connect",), ("connect", "nobody"), ("connect", "codex", "--all"), ("disconnect",),
      ("connect", "codex", "--plugin", "x")],
 )  # fmt: skip
 def test_a_wrong_call_is_said(arguments: tuple[str, ...], project: Path) -> None:

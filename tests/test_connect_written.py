@@ -82,6 +82,12 @@ def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) 
 def test_snippets_are_printed_for_every_agent_and_a_development_container(project: Path) -> None:
     for host in HOSTS:
         assert "engram" in ok("connect", host.name, "--print").out
+    assert (
+        json.loads(ok("connect", "--print", "--json").json["snippets"][0]["text"])["mcpServers"]["engram"][
+            "args"
+        ][-1]
+        == "mcp"
+    )
     assert "pre_stop" in ok("connect", "devcontainer", "--print").out
     assert ok("connect", "zed", "--print", "--json").json["snippets"][0]["path"].endswith("zed/settings.json")
 

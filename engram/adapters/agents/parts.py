@@ -20,7 +20,7 @@ from engram.adapters.agents.edits import (
 )
 from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hook_events import HOOKS
-from engram.adapters.agents.hosts import TOML, YAML
+from engram.adapters.agents.hosts import SERVERS, TOML, YAML
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ def parts(host: Host, wish: Wish) -> list[Part]:
     if rules:
         found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
     return found + _guides(host, wish)
+
+
+def generic(wish: Wish) -> str:
+    """What most MCP hosts that are not in the table take."""
+    server = {"command": wish.python, "args": [*_run(wish)[1:], "mcp"]}
+    return snippet(Entry((SERVERS, SERVER_NAME), server))
 
 
 def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:

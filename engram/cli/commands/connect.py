@@ -40,7 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--all", action="store_true", help="every agent that is installed here")
     add("--dry-run", action="store_true", help="only show what would be changed")
-    add("--print", action="store_true", help="only print what to add by hand (also for devcontainer)")
+    add(
+        "--print",
+        action="store_true",
+        help="only print what to add by hand (also for devcontainer; without AGENT: for any MCP host)",
+    )
     add(
         "--allow-tools", action="store_true", help="let the agent use the tools that only read without asking"
     )
@@ -77,7 +81,7 @@ def chosen(call: Call, every: list[Host]) -> list[Host]:
 def _print(call: Call, agent: str, wanted: Wish) -> int:
     """The snippets, each with the file that it belongs into."""
     from engram.adapters.agents import edits, guides
-    from engram.adapters.agents.parts import parts
+    from engram.adapters.agents.parts import generic, parts
     from engram.usecases.connect import agent_named
 
     if agent == _DEVCONTAINER:
@@ -85,7 +89,7 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
     elif agent:
         found = [(part.path, edits.snippet(part.edit)) for part in parts(agent_named(agent), wanted)]
     else:
-        raise UsageError("Name the agent to print for.", "For example: engram connect cursor --print")
+        found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})
     for path, text in found:
         call.output.rule(path)
