@@ -247,6 +247,15 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
     "mcp": [["mcp"], ["mcp", "--tools", "wisdom"]],
+    "agents": [["agents"], ["agents", "x"]],
+    "connect": [
+        ["connect", "codex", "--yes"],
+        ["connect", "codex", "--dry-run"],
+        ["connect", "x"],
+        ["connect"],
+    ],
+    "disconnect": [["disconnect", "codex", "--yes"], ["disconnect", "x"]],
+    "hook": [["hook", "prompt", "--agent", "codex"], ["hook", "x"]],
     "tui": [["tui"]],
     "completion": [["completion", "bash"], ["completion", "fish"], ["completion"]],
 }

@@ -105,6 +105,9 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         **{f"scopes.{scope}.retention_days": "3" for scope in BUILT_IN_SCOPES},
         "sync.interval": "15",
         "sync.on_session": "true",
+        "hooks.ask": "false",
+        "hooks.capture": "false",
+        "hooks.sync": "false",
     }
     table, _, name = key.rpartition(".")
     with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:

@@ -68,6 +68,11 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("config recall.limit", ("config", "recall.limit")),
     ("config recall.limit 6", ("config", "recall.limit", "6")),
     ("completion", ("completion", "bash")),
+    ("agents", ("agents",)),
+    ("connect", ("connect", "codex", "--yes")),
+    ("disconnect", ("disconnect", "codex", "--yes")),
+    ("connect --print", ("connect", "codex", "--print")),
+    ("hook", ("hook", "session-end", "--agent", "codex")),
     ("error", ("show", "L9")),
 )
 

@@ -80,6 +80,10 @@ def _run(given: list[str]) -> int:
     from engram.domain.errors import INTERRUPTED, EngramError
 
     given = command_first(given)
+    if given[:1] == ["hook"] and "--help" not in given and "-h" not in given:
+        from engram.hooks.process import guarded
+
+        return guarded(lambda: _dispatch(given, Output(json="--json" in given)), given)
     output = Output(json="--json" in given[: given.index("--")] if "--" in given else "--json" in given)
     try:
         return _dispatch(given, output)

@@ -46,6 +46,10 @@ COMMANDS = (
     Command("config", "config", "see and change settings"),
     Command("demo", "demo", "show two clones that disagree, and the merge"),
     Command("mcp", "mcp", "serve this memory to a coding agent (MCP)"),
+    Command("agents", "agents", "which coding agents are here, and which are connected"),
+    Command("connect", "connect", "let a coding agent use Engram"),
+    Command("disconnect", "disconnect", "take what connect added out again"),
+    Command("hook", "hook", "answer an event of a coding agent (agents call it)"),
     Command("tui", "tui", "open the terminal app"),
     Command("completion", "completion", "print a shell completion script"),
 )

@@ -58,7 +58,7 @@ def add_resources(server: MCPServer[Any]) -> None:
 
 def shown_to(engram: Engram) -> list[Any]:
     """The refs of the calling session, in order."""
-    return engram.store.state.refs(engram.store.caller.session)
+    return engram.store.session_state.refs(engram.store.caller.session)
 
 
 async def _read(work: Work[str], *, index: bool = True) -> str:

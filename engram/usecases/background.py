@@ -72,10 +72,13 @@ def after_command(store: Store, *, wrote: bool) -> None:
             start_detached(store.stand.root, store.caller.session)
 
 
-def start_detached(root: str, session: str = "", *, sync: bool = False) -> None:
-    """Start `tidy` for the store at `root`, and for a session's below it, in a process that outlives this one."""
-    words = [*([session] if session else []), *(["--sync"] if sync else [])]
-    arguments = [sys.executable, "-m", "engram.cli.tidy", root, *words]
+def start_detached(root: str, *more: str, sync: bool = False, module: str = "engram.cli.tidy") -> None:
+    """Start `tidy` (or what `module` does) for the store at `root` in a process of its own that outlives this one.
+
+    `more` are further arguments, for `tidy` the session whose store is below it; with `sync` it syncs in any case.
+    """
+    # -P: a folder `engram` where the caller stands is not ours.
+    arguments = [sys.executable, "-P", "-m", module, root, *more, *(["--sync"] if sync else [])]
     if hasattr(os, "posix_spawn"):
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in (0, 1, 2)]
         try:

@@ -63,15 +63,17 @@ def holds(path: str, expected: str | None) -> bool:
         return False
 
 
-def prepare(path: str, content: bytes, token: str) -> str:
+def prepare(path: str, content: bytes, token: str, mode: int = 0o644) -> str:
     """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
+
+    `mode` is the file's mode, as far as the process' umask allows it.
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
     temporary = _beside(path, token)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()

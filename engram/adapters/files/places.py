@@ -27,6 +27,11 @@ def user_store() -> str:
     return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "store")
 
 
+def connections_file() -> str:
+    """Where it is written down which files of agents `engram connect` changed, and how they were before."""
+    return os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "connections.json")
+
+
 def team_store(name: str, path: str = "") -> str:
     """Where the clone of a team's store is: `path` where one is configured, else in the user's data folder."""
     base = os.path.join(_base("XDG_DATA_HOME", "LOCALAPPDATA", ".local/share"), _APP, "teams")

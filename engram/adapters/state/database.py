@@ -83,6 +83,7 @@ class StateDatabase:
     def __init__(self, folder: str, report: Callable[[str], object] = str) -> None:
         """`folder` is absolute and exists."""
         self.path = os.path.join(folder, "state.db")
+        self.lasts = True  # until it turns out that no file can be written
         self._report = report
         self._connection: sqlite3.Connection | None = None
 
@@ -185,6 +186,10 @@ class StateDatabase:
         except sqlite3.Error as error:
             raise _refused(self.path, error) from None
 
+    def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something of one's own with the database (a table that only hooks know). Raises StoreError."""
+        return self._heal(work)
+
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None:
@@ -209,6 +214,7 @@ class StateDatabase:
                     raise _refused(self.path, error) from None
                 if any(word in str(error) for word in _UNWRITABLE):
                     break
+        self.lasts = False
         self._connection = _prepared(
             sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         )

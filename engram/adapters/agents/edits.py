@@ -1,0 +1,271 @@
+"""The kinds of change that connecting makes to a text, each with the one that takes exactly it away again.
+
+Texts only: reading and writing files is for the use case. "" stands for a file that does not exist.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.adapters.agents import text_blocks
+from engram.adapters.agents.jsonc import ARRAY, OBJECT, Document
+from engram.adapters.agents.refusal import CannotEditError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_OURS = re.compile(r"\bengram(?:\.exe)?[\"']? hook [a-z-]+ --agent [a-z-]+\s*$")
+
+
+class Entry(NamedTuple):
+    """A value at a path of keys in JSON: an MCP server among others'. `extra` are keys that only have to be there."""
+
+    keys: tuple[str, ...]
+    value: Mapping[str, object]
+    extra: Mapping[str, object] = {}
+
+
+class HookEntries(NamedTuple):
+    """Commands in the lists of `hooks` by event in JSON; others' commands stay beside them.
+
+    `events` has the entry for each event; with `matchers` it stands in a group of its own with that matcher ("" none).
+    """
+
+    events: Mapping[str, Mapping[str, object]]
+    matchers: Mapping[str, str] | None = None
+    extra: Mapping[str, object] = {}
+
+
+class Items(NamedTuple):
+    """Texts in a list at a path of keys in JSON."""
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+class TomlTable(NamedTuple):
+    """A table of its own in TOML, by its dotted name."""
+
+    name: str
+    values: Mapping[str, object]
+
+
+class YamlEntry(NamedTuple):
+    """An entry of a mapping at the top of YAML."""
+
+    section: str
+    name: str
+    values: Mapping[str, object]
+
+
+class Block(NamedTuple):
+    """Lines between markers in a text for people and agents."""
+
+    text: str
+
+
+class Owned(NamedTuple):
+    """A whole file that nobody else writes; it holds a mark by which it is known."""
+
+    text: str
+
+
+Edit = Entry | HookEntries | Items | TomlTable | YamlEntry | Block | Owned
+OWNED_MARK = "engram connect"
+
+
+def applied(text: str, edit: Edit) -> str:
+    """The text with the change; the same text where it is there already. Raises CannotEditError."""
+    return str(_APPLY[type(edit)](text, edit))
+
+
+def removed(text: str, edit: Edit, before: str | None = None) -> str:
+    """The text without the change. Raises CannotEditError.
+
+    What the text `before` had stays, be it empty objects and lists; None where that is not known.
+    """
+    if isinstance(edit, Entry | HookEntries | Items):
+        return _pruned(_REMOVE[type(edit)](text, edit), edit, before)
+    return str(_REMOVE[type(edit)](text, edit))
+
+
+# --- JSON
+
+
+def _apply_entry(text: str, edit: Entry) -> str:
+    for key, value in edit.extra.items():
+        text = text if Document(text).find([key]) is not None else Document(text).put([key], value)
+    found = Document(text).find(edit.keys)
+    if found is None:
+        return Document(text).put(edit.keys, dict(edit.value))
+    if found.kind != OBJECT:
+        raise CannotEditError(f"{'.'.join(edit.keys)} is not an object")
+    for key, value in edit.value.items():  # what else a person set in our entry stays
+        text = Document(text).put([*edit.keys, key], value)
+    return text
+
+
+def _remove_entry(text: str, edit: Entry) -> str:
+    return Document(text).without(edit.keys) if text else text
+
+
+def _apply_items(text: str, edit: Items) -> str:
+    for value in edit.values:
+        node = Document(text).find(edit.keys)
+        if node is None or value not in _listed(node.plain()):
+            text = Document(text).append(edit.keys, value)
+    return text
+
+
+def _remove_items(text: str, edit: Items) -> str:
+    if not text:
+        return text
+    node = Document(text).find(edit.keys)
+    found = _listed(node.plain()) if node is not None else []
+    for at in reversed(range(len(found))):
+        if found[at] in edit.values:
+            text = Document(text).without([*edit.keys, at])
+    return text
+
+
+def _apply_hooks(text: str, edit: HookEntries) -> str:
+    for key, value in edit.extra.items():
+        text = text if Document(text).find([key]) is not None else Document(text).put([key], value)
+    for event in _hook_events(text):
+        if event not in edit.events:
+            text = _without_ours(text, event, keep=0)
+    for event, wanted in edit.events.items():
+        places = _ours(text, event)
+        if places:
+            text = _without_ours(text, event, keep=1)
+            text = Document(text).put(places[0], dict(wanted))
+        else:
+            text = Document(text).append(["hooks", event], _grouped(edit, event, wanted))
+    return text
+
+
+def _grouped(edit: HookEntries, event: str, wanted: Mapping[str, object]) -> Mapping[str, object]:
+    if edit.matchers is None:
+        return wanted
+    matcher = edit.matchers.get(event, "")
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [wanted]}
+
+
+def _remove_hooks(text: str, _edit: HookEntries) -> str:
+    for event in _hook_events(text) if text else ():
+        text = _without_ours(text, event, keep=0)
+    return text
+
+
+def _without_ours(text: str, event: str, keep: int) -> str:
+    """Our commands out of an event's list but for the first `keep`, and groups that have no other command with them."""
+    for place in reversed(_ours(text, event)[keep:]):
+        text = Document(text).without(place)
+        if len(place) > 3 and (node := Document(text).find(place[:-1])) is not None and not node.children:
+            text = Document(text).without(place[:3])
+    return text
+
+
+def _hook_events(text: str) -> list[str]:
+    hooks = Document(text).find(["hooks"])
+    return [] if hooks is None else [child.key for child in hooks.children if child.node.kind == ARRAY]
+
+
+def _ours(text: str, event: str) -> list[list[str | int]]:
+    """Where our commands stand in the list of an event, in groups or by themselves."""
+    node = Document(text).find(["hooks", event])
+    found: list[list[str | int]] = []
+    for at, item in enumerate(_listed(node.plain()) if node is not None else []):
+        if is_our_hook(item):
+            found.append(["hooks", event, at])
+        elif isinstance(item, dict):
+            inner = [n for n, one in enumerate(_listed(item.get("hooks"))) if is_our_hook(one)]
+            found += [["hooks", event, at, "hooks", n] for n in inner]
+    return found
+
+
+def is_our_hook(item: object) -> bool:
+    """Whether a hook's entry runs Engram's command."""
+    if not isinstance(item, dict):
+        return False
+    return any(_OURS.search(str(item.get(name, ""))) is not None for name in ("command", "bash"))
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _pruned(text: str, edit: Entry | HookEntries | Items, before: str | None) -> str:
+    """The text without the objects and lists that are empty now and that `before` did not have."""
+    if not text:
+        return text
+    old = Document(before or "")
+    if isinstance(edit, HookEntries):
+        paths = [["hooks", event] for event in edit.events] + [["hooks"]]
+    else:
+        keys = edit.keys if isinstance(edit, Items) else edit.keys[:-1]
+        paths = [list(keys[:depth]) for depth in range(len(keys), 0, -1)]
+    for path in paths:
+        node = Document(text).find(path)
+        if node is not None and node.kind != "scalar" and not node.children and old.find(path) is None:
+            text = Document(text).without(path)
+    return text if isinstance(edit, Items) else _without_extra(text, edit.extra, before)
+
+
+def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -> str:
+    """The text without keys that an edit had to add; where it is not known who did, only if nothing else is left."""
+    for key, value in extra.items():
+        node = Document(text).find([key])
+        alone = len(Document(text).root.children) == 1
+        added = alone if before is None else Document(before).find([key]) is None
+        if node is not None and node.plain() == value and added:
+            text = Document(text).without([key])
+    return text
+
+
+# --- whole files
+
+
+def _apply_owned(text: str, edit: Owned) -> str:
+    if text and OWNED_MARK not in text:
+        raise CannotEditError("it exists and was not written by Engram")
+    return edit.text
+
+
+def _remove_owned(text: str, _edit: Owned) -> str:
+    return "" if OWNED_MARK in text else text
+
+
+_APPLY: Mapping[type, Callable[[str, Any], str]] = {
+    Entry: _apply_entry,
+    HookEntries: _apply_hooks,
+    Items: _apply_items,
+    TomlTable: lambda text, edit: text_blocks.put_table(text, edit.name, edit.values),
+    YamlEntry: lambda text, edit: text_blocks.put_yaml(text, edit.section, edit.name, edit.values),
+    Block: lambda text, edit: text_blocks.put_block(text, edit.text),
+    Owned: _apply_owned,
+}
+_REMOVE: Mapping[type, Callable[[str, Any], str]] = {
+    Entry: _remove_entry,
+    HookEntries: _remove_hooks,
+    Items: _remove_items,
+    TomlTable: lambda text, edit: text_blocks.without_table(text, edit.name),
+    YamlEntry: lambda text, edit: text_blocks.without_yaml(text, edit.section, edit.name),
+    Block: lambda text, _edit: text_blocks.without_block(text),
+    Owned: _remove_owned,
+}
+
+
+def snippet(edit: Edit) -> str:
+    """What a person would put into the file by hand."""
+    return applied("", edit)
+
+
+def is_there(text: str, edit: Edit) -> bool:
+    """Whether the text has the change, be it of another version or for another Python."""
+    try:
+        return bool(text) and removed(text, edit, text) != text
+    except CannotEditError:
+        return False

@@ -1,0 +1,123 @@
+"""One table of the lifecycle hooks of coding agents: what each calls an event, and in which form it takes an answer.
+
+Vendors' contracts as of November 2026; docs/agents.md says where each is documented.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import NamedTuple
+
+SESSION_START, PROMPT, PRE_TOOL, POST_TOOL, TOOL_FAILURE = EVENTS_IN = (
+    "session-start", "prompt", "pre-tool", "post-tool", "tool-failure",
+)  # fmt: skip
+SUBAGENT_START, SUBAGENT_STOP, TASK_COMPLETED, PRE_COMPACT, STOP, SESSION_END = EVENTS_OUT = (
+    "subagent-start", "subagent-stop", "task-completed", "pre-compact", "stop", "session-end",
+)  # fmt: skip
+EVENTS = (*EVENTS_IN, *EVENTS_OUT)
+
+# The forms of an answer: where in the JSON the text goes.
+NOTHING = "nothing"  # the agent takes no answer here
+CONTEXT = "context"  # {"hookSpecificOutput": {"hookEventName", "additionalContext"}}
+FLAT_CONTEXT = "flat-context"  # {"additionalContext"}
+SNAKE_CONTEXT = "snake-context"  # {"additional_context"}
+BLOCK = "block"  # {"decision": "block", "reason"}
+DENY = "deny"  # {"decision": "deny", "reason"}
+INNER_BLOCK = "inner-block"  # {"hookSpecificOutput": {"hookEventName", "decision": "block", "reason"}}
+FOLLOW_UP = "follow-up"  # {"followup_message"}
+
+
+class Hook(NamedTuple):
+    """One event of one agent: our name, the agent's, the form of the answer, which calls it is for, seconds it may take.
+
+    `matcher` is the agent's own pattern, "" for all; `detached` says that the agent need not wait for it.
+    """
+
+    event: str
+    native: str
+    form: str = NOTHING
+    matcher: str = ""
+    seconds: int = 5
+    detached: bool = False
+
+
+_CLAUDE_CODE = (
+    Hook(SESSION_START, "SessionStart", CONTEXT, "startup|resume|clear|compact|fork", 10),
+    Hook(PROMPT, "UserPromptSubmit", CONTEXT),
+    Hook(PRE_TOOL, "PreToolUse", CONTEXT, "Bash|Edit|Write|MultiEdit|NotebookEdit"),
+    Hook(TOOL_FAILURE, "PostToolUseFailure", CONTEXT),
+    Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
+    Hook(SUBAGENT_STOP, "SubagentStop", seconds=10, detached=True),
+    Hook(TASK_COMPLETED, "TaskCompleted", seconds=10, detached=True),
+    Hook(PRE_COMPACT, "PreCompact", seconds=10),
+    Hook(STOP, "Stop", BLOCK, seconds=10),
+    Hook(SESSION_END, "SessionEnd"),
+)
+_CODEX = (
+    Hook(SESSION_START, "SessionStart", CONTEXT, "startup|resume|clear|compact", 10),
+    Hook(PROMPT, "UserPromptSubmit", CONTEXT),
+    Hook(PRE_TOOL, "PreToolUse", CONTEXT, "Bash|apply_patch"),
+    Hook(POST_TOOL, "PostToolUse", CONTEXT, "Bash|apply_patch"),
+    Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
+    Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
+    Hook(PRE_COMPACT, "PreCompact", seconds=10),
+    Hook(STOP, "Stop", BLOCK, seconds=10),
+    Hook(SESSION_END, "SessionEnd"),
+)
+_CURSOR = (
+    Hook(SESSION_START, "sessionStart", SNAKE_CONTEXT, seconds=10),
+    Hook(POST_TOOL, "postToolUse", SNAKE_CONTEXT),
+    Hook(SUBAGENT_STOP, "subagentStop", seconds=10),
+    Hook(PRE_COMPACT, "preCompact", seconds=10),
+    Hook(STOP, "stop", FOLLOW_UP, seconds=10),
+    Hook(SESSION_END, "sessionEnd"),
+)
+_GEMINI = (
+    Hook(SESSION_START, "SessionStart", CONTEXT, seconds=10),
+    Hook(PROMPT, "BeforeAgent", CONTEXT),
+    Hook(POST_TOOL, "AfterTool", CONTEXT),
+    Hook(PRE_COMPACT, "PreCompress", seconds=10),
+    Hook(STOP, "AfterAgent", DENY, seconds=10),
+    Hook(SESSION_END, "SessionEnd"),
+)
+_VSCODE = (
+    Hook(SESSION_START, "SessionStart", CONTEXT, seconds=10),
+    Hook(PRE_TOOL, "PreToolUse", CONTEXT),
+    Hook(POST_TOOL, "PostToolUse", CONTEXT),
+    Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
+    Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
+    Hook(PRE_COMPACT, "PreCompact", seconds=10),
+    Hook(STOP, "Stop", INNER_BLOCK, seconds=10),
+)
+_COPILOT = (
+    Hook(SESSION_START, "sessionStart", FLAT_CONTEXT, seconds=10),
+    Hook(POST_TOOL, "postToolUse", FLAT_CONTEXT),
+    Hook(SUBAGENT_START, "subagentStart", FLAT_CONTEXT),
+    Hook(SUBAGENT_STOP, "subagentStop", seconds=10),
+    Hook(PRE_COMPACT, "preCompact", seconds=10),
+    Hook(STOP, "agentStop", BLOCK, seconds=10),
+    Hook(SESSION_END, "sessionEnd"),
+)
+_OPENCODE = (  # called by Engram's own plugin, which takes FLAT_CONTEXT everywhere
+    Hook(SESSION_START, "experimental.chat.system.transform", FLAT_CONTEXT, seconds=10),
+    Hook(PROMPT, "chat.message", FLAT_CONTEXT),
+    Hook(POST_TOOL, "tool.execute.after", FLAT_CONTEXT),
+    Hook(PRE_COMPACT, "experimental.session.compacting", seconds=10),
+    Hook(SESSION_END, "dispose"),
+)
+_WINDSURF = (Hook(STOP, "post_cascade_response"),)
+
+HOOKS: dict[str, tuple[Hook, ...]] = {
+    "claude-code": _CLAUDE_CODE,
+    "codex": _CODEX,
+    "cursor": _CURSOR,
+    "gemini-cli": _GEMINI,
+    "vscode": _VSCODE,
+    "copilot-cli": _COPILOT,
+    "opencode": _OPENCODE,
+    "windsurf": _WINDSURF,
+}
+
+
+def hook_of(agent: str, event: str) -> Hook | None:
+    """The agent's hook for one of our events; None where it has none."""
+    return next((hook for hook in HOOKS.get(agent, ()) if hook.event == event), None)

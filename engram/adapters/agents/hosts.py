@@ -1,0 +1,193 @@
+"""One table of coding agents: where each keeps its configuration, and how an MCP server stands in it.
+
+Places are written with `~`, and with names in braces for folders that a variable moves or that differ by system
+(`engram.adapters.agents.folders`). Checked November 2026; docs/agents.md names what is documented where.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import NamedTuple
+
+JSON, TOML, YAML = "json", "toml", "yaml"
+SERVERS = "mcpServers"
+
+# Where the lines for people and agents go for an agent that has no hooks to tell it of Engram.
+PROJECT_RULES = "{project}/AGENTS.md"
+
+
+class Server(NamedTuple):
+    """Where an agent lists its MCP servers: file, format, keys to the list, and the form of one."""
+
+    path: str
+    keys: tuple[str, ...] = (SERVERS,)
+    form: str = "plain"
+    format: str = JSON
+
+
+class HookFile(NamedTuple):
+    """Where an agent lists its hooks, and in which form: `groups`, `flat`, `lines`, or `owned` for a file of our own."""
+
+    path: str
+    form: str
+
+
+class Host(NamedTuple):
+    """One agent. `homes` are folders that say it is installed, `programs` commands that do.
+
+    `rules` is the text that gets a block about Engram; `allow` the list that its read-only tools go into, as
+    (place, keys, prefix of a tool's name) or the key in its own entry; `after` what a person has to do next.
+    """
+
+    name: str
+    title: str
+    homes: tuple[str, ...]
+    programs: tuple[str, ...] = ()
+    server: Server | None = None
+    hooks: HookFile | None = None
+    rules: str = ""
+    allow: tuple[str, tuple[str, ...], str] | None = None
+    allow_key: str = ""
+    after: str = ""
+    skill: str = ""
+    commands: str = ""
+
+
+_RESTART = "Restart it."
+
+HOSTS = (
+    Host(
+        "claude-code",
+        "Claude Code",
+        ("{claude}",),
+        ("claude",),
+        Server("{claude_json}", form="typed"),
+        HookFile("{claude}/settings.json", "groups"),
+        allow=("{claude}/settings.json", ("permissions", "allow"), "mcp__engram__"),
+        after="Start a new session.",
+        skill="{claude}/skills/engram/SKILL.md",
+        commands="{claude}/commands",
+    ),
+    Host(
+        "claude-desktop",
+        "Claude Desktop",
+        ("{support}/Claude",),
+        server=Server("{support}/Claude/claude_desktop_config.json"),
+        after=_RESTART,
+    ),
+    Host(
+        "cursor",
+        "Cursor",
+        ("~/.cursor",),
+        ("cursor", "cursor-agent"),
+        Server("~/.cursor/mcp.json"),
+        HookFile("~/.cursor/hooks.json", "flat"),
+        rules=PROJECT_RULES,
+        after="Some versions drop what a hook says at session start, so the rules are in AGENTS.md, too.",
+    ),
+    Host(
+        "windsurf",
+        "Windsurf",
+        ("~/.codeium/windsurf",),
+        ("windsurf",),
+        Server("~/.codeium/windsurf/mcp_config.json"),
+        HookFile("~/.codeium/windsurf/hooks.json", "lines"),
+        rules="~/.codeium/windsurf/memories/global_rules.md",
+        after=_RESTART,
+    ),
+    Host(
+        "codex",
+        "Codex",
+        ("{codex}",),
+        ("codex",),
+        Server("{codex}/config.toml", ("mcp_servers",), format=TOML),
+        HookFile("{codex}/hooks.json", "groups"),
+        after="Codex asks to trust new hooks: look at them with /hooks.",
+    ),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        ("~/.gemini",),
+        ("gemini",),
+        Server("~/.gemini/settings.json"),
+        HookFile("~/.gemini/settings.json", "groups"),
+        after="Start a new session.",
+    ),
+    Host(
+        "opencode",
+        "OpenCode",
+        ("{config}/opencode",),
+        ("opencode",),
+        Server("{config}/opencode/opencode.json", ("mcp",), "command-list"),
+        HookFile("{config}/opencode/plugins/engram.js", "owned"),
+        after=_RESTART,
+    ),
+    Host(
+        "vscode",
+        "VS Code",
+        ("{support}/Code/User",),
+        ("code",),
+        Server("{support}/Code/User/mcp.json", ("servers",), "typed"),
+        rules=PROJECT_RULES,
+        after="It also runs the hooks of Claude Code's settings: connect claude-code for those. It asks to trust the server.",
+    ),
+    Host(
+        "copilot-cli",
+        "GitHub Copilot CLI",
+        ("{copilot}",),
+        ("copilot",),
+        Server("{copilot}/mcp-config.json", form="local"),
+        HookFile("{copilot}/hooks/engram.json", "owned"),
+        after="Start a new session.",
+    ),
+    Host(
+        "zed",
+        "Zed",
+        ("{zed}",),
+        ("zed", "zeditor"),
+        Server("{zed}/settings.json", ("context_servers",)),
+        rules=PROJECT_RULES,
+    ),
+    Host(
+        "goose",
+        "Goose",
+        ("{goose}",),
+        ("goose",),
+        Server("{goose}/config.yaml", ("extensions",), "extension", YAML),
+        rules=PROJECT_RULES,
+        after="Start a new session.",
+    ),
+    Host(
+        "cline",
+        "Cline",
+        ("{support}/Code/User/globalStorage/saoudrizwan.claude-dev",),
+        server=Server(
+            "{support}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+        ),
+        rules=PROJECT_RULES,
+        allow_key="autoApprove",
+    ),
+    Host(
+        "roo",
+        "Roo Code",
+        ("{support}/Code/User/globalStorage/rooveterinaryinc.roo-cline",),
+        server=Server(
+            "{support}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
+        ),
+        rules=PROJECT_RULES,
+        allow_key="alwaysAllow",
+    ),
+    Host(
+        "openclaw",
+        "OpenClaw",
+        ("~/.openclaw",),
+        ("openclaw",),
+        skill="~/.openclaw/skills/engram/SKILL.md",
+        after="Start a new session.",
+    ),
+)
+NAMES = tuple(host.name for host in HOSTS)
+
+
+def host_named(name: str) -> Host | None:
+    """The agent of that name."""
+    return next((host for host in HOSTS if host.name == name), None)

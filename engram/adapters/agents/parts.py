@@ -1,0 +1,229 @@
+"""What connecting one agent consists of: files with the edits to be made in them, from the table of agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+
+from engram.adapters.agents import guides, opencode
+from engram.adapters.agents.edits import (
+    Block,
+    Edit,
+    Entry,
+    HookEntries,
+    Items,
+    Owned,
+    TomlTable,
+    YamlEntry,
+    snippet,
+)
+from engram.adapters.agents.folders import resolve
+from engram.adapters.agents.hook_events import HOOKS
+from engram.adapters.agents.hosts import SERVERS, TOML, YAML
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.adapters.agents.hook_events import Hook
+    from engram.adapters.agents.hosts import Host, Server
+
+SERVER_NAME = "engram"
+READ_ONLY_TOOLS = ("recall_query", "get", "status")
+MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissions", "commands and skill"
+
+
+class Wish(NamedTuple):
+    """What is wanted: for which Python, in which project ("" for none), with which parts."""
+
+    python: str
+    project: str = ""
+    allow_tools: bool = False
+    rules: bool = True
+
+
+class Part(NamedTuple):
+    """One edit of one file; `kind` says to a person what it is for."""
+
+    kind: str
+    path: str
+    edit: Edit
+
+
+def parts(host: Host, wish: Wish) -> list[Part]:
+    """Everything that connects an agent, in the order in which it is shown."""
+    found = []
+    if host.server is not None:
+        path = _server_file(resolve(host.server.path, wish.project), host)
+        found.append(Part(MCP, path, _server(host, host.server, wish, path)))
+    if host.hooks is not None:
+        path = resolve(host.hooks.path, wish.project)
+        found.append(Part(HOOK, path, _hooks(host, host.hooks.form, wish)))
+    if host.allow is not None and wish.allow_tools:
+        place, keys, prefix = host.allow
+        tools = tuple(prefix + tool for tool in READ_ONLY_TOOLS)
+        found.append(Part(TOOLS, resolve(place, wish.project), Items(keys, tools)))
+    rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
+    if rules:
+        found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
+    return found + _guides(host, wish)
+
+
+def generic(wish: Wish) -> str:
+    """What most MCP hosts that are not in the table take."""
+    server = {"command": wish.python, "args": [*_run(wish)[1:], "mcp"]}
+    return snippet(Entry((SERVERS, SERVER_NAME), server))
+
+
+def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
+    """Claude Code's plugin, whole, in a folder of its own: manifest, server, hooks, commands, skill."""
+    hooks = _hooks(host, "groups", wish)
+    assert isinstance(hooks, HookEntries)
+    manifest = {**guides.MANIFEST, "mcpServers": {SERVER_NAME: _plain(host, wish)}}
+    files = {
+        ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
+        "hooks/hooks.json": snippet(hooks._replace(extra={"description": guides.WRITTEN})),
+        "skills/engram/SKILL.md": guides.skill(_run(wish)),
+        **{f"commands/{name}.md": text for name, text in guides.commands(_run(wish)).items()},
+    }
+    return [Part(GUIDE, os.path.join(folder, name), Owned(text)) for name, text in files.items()]
+
+
+def hook_command(python: str, hook: Hook, agent: str) -> str:
+    """The command line of a hook, as a shell takes it."""
+    words = [python, "-P", "-m", "engram", "hook", hook.event, "--agent", agent]
+    return (
+        " ".join(f'"{word}"' if " " in word else word for word in words)
+        if os.name == "nt"
+        else shlex.join(words)
+    )
+
+
+# --- the MCP server
+
+
+def _server_file(path: str, host: Host) -> str:
+    """OpenCode reads one of two names; the one that is there is edited."""
+    commented = path + "c"
+    return commented if host.name == "opencode" and os.path.exists(commented) else path
+
+
+def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
+    if server.format == TOML:
+        return TomlTable(".".join((*server.keys, SERVER_NAME)), _plain(host, wish))
+    if server.format == YAML:
+        return YamlEntry(server.keys[0], SERVER_NAME, _extension(host, wish))
+    keys = (*server.keys, "servers") if host.name == "opencode" and _is_second(path) else server.keys
+    value = {**_FORMS[server.form](host, wish)}
+    if host.allow_key and wish.allow_tools:
+        value[host.allow_key] = list(READ_ONLY_TOOLS)
+    return Entry((*keys, SERVER_NAME), value)
+
+
+def _is_second(path: str) -> bool:
+    """Whether an OpenCode configuration is of the second version, which has its servers one level deeper."""
+    from engram.adapters.agents.jsonc import Document
+    from engram.adapters.agents.refusal import CannotEditError
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Document(file.read()).find(["mcp", "servers"]) is not None
+    except (OSError, ValueError, CannotEditError):
+        return False
+
+
+def _run(wish: Wish) -> list[str]:
+    return [wish.python, "-P", "-m", "engram"]
+
+
+def _environment(host: Host) -> dict[str, object]:
+    return {"ENGRAM_AGENT": host.name}
+
+
+def _plain(host: Host, wish: Wish) -> dict[str, object]:
+    return {"command": wish.python, "args": [*_run(wish)[1:], "mcp"], "env": _environment(host)}
+
+
+def _typed(host: Host, wish: Wish) -> dict[str, object]:
+    return {"type": "stdio", **_plain(host, wish)}
+
+
+def _local(host: Host, wish: Wish) -> dict[str, object]:
+    return {"type": "local", **_plain(host, wish), "tools": ["*"]}
+
+
+def _command_list(host: Host, wish: Wish) -> dict[str, object]:
+    return {
+        "type": "local", "command": [*_run(wish), "mcp"], "enabled": True, "environment": _environment(host)
+    }  # fmt: skip
+
+
+def _extension(host: Host, wish: Wish) -> dict[str, object]:
+    plain = _plain(host, wish)
+    return {
+        "enabled": True, "type": "stdio", "name": SERVER_NAME, "cmd": plain["command"], "args": plain["args"],
+        "envs": plain["env"], "timeout": 300,
+    }  # fmt: skip
+
+
+_FORMS = {"plain": _plain, "typed": _typed, "local": _local, "command-list": _command_list}
+
+
+# --- hooks
+
+
+def _hooks(host: Host, form: str, wish: Wish) -> Edit:
+    hooks = HOOKS[host.name]
+    if form == "owned":
+        return Owned(_OWNED[host.name](host, wish))
+    if form == "groups":
+        unit = 1000 if host.name == "gemini-cli" else 1
+        events = {hook.native: _grouped(host, hook, wish, unit) for hook in hooks}
+        return HookEntries(events, {hook.native: hook.matcher for hook in hooks})
+    if form == "flat":
+        flat = {
+            hook.native: {"command": hook_command(wish.python, hook, host.name), "timeout": hook.seconds}
+            for hook in hooks
+        }
+        return HookEntries(flat, extra={"version": 1})
+    lines = {
+        hook.native: {"command": hook_command(wish.python, hook, host.name), "show_output": False}
+        for hook in hooks
+    }
+    return HookEntries(lines)
+
+
+def _grouped(host: Host, hook: Hook, wish: Wish, unit: int) -> dict[str, object]:
+    entry: dict[str, object] = {"type": "command", "command": hook_command(wish.python, hook, host.name)}
+    entry["timeout"] = hook.seconds * unit
+    if hook.detached and host.name == "claude-code":
+        entry["async"] = True
+    return entry
+
+
+def _copilot_file(host: Host, wish: Wish) -> str:
+    events = {}
+    for hook in HOOKS[host.name]:
+        command = hook_command(wish.python, hook, host.name)
+        entry = {"type": "command", "bash": command, "powershell": f"& {command}", "timeoutSec": hook.seconds}
+        events[hook.native] = [entry]
+    return json.dumps({"version": 1, "description": guides.WRITTEN, "hooks": events}, indent=2) + "\n"
+
+
+def _opencode_file(host: Host, wish: Wish) -> str:
+    return opencode.plugin([*_run(wish), "hook"], host.name)
+
+
+_OWNED = {"copilot-cli": _copilot_file, "opencode": _opencode_file}
+
+
+def _guides(host: Host, wish: Wish) -> list[Part]:
+    found: list[Part] = []
+    if host.commands:
+        folder = resolve(host.commands, wish.project)
+        texts = guides.commands(_run(wish))
+        found += [
+            Part(GUIDE, os.path.join(folder, f"{name}.md"), Owned(text)) for name, text in texts.items()
+        ]
+    if host.skill:
+        found.append(Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(_run(wish)))))
+    return found

@@ -1,0 +1,96 @@
+"""The end of an agent's transcript: what was asked, what the agent said, which files it changed.
+
+Transcripts are JSON Lines whose shape no vendor promises, so a line that is not understood is passed over.
+Understood are Claude Code's (`type`, `message.content`), Codex' (`payload` with `role` and `content`) and
+Cursor's (`role`, `message.content`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+READ = 512 * 1024  # bytes from its end
+_CHANGING = {"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file"}
+_TEXTS = {"text", "output_text", "input_text"}
+_MOST = 400
+
+
+class Transcript(NamedTuple):
+    """What the end of a transcript says. `prompts` and `said` in order, `files` each once."""
+
+    prompts: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+def read(path: str) -> Transcript:
+    """The transcript at `path`; an empty one where there is none that can be read."""
+    prompts, said, files = list[str](), list[str](), list[str]()
+    for role, kind, text in _parts(_lines(path)):
+        if kind == "file":
+            files.append(text)
+        elif role == "assistant":
+            said.append(text)
+        elif role == "user" and not text.lstrip().startswith("<"):  # what the program itself put there
+            prompts.append(text)
+    return Transcript(tuple(prompts[-_MOST:]), tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
+
+
+def _lines(path: str) -> Iterator[dict[str, object]]:
+    for line in _tail(path).split(b"\n"):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _tail(path: str) -> bytes:
+    """The last bytes of a regular file, "" where there is none."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        os.lseek(handle, max(0, found.st_size - READ), os.SEEK_SET)
+        return os.read(handle, READ)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
+def _parts(lines: Iterator[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
+    """(role, kind, text) of each text and each changed file."""
+    for line in lines:
+        inner = line.get("message") or line.get("payload") or line
+        if not isinstance(inner, dict):
+            continue
+        role = str(inner.get("role") or line.get("role") or line.get("type") or "")
+        content = inner.get("content")
+        if isinstance(content, str):
+            yield role, "text", content
+        for block in content if isinstance(content, list) else ():
+            if isinstance(block, dict):
+                yield from _of_block(role, block)
+
+
+def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, str]]:
+    text, given = block.get("text"), block.get("input")
+    if block.get("type") in _TEXTS and isinstance(text, str):
+        yield role, "text", text
+    elif block.get("name") in _CHANGING and isinstance(given, dict):
+        path = given.get("file_path") or given.get("notebook_path") or given.get("path")
+        if isinstance(path, str) and path:
+            yield role, "file", path

@@ -1,0 +1,74 @@
+"""Reading and replacing files that belong to somebody else: links are followed, the mode stays, a backup lies beside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from engram.adapters.files import atomic
+from engram.domain.errors import ConflictError, StoreError
+
+LARGEST = 16 * 1024 * 1024
+
+
+def read(path: str) -> bytes | None:
+    """The bytes of a file, through links; None where there is none. Raises StoreError for what is no file or too large."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise atomic.unreadable(path, error) from None
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        raise StoreError(f"{path} is not a file that Engram would change.", "Look at what is there.")
+    return atomic.read(os.path.realpath(path))
+
+
+def replace(path: str, before: bytes | None, after: bytes | None) -> None:
+    """Put new bytes (None: nothing) where `before` stands. Raises ConflictError where something else stands there now."""
+    target = os.path.realpath(path)
+    if read(path) != before:
+        raise ConflictError(
+            f"{path} was changed by another program just now.",
+            "Nothing was overwritten; run the command again.",
+        )
+    if after is None:
+        atomic.remove(target)
+        return
+    mode = stat.S_IMODE(os.stat(target).st_mode) if before is not None else None
+    temporary = atomic.prepare(target, after, f"connect-{os.getpid()}", mode=0o600)
+    try:
+        os.chmod(temporary, _mode_of_new(target) if mode is None else mode)
+        atomic.put(temporary, target)
+    except BaseException:
+        atomic.discard(temporary)
+        raise
+    atomic.sync_folder(os.path.dirname(target))
+
+
+def tidy_up(path: str, backup: str) -> None:
+    """After a file got its old bytes: the backup with the same bytes goes, and a folder of Engram's own that is empty."""
+    if backup:
+        atomic.discard(backup)
+    folder = os.path.dirname(path)
+    if os.path.basename(folder) == "engram":
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def _mode_of_new(path: str) -> int:
+    """Texts are for everybody; agents keep credentials in their settings."""
+    return 0o644 if path.endswith((".md", ".js")) else 0o600
+
+
+def back_up(path: str, content: bytes, moment: str) -> str:
+    """Keep bytes beside a file, readable for its owner alone; returns the path of the copy. Raises StoreError."""
+    target = os.path.realpath(path)
+    for number in range(100):
+        copy = f"{target}.engram-{moment}{f'-{number}' if number else ''}.bak"
+        if not os.path.lexists(copy):
+            temporary = atomic.prepare(copy, content, f"backup-{os.getpid()}", mode=0o600)
+            atomic.put(temporary, copy)
+            return copy
+    raise StoreError(f"There are too many backups of {path}.", "Delete the older ones.")

@@ -1,0 +1,83 @@
+"""What hooks remember between their calls: events answered, lore put before an agent, questions asked, lore captured.
+
+A table of marks in the state database of the store.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from engram.adapters.state.database import StateDatabase
+
+ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS hook_marks (
+    kind TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (kind, session, key)) WITHOUT ROWID
+"""
+
+
+class HookMemory:
+    """Marks by kind, session and key, each with the moment it was made (Unix seconds)."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def mark(self, kind: str, session: str, key: str, now: float, *, anew_after: float = -1.0) -> bool:
+        """Make a mark; False where it was there. One older than `anew_after` seconds counts as none.
+
+        Of several processes that make the same mark at once, one is told True.
+        """
+        before = now - anew_after if anew_after >= 0 else -1.0
+        query = (
+            "INSERT INTO hook_marks VALUES (?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET at = excluded.at WHERE hook_marks.at < ? RETURNING 1"
+        )
+        return bool(self._run(query, (kind, session, key, now, before)))
+
+    def marked(self, kind: str, session: str) -> set[str]:
+        """The keys of a session's marks of this kind."""
+        rows = self._run("SELECT key FROM hook_marks WHERE kind = ? AND session = ?", (kind, session))
+        return {key for (key,) in rows}
+
+    def count(self, kind: str, since: float, session: str = "") -> int:
+        """How many marks of this kind were made since a moment, in all sessions or in one."""
+        query = "SELECT count(*) FROM hook_marks WHERE kind = ? AND at >= ?"
+        values: list[object] = [kind, since]
+        if session:
+            query += " AND session = ?"
+            values.append(session)
+        return int(self._run(query, values)[0][0])
+
+    def forget(self, kind: str, session: str) -> None:
+        """Take a session's marks of this kind away."""
+        self._run("DELETE FROM hook_marks WHERE kind = ? AND session = ?", (kind, session))
+
+    def prune(self, before: float) -> None:
+        """Take all marks away that are older."""
+        self._run("DELETE FROM hook_marks WHERE at < ?", (before,))
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the next process will know of these marks."""
+        self._run("SELECT 1")
+        return self._state.lasts
+
+    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._state.work(_with_table(query, values))
+
+
+def _with_table(
+    query: str, values: Sequence[object]
+) -> Callable[[sqlite3.Connection], list[tuple[Any, ...]]]:
+    def work(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        connection.execute(_SCHEMA)
+        return connection.execute(query, values).fetchall()
+
+    return work

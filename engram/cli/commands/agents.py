@@ -1,0 +1,54 @@
+"""`engram agents`: which coding agents are here, and which are connected."""
+
+from __future__ import annotations
+
+import os
+
+from engram.cli.output import DIM, GREEN
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.connect import Presence
+
+DESCRIPTION = (
+    "List the coding agents that Engram knows: which are installed here, and what of each is connected."
+)
+EXAMPLES = ("engram agents", "engram connect claude-code        # then")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(call: Call) -> int:
+    """List them, the installed ones first."""
+    from engram.usecases import connect
+
+    found = connect.presence(connect.wish(os.getcwd()))
+    found.sort(key=lambda one: not one.installed)
+    call.output.document({"agents": [_facts(one) for one in found]})
+    out = call.output
+    for one in found:
+        there = [kind for kind, yes in one.parts.items() if yes]
+        missing = [kind for kind, yes in one.parts.items() if not yes]
+        state = "connected" if not missing else "partly" if there else "-"
+        style = GREEN if state == "connected" else DIM if not one.installed else ""
+        installed = "installed" if one.installed else "not found"
+        line = f"{one.host.name:<15} {installed:<10} {state:<10} {', '.join(there or missing)}"
+        out.line(out.styled(line, *([style] if style else [])))
+    out.rule("engram connect AGENT, or --all, connects; --dry-run shows what it would change")
+    return 0
+
+
+def _facts(one: Presence) -> dict[str, object]:
+    return {
+        "agent": one.host.name,
+        "title": one.host.title,
+        "installed": one.installed,
+        "connected": all(one.parts.values()),
+        "parts": one.parts,
+        "files": list(one.paths),
+    }

@@ -1,0 +1,97 @@
+"""`engram connect`: let coding agents use Engram."""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.adapters.agents.hosts import Host
+    from engram.adapters.agents.parts import Wish
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Let a coding agent use Engram: MCP server, hooks, rules, commands. `engram agents` lists the agents.\n"
+    "Its configuration files are merged into, after a preview and with a backup beside each;\n"
+    "a second time changes nothing."
+)
+EXAMPLES = (
+    "engram connect claude-code",
+    "engram connect --all --dry-run",
+    "engram connect cursor --print           # what to add by hand",
+    "engram connect devcontainer --print",
+)
+_DEVCONTAINER = "devcontainer"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "agent",
+        metavar="AGENT",
+        nargs="?",
+        default="",
+        help="claude-code, cursor, codex, …: `engram agents` lists them",
+    )
+    add("--all", action="store_true", help="every agent that is installed here")
+    add("--dry-run", action="store_true", help="only show what would be changed")
+    add(
+        "--print",
+        action="store_true",
+        help="only print what to add by hand (also for devcontainer; without AGENT: for any MCP host)",
+    )
+    add(
+        "--allow-tools", action="store_true", help="let the agent use the tools that only read without asking"
+    )
+    add("--no-rules", action="store_true", help="leave AGENTS.md and other files of rules alone")
+    add("--plugin", metavar="FOLDER", default="", help="write Claude Code's plugin into a folder instead")
+
+
+def run(call: Call) -> int:
+    """Plan, show, ask, do; or only print."""
+    from engram.cli.connecting import carry_out
+    from engram.usecases import connect
+
+    given = call.arguments
+    if given.plugin and given.agent != "claude-code":
+        raise UsageError("--plugin is for claude-code alone.", "engram connect claude-code --plugin FOLDER")
+    wanted = connect.wish(os.getcwd(), allow_tools=given.allow_tools, rules=not given.no_rules)
+    if given.print:
+        return _print(call, given.agent, wanted)
+    hosts = chosen(call, [one.host for one in connect.presence(wanted) if one.installed] if given.all else [])
+    connect.check_python(wanted.python)
+    return carry_out(call, hosts, lambda host: connect.plan(host, wanted, given.plugin), connected=True)
+
+
+def chosen(call: Call, every: list[Host]) -> list[Host]:
+    """The agents that a call is about. Raises UsageError."""
+    from engram.usecases.connect import agent_named
+
+    given = call.arguments
+    if bool(given.agent) == given.all:
+        raise UsageError("Name one agent, or --all.", "`engram agents` lists what is installed here.")
+    return every if given.all else [agent_named(given.agent)]
+
+
+def _print(call: Call, agent: str, wanted: Wish) -> int:
+    """The snippets, each with the file that it belongs into."""
+    from engram.adapters.agents import edits, guides
+    from engram.adapters.agents.parts import generic, parts
+    from engram.usecases.connect import agent_named
+
+    if agent == _DEVCONTAINER:
+        found = [("devcontainer.json, compose.yaml", guides.devcontainer())]
+    elif agent:
+        found = [(part.path, edits.snippet(part.edit)) for part in parts(agent_named(agent), wanted)]
+    else:
+        found = [("any other MCP host", generic(wanted))]
+    call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})
+    for path, text in found:
+        call.output.rule(path)
+        call.output.line(text)
+    return 0

@@ -1,0 +1,38 @@
+"""`engram disconnect`: take exactly what `connect` added out of an agent's configuration again."""
+
+from __future__ import annotations
+
+import os
+
+from engram.cli.commands.connect import chosen
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Take what `engram connect` added out of an agent's configuration again, after a preview.\n"
+    "A file that nobody changed since gets exactly its old bytes; from any other only Engram's entries go."
+)
+EXAMPLES = ("engram disconnect claude-code", "engram disconnect --all --dry-run")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("agent", metavar="AGENT", nargs="?", default="", help="claude-code, cursor, codex, …")
+    add("--all", action="store_true", help="every agent that is connected")
+    add("--dry-run", action="store_true", help="only show what would be changed")
+
+
+def run(call: Call) -> int:
+    """Plan, show, ask, do."""
+    from engram.cli.connecting import carry_out
+    from engram.usecases import connect
+
+    given = call.arguments
+    wanted = connect.wish(os.getcwd())
+    every = [one.host for one in connect.presence(wanted) if any(one.parts.values())] if given.all else []
+    return carry_out(call, chosen(call, every), lambda host: connect.unplan(host, wanted), connected=False)

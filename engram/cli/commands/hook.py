@@ -1,0 +1,38 @@
+"""`engram hook`: called by coding agents at the events of a session."""
+
+from __future__ import annotations
+
+from engram.adapters.agents.hook_events import EVENTS, HOOKS
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Answer an event of a coding agent: its JSON on standard input, the answer in that agent's own schema.\n"
+    "`engram connect` sets it up. It exits with 0 whatever happens; nothing to say prints nothing."
+)
+EXAMPLES = (
+    "engram hook prompt --agent claude-code < event.json",
+    "engram hook session-start --agent codex < event.json",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("event", metavar="EVENT", choices=EVENTS, help=f"one of {', '.join(EVENTS)}")
+    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="whose event it is: %(choices)s")
+
+
+def run(call: Call) -> int:
+    """Answer the event. With `--json` an event that needs no answer has the answer {}."""
+    import json
+
+    from engram.hooks.process import leave, respond
+
+    found = respond(call.arguments)
+    if found is not None or call.output.json:
+        leave(json.dumps(found or {}) + "\n" * call.output.json)
+    return 0

@@ -1,0 +1,93 @@
+"""What `connect` and `disconnect` have in common: show plans, ask, carry them out, say how it went."""
+
+from __future__ import annotations
+
+from engram.cli.output import DIM, GREEN, RED, YELLOW, counted
+from engram.domain.errors import NEEDS_HUMAN
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engram.adapters.agents.hosts import Host
+    from engram.cli.call import Call
+    from engram.usecases.connect import Plan
+
+
+def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *, connected: bool) -> int:
+    """Plan for each agent, show it, ask once, do it. Two agents may share a file, so each plan is made anew before it is done.
+
+    Raises UsageError where nobody can be asked.
+    """
+    from engram.usecases.clock import Clock
+    from engram.usecases.connect import apply
+
+    plans = [make(host) for host in hosts]
+    for plan in plans:
+        _show(call, plan)
+    count = len({change.path for plan in plans for change in plan.wanted})
+    dry = call.arguments.dry_run
+    backups: dict[str, str] = {}
+    go = not dry and (not count or call.confirm(f"Change {counted(count, 'file')}?"))
+    if go:
+        for host in hosts:
+            backups = {**apply(make(host), Clock(), connected=connected), **backups}
+    call.output.document(_document(plans, backups, applied=go))
+    _close(call, plans, count, applied=go)
+    for plan in plans:
+        if go and connected and plan.wanted and plan.host.after:
+            call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
+    return NEEDS_HUMAN if any(plan.refused for plan in plans) else 0
+
+
+def _show(call: Call, plan: Plan) -> None:
+    out = call.output
+    for change in plan.wanted:
+        out.line(out.styled(safe_text(f"{change.action} {change.path}  ({', '.join(change.kinds)})"), DIM))
+        for line in change.diff().split("\n"):
+            style = {"+": (GREEN,), "-": (RED,)}.get(line[:1], ())
+            out.line(out.styled(safe_text(line), *style))
+    for refused in plan.refused:
+        out.note(f"{refused.why} To be added by hand:")
+        for line in refused.snippet.split("\n"):
+            out.note(f"    {line}")
+    for note in plan.notes:
+        out.note(note)
+
+
+def _close(call: Call, plans: Sequence[Plan], count: int, *, applied: bool) -> None:
+    out = call.output
+    for plan in plans:
+        if not plan.wanted and not plan.refused:
+            out.line(f"{plan.host.title}: nothing to change.")
+    if not count:
+        return
+    if not applied:
+        out.rule(f"{counted(count, 'file')} would be changed; nothing was.")
+        return
+    out.line(f"Changed {counted(count, 'file')}. What a file held before lies beside it (*.bak).")
+
+
+def _document(plans: Sequence[Plan], backups: dict[str, str], *, applied: bool) -> dict[str, object]:
+    return {
+        "agents": [
+            {
+                "agent": plan.host.name,
+                "changes": [
+                    {
+                        "path": change.path,
+                        "action": change.action,
+                        "for": list(change.kinds),
+                        "diff": change.diff(),
+                        "backup": backups.get(change.path, ""),
+                    }
+                    for change in plan.changes
+                ],
+                "refused": [refused._asdict() for refused in plan.refused],
+                "notes": list(plan.notes),
+            }
+            for plan in plans
+        ],
+        "applied": applied,
+    }

@@ -1,0 +1,52 @@
+"""The process that a hook leaves behind: reports become lore, the store is tidied and synced, silently."""
+
+from __future__ import annotations
+
+import sys
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+NETWORK_SECONDS = 60.0
+
+
+def main(root: str, what: str) -> int:
+    """Do what hooks left for later at the store at `root`; `what` is `pull`, or `all` to push as well."""
+    from engram.domain.errors import EngramError
+    from engram.usecases.background import tidy
+    from engram.usecases.open_store import open_store
+    from engram.usecases.outcomes import persist
+    from engram.usecases.store import Caller
+
+    try:
+        store = open_store(root, Caller("background", ""))
+        try:
+            persist(store)
+            tidy(store)
+            if store.settings.flag("hooks.sync"):
+                _sync(store, push=what == "all")
+        finally:
+            store.close()
+    except (EngramError, OSError):
+        return 1
+    return 0
+
+
+def _sync(store: Store, *, push: bool) -> None:
+    """Bring a dedicated store and its remote together; trouble is left for `engram status` to show."""
+    from engram.adapters.git.remotes import remotes
+    from engram.usecases.background import tidy
+    from engram.usecases.store import DEDICATED
+    from engram.usecases.sync import Options, sync
+
+    repository = store.places.repository
+    if store.places.placement != DEDICATED or repository is None or not remotes(repository):
+        return
+    sync(store, Options(push=push, timeout=NETWORK_SECONDS))
+    tidy(store)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

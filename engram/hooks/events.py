@@ -1,0 +1,238 @@
+"""What Engram does at each event of an agent. Each returns the text to put before the agent's model, or ""."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from engram.adapters.agents import hook_events as names
+from engram.adapters.state.hook_memory import ASKED, SHOWN, HookMemory
+from engram.domain.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import inject
+from engram.usecases import query as recall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from engram.hooks.payload import Payload
+    from engram.usecases.store import Store
+
+PULL, ALL = "pull", "all"  # what the detached process syncs
+_SHORTEST_PROMPT = 12
+_PEOPLE = ("", "user")
+_FORGETFUL = ("compact", "clear")  # after these an agent's context is empty of what it was shown
+_TELLING = (
+    "error",
+    "exception",
+    "fail",
+    "cannot",
+    "could not",
+    "not found",
+    "denied",
+    "fatal",
+    "panic",
+    "refused",
+)
+_LONGEST_ERROR = 400
+_MOST_COMMAND = 300
+_FEWEST_WORDS = 3
+_MOST_ASKED = 5
+
+
+class Reply(NamedTuple):
+    """What an event came to: a text for the model, and what a detached process is to do ("" for nothing)."""
+
+    text: str = ""
+    later: str = ""
+
+
+def session_start(store: Store, payload: Payload, agent: str) -> Reply:
+    """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
+    from engram.usecases.brief import RULES, brief
+
+    memory = HookMemory(store.state)
+    if payload.source in _FORGETFUL:
+        memory.forget(SHOWN, store.caller.session)
+    memory.prune(store.clock.now().timestamp() - 30 * 86_400)
+    _share_session(store.caller.session, agent)
+    notes = brief(store, payload.cwd)
+    again = payload.source in ("resume", "fork")
+    return Reply("\n\n".join(part for part in ("" if again else RULES, notes) if part), PULL)
+
+
+def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
+    """Recall by what a person asked, where an answer is strong."""
+    text = payload.prompt.strip()
+    if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
+        return Reply()
+    return Reply(inject.by_text(store, text, lead="Perhaps of use for this prompt:"))
+
+
+def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
+    """Recall by the files that a tool is called for, else by the command."""
+    found = inject.by_files(store, _as_lore_name_them(store, payload), lead="About the file at hand:")
+    command = " ".join(payload.command[:_MOST_COMMAND].split())
+    if not found and not payload.files and _says_enough(command):
+        found = inject.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
+    return Reply(found)
+
+
+def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
+    """For agents without an event of failure of their own, or without one before a tool."""
+    if payload.failed:
+        return tool_failure(store, payload, agent)
+    if names.hook_of(agent, names.PRE_TOOL) is None:
+        return before_tool(store, payload, agent)
+    return Reply()
+
+
+def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
+    """Recall by the text of an error."""
+    text = telling(payload.error or payload.output)
+    if payload.interrupted or not text:
+        return Reply()
+    return Reply(inject.by_text(store, text, strategy=recall.WORDS, lead="Perhaps of use for this error:"))
+
+
+def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
+    """A smaller brief: a subagent has a context of its own."""
+    from engram.usecases.brief import brief
+
+    half = int(store.settings.number("hooks.brief_budget")) // 2
+    return Reply(brief(store, payload.cwd, budget=half, most=4))
+
+
+def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
+    """What a completed task was about is handed in."""
+    return _hand_in(store, names.TASK_COMPLETED, payload._replace(said=payload.task_text), agent)
+
+
+def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:
+    """What a subagent said last is handed in."""
+    return _hand_in(store, names.SUBAGENT_STOP, payload._replace(transcript=""), agent)
+
+
+def pre_compact(store: Store, payload: Payload, agent: str) -> Reply:
+    """What was said so far is handed in before it is forgotten."""
+    return _hand_in(store, names.PRE_COMPACT, payload, agent)
+
+
+def session_end(store: Store, payload: Payload, agent: str) -> Reply:
+    """A summary is handed in; commits and sync happen in the background."""
+    reply = _hand_in(store, names.SESSION_END, payload, agent)
+    return reply._replace(later=ALL)
+
+
+def stop(store: Store, payload: Payload, agent: str) -> Reply:
+    """Ask once a session what was of use; where an agent tells of no other end, hand in what it said."""
+    if names.hook_of(agent, names.SESSION_END) is None and names.hook_of(agent, names.PRE_COMPACT) is None:
+        return _hand_in(store, names.STOP, payload, agent)
+    if payload.continued or not store.settings.flag("hooks.ask"):
+        return Reply()
+    return Reply(_question(store))
+
+
+EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
+    names.SESSION_START: session_start,
+    names.PROMPT: prompt,
+    names.PRE_TOOL: before_tool,
+    names.POST_TOOL: after_tool,
+    names.TOOL_FAILURE: tool_failure,
+    names.SUBAGENT_START: subagent_start,
+    names.SUBAGENT_STOP: subagent_stop,
+    names.TASK_COMPLETED: task_completed,
+    names.PRE_COMPACT: pre_compact,
+    names.STOP: stop,
+    names.SESSION_END: session_end,
+}
+
+
+def _says_enough(command: str) -> bool:
+    """Whether a command has words enough to be asked about: one or two common ones are found everywhere."""
+    words = {word for word in re.findall(r"[^\W\d_]{3,}", command.lower()) if word not in STOP_WORDS}
+    return len(words) >= _FEWEST_WORDS
+
+
+def telling(error: str) -> str:
+    """The lines of an error that say what is wrong: those with a telling word, else the last two."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    wanted = [line for line in lines if any(word in line.lower() for word in _TELLING)][-3:]
+    return " ".join(wanted or lines[-2:])[:_LONGEST_ERROR]
+
+
+def _question(store: Store) -> str:
+    """Which of the lore that recall put before this session helped; "" where there is nothing to ask, or it was asked."""
+    from engram.adapters.state.hook_memory import RECALLED
+
+    memory, session = HookMemory(store.state), store.caller.session
+    recalled = memory.marked(RECALLED, session)
+    open_ = [
+        ref for ref in store.session_state.refs(session) if ref.id in recalled and not _judged(store, ref.id)
+    ][:_MOST_ASKED]
+    now = store.clock.now().timestamp()
+    if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
+        return ""
+    from engram.domain.fence import harmless
+
+    named = "; ".join(f"{ref.name} ({ref.id}) {harmless(ref.title)}" for ref in open_)
+    return (
+        f"Engram showed these notes in this session: {named}. Say once which of them helped, were wrong or were beside "
+        "the point, with the tool feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
+        "then finish. Nothing else is asked for."
+    )
+
+
+def _judged(store: Store, lore_id: str) -> bool:
+    from engram.domain.confidence import KINDS
+
+    return any(store.state.has_judged(store.caller.session, lore_id, kind) for kind in KINDS)
+
+
+def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
+    if not store.settings.flag("hooks.capture"):
+        return Reply()
+    from engram.usecases.outcomes import Report, hand_in
+
+    report = Report(
+        event,
+        agent,
+        store.caller.session,
+        payload.said,
+        payload.task,
+        payload.transcript if event in (names.PRE_COMPACT, names.SESSION_END) else "",
+        payload.cwd,
+        whole=event == names.SESSION_END,
+    )
+    return Reply(later=PULL if hand_in(store, report) else "")
+
+
+def _as_lore_name_them(store: Store, payload: Payload) -> list[str]:
+    """The files of a tool's call in the spellings that lore may have: from the repository's top, from the folder."""
+    from engram.adapters.git.layout import find_repository
+
+    if not payload.files:
+        return []
+    repository = find_repository(payload.cwd)
+    tops = [payload.cwd, store.places.root, *([repository.worktree] if repository else [])]
+    found = []
+    for file in payload.files[:4]:
+        absolute = os.path.normpath(os.path.join(payload.cwd, file))
+        for top in tops:
+            below = os.path.relpath(absolute, top)
+            if not below.startswith(".."):
+                found.append(below.replace(os.sep, "/"))
+    return list(dict.fromkeys(found))
+
+
+def _share_session(session: str, agent: str) -> None:
+    """Let the commands that the agent runs later know the session, where it offers a file for that (Claude Code)."""
+    path = os.environ.get("CLAUDE_ENV_FILE")
+    if not path or agent != "claude-code":
+        return
+    import shlex
+    from contextlib import suppress
+
+    line = f"export ENGRAM_SESSION={shlex.quote(session)} ENGRAM_AGENT={agent}\n"
+    with suppress(OSError), open(path, "a", encoding="utf-8") as file:
+        file.write(line)

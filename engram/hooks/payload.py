@@ -1,0 +1,157 @@
+"""What a coding agent says of an event, read from its JSON by one table of names.
+
+Agents name the same things differently, but no name means two things, so one table serves all of them; it also
+serves an agent that runs the hooks of another's configuration file.
+"""
+
+from __future__ import annotations
+
+import json
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+LARGEST = 4 * 1024 * 1024  # bytes of a payload that is looked at
+_BLOCK = 1 << 20
+_LONGEST = 20_000  # characters of one text that are looked at
+_MOST_FILES = 20
+
+# Our name of a fact: where agents put it, first come first served. A dot goes into an object, also into one that is
+# written as a JSON string.
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "session": ("session_id", "conversation_id", "sessionId", "trajectory_id"),
+    "cwd": ("cwd", "workspace_roots.0", "tool_info.cwd"),
+    "prompt": ("prompt", "tool_info.user_prompt"),
+    "source": ("source",),
+    "tool": ("tool_name", "toolName"),
+    "call": ("tool_use_id",),
+    "command": (
+        "tool_input.command", "toolArgs.command", "command", "tool_info.command_line",
+    ),
+    "error": (
+        "error.message", "error", "tool_response.error.message", "tool_response.error", "tool_response.stderr",
+        "tool_output.stderr", "tool_output.error",
+    ),
+    "output": (
+        "tool_response.output", "tool_response.stdout", "tool_response.llmContent", "tool_response",
+        "tool_output.output", "tool_output", "toolResult.textResultForLlm",
+    ),
+    "said": ("last_assistant_message", "response", "prompt_response", "tool_info.response"),
+    "task": ("task_subject",),
+    "task_text": ("task_description",),
+    "transcript": ("agent_transcript_path", "transcript_path", "transcriptPath"),
+    "subagent": ("agent_id", "agentName"),
+    "trigger": ("trigger", "reason"),
+}  # fmt: skip
+_FILES = (
+    "tool_input.file_path", "tool_input.filePath", "tool_input.path", "tool_input.notebook_path",
+    "tool_input.absolute_path", "toolArgs.path", "toolArgs.filePath", "tool_info.file_path", "file_path",
+)  # fmt: skip
+_EXITS = (
+    "tool_response.exit_code", "tool_response.exitCode", "tool_response.metadata.exit_code", "tool_output.exitCode",
+    "tool_output.exit_code",
+)  # fmt: skip
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+
+
+class Payload(NamedTuple):
+    """One event. Texts are "" where the agent did not say; `failed` says that the tool reported a failure."""
+
+    session: str = ""
+    cwd: str = ""
+    prompt: str = ""
+    source: str = ""
+    tool: str = ""
+    call: str = ""
+    command: str = ""
+    error: str = ""
+    output: str = ""
+    said: str = ""
+    task: str = ""
+    task_text: str = ""
+    transcript: str = ""
+    subagent: str = ""
+    trigger: str = ""
+    files: tuple[str, ...] = ()
+    failed: bool = False
+    interrupted: bool = False
+    continued: bool = False
+    camel: bool = False
+
+
+def read_input(stream: BinaryIO) -> bytes | None:
+    """All of a stream; None where it is larger than a payload may be. It is read to its end either way.
+
+    An agent whose pipe nobody reads would fail or wait.
+    """
+    parts, size = list[bytes](), 0
+    while True:
+        part = stream.read(_BLOCK)
+        if not part:
+            return b"".join(parts) if size <= LARGEST else None
+        size += len(part)
+        if size <= LARGEST:
+            parts.append(part)
+
+
+def parse(raw: bytes) -> Payload | None:
+    """The payload, or None where these bytes are no JSON object."""
+    try:
+        found = json.loads(raw.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    texts = {name: _text(found, places) for name, places in _TEXTS.items()}
+    exits = [value for value in (_value(found, place) for place in _EXITS) if isinstance(value, int)]
+    failed = bool(texts["error"]) and not exits
+    failed = failed or any(exits) or _value(found, "toolResult.resultType") == "failure"
+    return Payload(
+        **texts,
+        files=_files(found, texts["command"]),
+        failed=failed,
+        interrupted=_value(found, "is_interrupt") is True,
+        continued=_value(found, "stop_hook_active") is True,
+        camel="hookEventName" in found,
+    )
+
+
+def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
+    """The files that a tool is called for, those of a patch included."""
+    named = [_value(found, place) for place in _FILES]
+    files = [name[:1000] for name in named if isinstance(name, str) and name]
+    if command.startswith("*** Begin Patch"):
+        for line in command.splitlines():
+            files += [line.removeprefix(mark).strip() for mark in _PATCHED if line.startswith(mark)]
+    return tuple(dict.fromkeys(files))[:_MOST_FILES]
+
+
+def _text(found: dict[str, object], places: tuple[str, ...]) -> str:
+    for place in places:
+        value = _value(found, place)
+        if isinstance(value, str) and value.strip():
+            return value[:_LONGEST].encode("utf-8", "replace").decode()
+    return ""
+
+
+def _value(found: object, place: str) -> object:
+    for name in place.split("."):
+        if isinstance(found, str) and found[:1] == "{":
+            found = _object(found)
+        if isinstance(found, dict):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
+
+
+def _object(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,180 @@
+"""A hook as a process: it always ends well and in time, whatever it was given, and prints nothing but its answer.
+
+An agent waits for its hooks, and takes an exit code other than 0 for an error or even for a refusal.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from engram.hooks.payload import Payload
+    from engram.usecases.store import Store
+
+SECONDS = 0.85  # of the clock, for events that an agent's every step waits for
+_LONGER = {
+    "session-start": 4.0,
+    "subagent-start": 2.0,
+    "stop": 2.0,
+    "subagent-stop": 1.2,
+    "task-completed": 1.2,
+    "pre-compact": 1.2,
+    "session-end": 1.2,
+}
+_SAME_EVENT_SECONDS = 5.0  # two agents' files that fire one event do so at once
+
+
+class Deadline:
+    """Ends the process with exit code 0 after so many seconds, unless it is called off."""
+
+    def __init__(self, seconds: float) -> None:
+        """The watch begins at once."""
+        self.store: Store | None = None
+        self._done = _thread.allocate_lock()
+        self._done.acquire()
+        _thread.start_new_thread(self._watch, (seconds,))
+
+    def call_off(self) -> None:
+        """What was to be done is done."""
+        self._done.release()
+
+    def _watch(self, seconds: float) -> None:
+        if not self._done.acquire(timeout=seconds):
+            if (
+                self.store is not None
+            ):  # what took so long (an index to be built) is done behind the agent's back
+                from engram.usecases.background import start_detached
+
+                start_detached(self.store.places.root)
+            os._exit(0)
+
+
+def guarded(run: Callable[[], int], arguments: list[str]) -> int:
+    """Run a hook; whatever happens in it is no trouble of the agent's. ENGRAM_TRACEBACK lets errors through."""
+    global _deadline  # noqa: PLW0603 - one process, one hook
+    deadline = _deadline = Deadline(_seconds(arguments))
+    try:
+        return run()
+    except (Exception, KeyboardInterrupt):
+        if os.environ.get("ENGRAM_TRACEBACK"):
+            raise
+        if "--json" in arguments:
+            leave("{}\n")
+        return 0
+    finally:
+        _deadline = None
+        deadline.call_off()
+
+
+_deadline: Deadline | None = None
+
+
+def respond(given: argparse.Namespace) -> dict[str, object] | None:
+    """The answer to the event on standard input; None for none. Raises EngramError for a wrong call."""
+    from engram.adapters.agents.hook_events import hook_of
+    from engram.hooks.payload import parse, read_input
+
+    raw = read_input(sys.stdin.buffer)
+    payload = parse(raw) if raw is not None else None
+    if payload is None:
+        return None
+    agent = _asking(given.agent, payload)
+    hook = hook_of(agent, given.event)
+    if hook is None:
+        return None
+    from engram.hooks.answers import answer
+
+    text = _text(given, payload, agent)
+    return answer(hook, text)
+
+
+def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
+    """What there is to say to an event, once."""
+    from engram.hooks.events import EVENTS
+    from engram.usecases.background import start_detached
+
+    payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
+    store = _store(given, payload, agent)
+    if store is None:
+        return _rules(given.event, payload)
+    if _deadline is not None:
+        _deadline.store = store
+    try:
+        if not _first(store, given.event, payload):
+            return ""
+        reply = EVENTS[given.event](store, payload, agent)
+        if reply.later and os.environ.get("ENGRAM_BACKGROUND") != "inline":
+            start_detached(store.places.root, reply.later, module="engram.hooks.detached")
+        return reply.text
+    finally:
+        store.close()
+
+
+def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | None:
+    """The store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
+    from engram.adapters.agents.session import session_name
+    from engram.adapters.files import places
+    from engram.usecases.open_store import enclosing_store, open_store
+    from engram.usecases.store import Caller
+
+    path = None if given.store is None else os.path.expanduser(given.store)
+    start = os.environ.get("ENGRAM_STORE") or None
+    own = os.path.join(places.user_store(), places.CONFIG_NAME)
+    if not (path or start or enclosing_store(payload.cwd) or os.path.isfile(own)):
+        return None
+    session = payload.session[:120] or session_name(os.environ)
+    if payload.subagent and given.event == "subagent-start":
+        session = f"{session}/{payload.subagent}"[:160]
+    return open_store(path, Caller(session, agent), scope=given.scope, working=payload.cwd, start=start)
+
+
+def _rules(event: str, payload: Payload) -> str:
+    """Where there is no store yet: how to begin one, when a session starts."""
+    if event != "session-start" or payload.source in ("resume", "fork"):
+        return ""
+    from engram.usecases.brief import RULES
+
+    return RULES
+
+
+def _first(store: Store, event: str, payload: Payload) -> bool:
+    """Whether no other process answers this event: some agents also run the hooks of another's configuration."""
+    from engram.adapters.files.atomic import digest
+    from engram.adapters.state.hook_memory import ANSWERED, HookMemory
+
+    about = "\0".join(
+        (payload.prompt, payload.call or payload.command, payload.error, payload.said, *payload.files)
+    )
+    key = f"{event} {payload.source or payload.trigger} {digest(about.encode())}"
+    now = store.clock.now().timestamp()
+    return HookMemory(store.state).mark(
+        ANSWERED, store.caller.session, key, now, anew_after=_SAME_EVENT_SECONDS
+    )
+
+
+def _asking(named: str, payload: Payload) -> str:
+    """The agent that really asks: VS Code runs Claude Code's hooks, and tells by its own names of things."""
+    return "vscode" if named == "claude-code" and payload.camel else named
+
+
+def _seconds(arguments: list[str]) -> float:
+    """How long a hook may take."""
+    try:
+        chosen = float(os.environ.get("ENGRAM_HOOK_SECONDS", ""))
+    except ValueError:
+        chosen = 0.0
+    event = next((word for word in arguments if word in _LONGER), "")
+    return chosen if chosen > 0 else _LONGER.get(event, SECONDS)
+
+
+def leave(text: str) -> None:
+    """Print an answer in one go: a part of one is worse than none."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,89 @@
+"""The brief that an agent gets when a session starts: the most valuable lore for this repository, in a budget."""
+
+from __future__ import annotations
+
+from engram.domain import ranking
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import inject
+from engram.usecases.consult import consult
+from engram.usecases.search import standing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store import Store
+
+RULES = (
+    "Engram is the shared memory of this project. Before a design decision, or when an error is unfamiliar, ask it: "
+    'the tool recall_query, or `engram query "…"`. When something lasting was learned (a decision and why, a '
+    "gotcha, the cause of a failure), record it: the tool record, or `engram record`. Never record secrets. "
+    "Say which of the notes L1, L2, … helped or were wrong: the tool feedback, or `engram feedback --helpful L1`."
+)
+MOST = 8
+_POOL = 400
+_RECENT = 60
+_PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
+_USABLE = "status = 'active' AND confidence >= ? AND (expires_at IS NULL OR expires_at > ?)"
+_ORDERS = (
+    f"ORDER BY pinned DESC, confidence DESC, validation_count DESC LIMIT {_POOL}",
+    f"ORDER BY updated_at DESC LIMIT {_RECENT}",
+)
+_TOUCHED_COMMITS = "15"
+_TOUCHED_MOST = 60
+_GIT_SECONDS = 1.0
+
+
+def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> str:
+    """The most valuable lore that this session was not shown yet, framed; "" for none.
+
+    `working` is the folder the agent works in; what was changed there lately decides which lore are near.
+    `budget` in tokens (0: as configured). Raises StoreError where there can be no index.
+    """
+    budget = budget or int(store.settings.number("hooks.brief_budget"))
+    touched = touched_files(working)
+    now = store.clock.now().timestamp()
+    hits = consult(store, lambda generation: _pool(store, generation, now))
+    hits.sort(key=lambda hit: (-worth(hit, touched, now), hit.id))
+    found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
+    chosen = inject.put_before(store, found, most)
+    return inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
+
+
+def worth(hit: Hit, touched: Sequence[str], now: float) -> float:
+    """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common."""
+    files = hit.files.split("\n") if hit.files else []
+    validated = min(hit.validation_count, _MOST_VALIDATIONS)
+    return (
+        ranking.weigh(standing(hit), now)
+        + _PINNED * bool(hit.pinned)
+        + _OVERLAP * ranking.path_overlap(files, touched)
+        + _VALIDATED * validated
+    )
+
+
+def touched_files(working: str) -> list[str]:
+    """What was changed in the repository of a folder lately, as paths from its top; empty where that is not known."""
+    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.runner import run
+
+    try:
+        repository = find_repository(working)
+        if repository is None:
+            return []
+        log = ("log", f"-{_TOUCHED_COMMITS}", "--name-only", "--format=", "-z", "--no-renames")
+        changed = ("diff", "--name-only", "-z", "HEAD")
+        said = [run(repository, *what, deadline=_GIT_SECONDS, check=False) for what in (changed, log)]
+    except (EngramError, OSError):
+        return []
+    names = [name for result in said for name in result.stdout.decode("utf-8", "replace").split("\0")]
+    return list(dict.fromkeys(name.strip() for name in names if name.strip()))[:_TOUCHED_MOST]
+
+
+def _pool(store: Store, generation: Generation, now: float) -> list[Hit]:
+    """The lore that may be worth a brief: the best ones by standing, and the newest."""
+    values = (round(store.settings.number("recall.min_confidence") * 1000), now)
+    found = [hit for order in _ORDERS for hit in generation.catalog.select(_USABLE, values, order)]
+    return list({hit.id: hit for hit in found}.values())

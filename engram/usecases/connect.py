@@ -1,0 +1,298 @@
+"""Connecting agents to Engram: a plan of changed files that can be looked at first, then done, then taken back.
+
+Files are merged into, never replaced: what is not Engram's keeps every byte. What cannot be parsed is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engram.adapters.agents import edits
+from engram.adapters.agents.folders import resolve
+from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
+from engram.adapters.agents.parts import Part, Wish, parts, plugin
+from engram.adapters.agents.refusal import CannotEditError
+from engram.adapters.files import atomic, foreign
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import connections
+from engram.usecases.connections import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.clock import Clock
+
+
+class Change(NamedTuple):
+    """One file: its bytes before and after (None: no file), and what for."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    kinds: tuple[str, ...]
+
+    @property
+    def action(self) -> str:
+        """create, change, delete or none."""
+        if self.before == self.after:
+            return "none"
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "change"
+
+    def diff(self) -> str:
+        """The change as a unified diff, secrets masked."""
+        from difflib import unified_diff
+
+        from engram.domain.secrets import find_secrets, redact
+
+        before, after = (
+            (raw or b"").decode("utf-8", "replace").splitlines() for raw in (self.before, self.after)
+        )
+        names = (
+            "/dev/null" if self.before is None else self.path,
+            "/dev/null" if self.after is None else self.path,
+        )
+        text = "\n".join(unified_diff(before, after, *names, n=2, lineterm=""))
+        return redact(text, find_secrets(text))
+
+
+class Refused(NamedTuple):
+    """A file that is left alone: why, and what a person would add by hand."""
+
+    path: str
+    why: str
+    snippet: str
+
+
+class Plan(NamedTuple):
+    """What connecting or disconnecting an agent would do. `restored` are files that get exactly their old bytes."""
+
+    host: Host
+    changes: tuple[Change, ...]
+    refused: tuple[Refused, ...]
+    notes: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> tuple[Change, ...]:
+        """The changes that change something."""
+        return tuple(change for change in self.changes if change.action != "none")
+
+
+class Presence(NamedTuple):
+    """How an agent stands: whether it is here, and which of its parts are connected (kind → yes)."""
+
+    host: Host
+    installed: bool
+    parts: dict[str, bool]
+    paths: tuple[str, ...]
+
+
+def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
+    """What connecting would write here: with this Python, in the repository around `working`."""
+    from engram.adapters.git.layout import find_repository
+
+    repository = find_repository(working)
+    return Wish(sys.executable, repository.worktree if repository else "", allow_tools, rules)
+
+
+def agent_named(name: str) -> Host:
+    """The agent of that name. Raises UsageError."""
+    host = host_named(name)
+    if host is None:
+        raise UsageError(f"There is no agent '{name}'.", f"Agents: {', '.join(NAMES)}.")
+    return host
+
+
+def presence(wanted: Wish) -> list[Presence]:
+    """Every agent: whether it is installed and connected."""
+    return [_presence(host, wanted) for host in HOSTS]
+
+
+def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
+    """What connecting an agent would change. With a `folder`: what Claude Code's plugin there would be."""
+    found = plugin(os.path.abspath(folder), host, wanted) if folder else parts(host, wanted)
+    changes, refused, notes = list[Change](), list[Refused](), list[str]()
+    for path, group in _by_path(found).items():
+        try:
+            before = foreign.read(path)
+            changes.append(_change(path, before, group))
+        except (CannotEditError, EngramError) as error:
+            refused.append(_refused(path, error, group))
+        if os.path.islink(path):
+            notes.append(
+                f"{path} is a link: the file that it leads to, {os.path.realpath(path)}, is changed."
+            )
+    return Plan(host, tuple(changes), tuple(refused), tuple(notes))
+
+
+def unplan(host: Host, wanted: Wish) -> Plan:
+    """What disconnecting an agent would change: files that nobody touched since get exactly their old bytes."""
+    known = connections.load()
+    found = _by_path(parts(host, wanted._replace(allow_tools=True)))
+    for path, one in known.items():
+        if host.name in one.agents and path not in found:
+            found[path] = _elsewhere(path, host, wanted)
+    changes, refused, restored = list[Change](), list[Refused](), list[str]()
+    for path, group in found.items():
+        now = known.get(path)
+        shared = now is not None and bool(
+            set(now.agents) - {host.name}
+        )  # another connected agent needs it, too
+        try:
+            before = foreign.read(path)
+            after, exact = (before, False) if shared else _without(before, group, now)
+            changes.append(Change(path, before, after, _kinds(group)))
+            restored += [path] if exact else []
+        except (CannotEditError, EngramError) as error:
+            refused.append(_refused(path, error, group))
+    return Plan(host, tuple(changes), tuple(refused), (), tuple(restored))
+
+
+def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
+    """Do a plan; returns path → backup of each file that there was. Raises ConflictError, StoreError.
+
+    What was done before an error stays done, and is remembered.
+    """
+    moment = clock.now().strftime("%Y%m%dT%H%M%SZ")
+    known, backups = connections.load(), dict[str, str]()
+    try:
+        for change in done.wanted:
+            keep = change.before is not None and change.path not in done.restored
+            backup = foreign.back_up(change.path, change.before or b"", moment) if keep else ""
+            foreign.replace(change.path, change.before, change.after)
+            backups[change.path] = backup
+            if connected:
+                known[change.path] = _connection(known.get(change.path), change, backup, done.host)
+            elif change.path in done.restored:
+                foreign.tidy_up(change.path, known[change.path].backup)
+        for path in [change.path for change in done.changes]:
+            _settle(known, path, done.host.name, connected=connected)
+    finally:
+        connections.save(known)
+    return backups
+
+
+def check_python(python: str) -> None:
+    """Make sure that agents can start Engram with this Python from any folder. Raises UsageError."""
+    import subprocess
+
+    command = [python, "-P", "-m", "engram", "--version"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=30, cwd=os.path.abspath(os.sep)
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        done = None
+    if done is None or done.returncode != 0:
+        raise UsageError(
+            f"{python} cannot start Engram from another folder.",
+            "Install it for that Python first: pip install engram-lore.",
+        )
+
+
+def _by_path(found: Sequence[Part]) -> dict[str, list[Part]]:
+    grouped: dict[str, list[Part]] = {}
+    for part in found:
+        grouped.setdefault(part.path, []).append(part)
+    return grouped
+
+
+def _change(path: str, before: bytes | None, group: Sequence[Part]) -> Change:
+    text = now = _decoded(before)
+    for part in group:
+        now = edits.applied(now, part.edit)
+    return Change(path, before, before if now == text else now.encode(), _kinds(group))
+
+
+def _without(
+    before: bytes | None, group: Sequence[Part], one: Connection | None
+) -> tuple[bytes | None, bool]:
+    """The file without Engram, and whether that is exactly as it was before."""
+    if before is None:
+        return None, False
+    old = connections.original(one)
+    if (
+        one is not None
+        and one.exact
+        and atomic.digest(before) == one.after
+        and (old is not None or not one.before)
+    ):
+        return old, True
+    text = now = _decoded(before)
+    known = None if one is None or (old is None and one.before) else _decoded(old)
+    for part in reversed(group):
+        now = edits.removed(now, part.edit, known)
+    if now == text:
+        return before, False
+    owned = all(isinstance(part.edit, edits.Owned) for part in group)
+    return (None if owned and not now else now.encode()), False
+
+
+def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
+    """The parts of an agent in a file that was connected from another project."""
+    project = os.path.dirname(path)
+    return [part for part in parts(host, wanted._replace(project=project)) if part.path == path]
+
+
+def _decoded(raw: bytes | None) -> str:
+    try:
+        return (raw or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CannotEditError(f"it is not UTF-8 (byte {error.start})") from None
+
+
+def _refused(path: str, error: Exception, group: Sequence[Part]) -> Refused:
+    why = error.message if isinstance(error, EngramError) else f"{path} is left alone: {error}."
+    return Refused(path, why, "\n".join(edits.snippet(part.edit).rstrip("\n") for part in group))
+
+
+def _kinds(group: Sequence[Part]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.kind for part in group))
+
+
+def _connection(known: Connection | None, change: Change, backup: str, host: Host) -> Connection:
+    """What to remember of a change: the bytes before the first one, as long as nobody else changed the file since."""
+    assert change.after is not None
+    after = atomic.digest(change.after)
+    before = "" if change.before is None else atomic.digest(change.before)
+    if known is not None and known.after == before:
+        return known._replace(after=after)
+    clean = change.before is None or not _has_ours(change, host)
+    return Connection(before, after, backup, clean, known.agents if known else ())
+
+
+def _has_ours(change: Change, host: Host) -> bool:
+    group = parts(host, Wish(sys.executable, os.path.dirname(change.path), allow_tools=True))
+    text = _decoded(change.before)
+    return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
+
+
+def _settle(known: dict[str, Connection], path: str, agent: str, *, connected: bool) -> None:
+    """Remember, or forget, that an agent needs a file."""
+    one = known.get(path)
+    if one is None:
+        return
+    agents = tuple(sorted({*one.agents, agent} if connected else {*one.agents} - {agent}))
+    if agents:
+        known[path] = one._replace(agents=agents)
+    else:
+        del known[path]
+
+
+def _presence(host: Host, wanted: Wish) -> Presence:
+    import shutil
+
+    homes = [resolve(home, wanted.project) for home in host.homes]
+    installed = any(map(os.path.isdir, homes)) or any(map(shutil.which, host.programs))
+    found: dict[str, bool] = {}
+    for part in parts(host, wanted):
+        try:
+            there = edits.is_there(_decoded(foreign.read(part.path)), part.edit)
+        except (CannotEditError, EngramError):
+            there = False
+        found[part.kind] = found.get(part.kind, True) and there
+    return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))))

@@ -1,0 +1,53 @@
+"""What is remembered of connecting: which files were changed, for which agents, and how they were before."""
+
+from __future__ import annotations
+
+import json
+
+from engram.adapters.files import atomic, foreign, places
+from engram.domain.errors import EngramError
+from engram.domain.typed import NamedTuple
+
+
+class Connection(NamedTuple):
+    """One changed file. Digests are of its bytes; "" for a file that did not exist. `backup` holds the bytes before.
+
+    `exact` says that these are the bytes without anything of Engram's.
+    """
+
+    before: str
+    after: str
+    backup: str
+    exact: bool
+    agents: tuple[str, ...]
+
+
+def load() -> dict[str, Connection]:
+    """Every changed file by its path; nothing where that was lost."""
+    try:
+        raw = foreign.read(places.connections_file())
+        found = json.loads(raw or b"{}")
+        return {
+            str(path): Connection(**{**facts, "agents": tuple(facts["agents"])})
+            for path, facts in found.items()
+        }
+    except (EngramError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def save(known: dict[str, Connection]) -> None:
+    """Remember. Raises StoreError."""
+    facts = {path: one._asdict() for path, one in sorted(known.items())}
+    content = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+    atomic.write(places.connections_file(), content.encode(), "connections")
+
+
+def original(known: Connection | None) -> bytes | None:
+    """The bytes of a file before it was connected; None where there was no file, or where they are lost."""
+    if known is None or not known.before:
+        return None
+    try:
+        raw = foreign.read(known.backup)
+    except EngramError:
+        return None
+    return raw if raw is not None and atomic.digest(raw) == known.before else None

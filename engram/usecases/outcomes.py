@@ -1,0 +1,190 @@
+"""What hooks persist when a task, a subagent or a session ends: a few pending lore, by conservative rules.
+
+The hook itself only keeps a report, durably and without secrets (`hand_in`); a detached process makes lore of it
+(`persist`). Everything is limited: the size of a report, how many wait, how many lore a session and a day give.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.agents import transcript
+from engram.adapters.files.spool import Spool
+from engram.adapters.state.hook_memory import CAPTURED, HookMemory
+from engram.domain import fence
+from engram.domain.candidates import Candidate, candidates
+from engram.domain.errors import EngramError
+from engram.domain.lore import PENDING
+from engram.domain.secrets import find_secrets, redact
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import record as recording
+from engram.usecases.similar import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.store import Store
+
+MOST_CHARACTERS = 16_000  # of a report
+MOST_A_SESSION = 8
+MOST_A_DAY = 40
+_DAY = 86_400.0
+_SUMMARY = "SESSION_SUMMARY"
+_CONFIDENCE = 0.5
+_LEAST_SAID = 80  # characters that a summary's outcome or a task's description must have
+_LONGEST_SAID = 900
+_LONGEST_ASKED = 300
+
+
+class Report(NamedTuple):
+    """What a hook hands in: the event, who and which session, what the agent said last, where its transcript is.
+
+    `task` is the subject of a task that was completed; `whole` says that the session is over.
+    """
+
+    event: str
+    agent: str
+    session: str
+    said: str = ""
+    task: str = ""
+    transcript: str = ""
+    working: str = ""
+    whole: bool = False
+
+
+def hand_in(store: Store, report: Report) -> bool:
+    """Keep a report for `persist`; False where nothing of it is worth it or too many wait. Raises StoreError."""
+    said, task = (_clean(store, text) for text in (report.said, report.task))
+    if not (said or task or report.transcript):
+        return False
+    report = report._replace(said=said, task=task)
+    return _spool(store).put(store.clock.new_id(), report._asdict())
+
+
+def waits(store: Store) -> bool:
+    """Whether reports wait to become lore."""
+    return not _spool(store).is_empty()
+
+
+def persist(store: Store) -> int:
+    """Make lore of the reports that wait; returns how many. Another process that is at it is left to it.
+
+    A report is taken away only when its lore are written.
+    """
+    spool, count = _spool(store), 0
+    if spool.is_empty():
+        return 0
+    lock = spool.lock()
+    try:
+        if not lock.try_acquire():
+            return 0
+        for name, job in spool.jobs():
+            count += _persist(store, job)
+            spool.done(name)
+    finally:
+        lock.release()
+    return count
+
+
+def _persist(store: Store, job: dict[str, object]) -> int:
+    try:
+        report = Report(**job)  # type: ignore[arg-type]
+        drafts = _drafts(store, report)
+    except (TypeError, AttributeError):  # of another version of Engram
+        return 0
+    memory, count = HookMemory(store.state), 0
+    for draft in drafts:
+        now = store.clock.now().timestamp()
+        if (
+            memory.count(CAPTURED, now - _DAY) >= MOST_A_DAY
+            or memory.count(CAPTURED, 0, report.session) >= MOST_A_SESSION
+        ):
+            break
+        summary = draft.category == _SUMMARY
+        key = _SUMMARY if summary else store.clock.new_id()
+        if summary and key in memory.marked(CAPTURED, report.session):
+            continue  # a session that was resumed ends several times
+        if _recorded(store, draft, anyway=summary):
+            memory.mark(CAPTURED, report.session, key, now)
+            count += 1
+    return count
+
+
+def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
+    """Record a draft unless the store says nearly the same already (or `anyway`), or refuses it."""
+    try:
+        lore, _ = recording.prepare(store, draft)
+        bare = lore._replace(context=(), tags=(), files=())  # somebody may have recorded it without these
+        if not anyway and (similar(store, lore) or similar(store, bare)):
+            return False
+        recording.record(store, draft)
+    except EngramError:
+        return False
+    return True
+
+
+def _drafts(store: Store, report: Report) -> list[recording.Draft]:
+    """What a report gives: candidates from what was said, a task's result, a session's summary."""
+    found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
+    said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
+    learned = candidates(fence.without_frames(said))
+    if report.task and not learned and len(report.said) >= _LEAST_SAID:
+        learned = [Candidate(_task(report), "TASK_RESULT")]
+    summary = _summary(report, found) if report.whole else ""
+    if summary:
+        learned = [*learned, Candidate(summary, _SUMMARY)]
+    files = _relative(found.files, report.working)
+    return [_draft(store, report, one, files) for one in learned]
+
+
+def _draft(store: Store, report: Report, learned: Candidate, files: Sequence[str]) -> recording.Draft:
+    summed_up = learned.category == _SUMMARY
+    return recording.Draft(
+        learned.content,
+        learned.category if learned.category in store.categories else "OBSERVATION",
+        context=(f"captured at {report.event}",),
+        confidence=_CONFIDENCE,
+        tags=("captured",),
+        files=tuple(files[:20]) if summed_up else (),
+        type="episodic" if summed_up else "",
+        status=PENDING,
+        agent=report.agent,
+        redact=True,
+    )
+
+
+def _task(report: Report) -> str:
+    return f"Task done: {report.task[:_LONGEST_ASKED]}\n\n{report.said[:_LONGEST_SAID]}"
+
+
+def _summary(report: Report, found: transcript.Transcript) -> str:
+    """A session that changed files and said how it ended, in a few lines; "" for any other."""
+    said = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
+    if not (found.files and found.prompts and said):
+        return ""
+    asked = fence.without_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
+    ended = fence.without_frames(said[-1]).strip()[:_LONGEST_SAID]
+    title = " ".join(asked.split())[:90]
+    return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
+
+
+def _relative(files: Sequence[str], working: str) -> list[str]:
+    """Paths from the top of the repository that was worked in; those outside of it are left out."""
+    from engram.adapters.git.layout import find_repository
+
+    repository = find_repository(working) if working else None
+    top = repository.worktree if repository is not None else working
+    if not top:
+        return []
+    below = [os.path.relpath(os.path.realpath(os.path.join(working, file)), top) for file in files]
+    return [path.replace(os.sep, "/") for path in below if not path.startswith("..")]
+
+
+def _clean(store: Store, text: str) -> str:
+    """A text for a report: without what Engram itself had said, without secrets, not too long."""
+    text = fence.without_frames(text)[-MOST_CHARACTERS:].strip()
+    return redact(text, find_secrets(text, store.allowed_secrets))
+
+
+def _spool(store: Store) -> Spool:
+    return Spool(os.path.join(store.places.state, "outcomes"))
