@@ -100,6 +100,13 @@ class Histories(RuleBasedStateMachine):
         self.lore.append(self.clones.record(clone, text).id)
 
     @rule(clone=CLONE, number=NUMBER)
+    def record_what_others_know(self, clone: str, number: int) -> None:
+        """The text that another lore began with: sooner or later the two are one."""
+        number %= len(self.lore)
+        text = f"Lesson {number}.\n\nMore of {number}.\n\nThe end of {number}."
+        self.lore.append(self.clones.record(clone, text).id)
+
+    @rule(clone=CLONE, number=NUMBER)
     def mark_helpful(self, clone: str, number: int) -> None:
         lore = self.known(clone, number)
         if lore:
@@ -259,15 +266,20 @@ class Histories(RuleBasedStateMachine):
         listed = self.clones["a"].list(limit=None).lore
         found = {shown.lore.id: shown.lore for shown in listed}
         assert len(found) == len(listed)
+        hosts = {
+            gone: shown.id for shown in found.values() for gone in shown.merged_from if gone not in found
+        }
         for lore in self.lore:
-            if lore not in found:
-                assert lore in self.deleted
-            elif lore not in self.deleted:
-                assert found[lore].validation_count == self.helpful.get(lore, 0)
+            assert lore in found or lore in self.deleted or lore in hosts
+        for lore in found.values():
+            parts = (lore.id, *lore.merged_from)
+            if not self.deleted & {*parts} and not found.keys() & {*lore.merged_from}:
+                assert lore.validation_count == sum(self.helpful.get(part, 0) for part in parts)
         for lore, word in self.words:
             if lore in found and lore not in self.deleted:
                 texts = [found[lore].content, *(entry.value for entry in found[lore].conflicts)]
                 assert any(word in text for text in texts), (lore, word)
+            assert lore not in hosts or lore in self.deleted, "what only one of them said was folded away"
 
 
 def quietly(root: Path, *words: str) -> int:
