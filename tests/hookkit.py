@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apikit import Result, cli, ok, plain
+from apikit import Result, cli, opened
+
+from engram.usecases.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,12 +27,12 @@ UNRELATED = "The palette of the settings page was chosen for contrast, not for b
 
 def make_store(root: Path) -> Path:
     """A plain store with one lore for each kind of recall, indexed."""
-    plain(root)
-    ok("record", LESSON, "-c", "fact", cwd=root)
-    ok("record", ABOUT_FILE, "-c", "fact", "-f", "src/queue.py", cwd=root)
-    ok("record", FAILURE, "-c", "failure", cwd=root)
-    ok("record", UNRELATED, "-c", "decision", cwd=root)
-    ok("reindex", cwd=root)
+    with opened(root, agent="human", clock=Clock()) as engram:
+        engram.record(LESSON, category="FACT")
+        engram.record(ABOUT_FILE, category="FACT", files=["src/queue.py"])
+        engram.record(FAILURE, category="FAILURE")
+        engram.record(UNRELATED, category="DECISION")
+        engram.refresh()
     return root
 
 

@@ -76,7 +76,7 @@ def test_what_a_user_changed_meanwhile_stays_and_only_ours_goes(
 
 
 @given(data=st.data())
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_mutated_files_are_merged_and_given_back_or_left_alone(data: st.DataObject, home: Path) -> None:
     """Bytes taken out, doubled or put in: nothing of the user's ever changes."""
     agent = data.draw(st.sampled_from(["claude-code", "codex", "gemini-cli", "zed", "goose"]))
