@@ -76,8 +76,10 @@ def _values(text: str) -> dict[str, frozenset[str]]:
     for before, number, after in _VALUE.findall(digits):
         unit = _UNITS.get(after.casefold(), after.casefold())
         if unit and unit not in STOP_WORDS:
-            found.setdefault(f"… {stem(unit)}", set()).add(plain_number(number))
+            found.setdefault(f"… {unit[:-1] if unit[-1] == 's' and len(unit) > 3 else unit}", set()).add(
+                plain_number(number)
+            )
         name = re.sub(r"\W", "", before.casefold())
         if name and name not in STOP_WORDS:
-            found.setdefault(f"{stem(name)} …", set()).add(plain_number(number))
+            found.setdefault(f"{name} …", set()).add(plain_number(number))
     return {key: frozenset(numbers) for key, numbers in found.items()}

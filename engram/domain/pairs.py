@@ -213,7 +213,8 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
     if against:
         return against
     if found.polarity:
-        return f"one negates what the other says of {listed(sorted(turned(first, second)))}"
+        about = [word for word, stem in first.words.items() if stem in turned(first, second)]
+        return f"one negates what the other says of {listed(about)}"
     if found.numbers_apart:
         numbers = [listed([*_left_over(first, second)]), listed([*_left_over(second, first)])]
         return f"one says {numbers[0]}, the other {numbers[1]}"

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 
 from engram.domain.polarity import NEGATIONS, NUMERALS
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Words that may be there or not. What is not listed counts: "only", "with", "from", "may", "all", "by", "was" …
 _FREE_WORDS = """
@@ -43,10 +46,12 @@ class Sentence(NamedTuple):
 class Wording(NamedTuple):
     """A text taken apart: its sentences, the symbols and flags in order, the spans of code, and the owners.
 
-    `possessives` are the stems that stand as "X's", `of` those after "of".
+    `spelled` gives for each stem the word that it was first said as; `possessives` are the stems that stand as "X's",
+    `of` those after "of".
     """
 
     sentences: tuple[Sentence, ...]
+    spelled: Mapping[str, str]
     symbols: tuple[str, ...]
     code: frozenset[str]
     possessives: frozenset[str]
@@ -58,6 +63,7 @@ def wording(text: str) -> Wording:
     plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", text)).replace("’", "'")
     plain = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain)
     said: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
+    spelled: dict[str, str] = {}
     possessives, of = set[str](), set[str]()
     before = "."
     for token in _TOKEN.findall(plain.casefold()):
@@ -68,6 +74,8 @@ def wording(text: str) -> Wording:
             said.append((token, []))
         stems = _stems(token)
         said[-1][1].extend(stems)
+        for stem in stems:
+            spelled.setdefault(stem, token)
         if token.endswith("'s"):
             possessives.update(stems)
         if before == "of":
@@ -75,14 +83,14 @@ def wording(text: str) -> Wording:
         before = before if token in _ARTICLES and before not in _ENDS else token
     sentences = tuple(Sentence(tuple(stems), first in _HEADS) for first, stems in said if stems)
     symbols, code = tuple(_SYMBOL.findall(plain)), frozenset(_CODE.findall(plain))
-    return Wording(sentences, symbols, code, frozenset(possessives), frozenset(of))
+    return Wording(sentences, spelled, symbols, code, frozenset(possessives), frozenset(of))
 
 
 def difference(one: Wording, other: Wording) -> str:
     """What keeps two texts from saying the same word by word, as a clause; empty where nothing does."""
     first = [stem for sentence in one.sentences for stem in sentence.stems]
     second = [stem for sentence in other.sentences for stem in sentence.stems]
-    own = sorted({*first} ^ {*second})
+    own = sorted({**one.spelled, **other.spelled}[stem] for stem in {*first} ^ {*second})
     if own:
         return f"only one of them says {', '.join(own[:3])}{' …' if len(own) > 3 else ''}"
     if one.symbols != other.symbols:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 
+from engram.adapters.files import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_state
@@ -32,13 +33,17 @@ class Kept(NamedTuple):
 
 def load(store: Store, model: str) -> Kept | None:
     """What is kept, if it is whole and was made with this model."""
+    import io
     import zipfile
 
     from engram.adapters.index.near import Terms
     from engram.adapters.index.numeric import numpy_module
 
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
-        with numpy_module().load(_path(store), allow_pickle=False) as found:
+    with contextlib.suppress(
+        EngramError, OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile
+    ):
+        file = io.BytesIO(atomic.read(_path(store)))
+        with numpy_module().load(file, allow_pickle=False) as found:
             facts = json.loads(found["facts"].tobytes())
             terms = Terms(found["starts"], found["terms"])
         if (

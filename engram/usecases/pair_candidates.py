@@ -19,7 +19,8 @@ _LEAST = 0.2  # the cosine below which two lore that share rare words are none
 _WORD_SHARE = (
     0.04  # what one unit of shared rare words counts for against cosine, where not all can be looked at
 )
-_CLOSE_LOOKS, _EVERY = 600, 100  # so many pairs are looked at, and one more for every so many lore
+_CLOSE_LOOKS, _EVERY = 1000, 100  # so many pairs are looked at, and one more for every so many lore
+_EACH = 6  # of a lore's candidates the most promising ones, unless the other lore has few
 _BY_WORDS = 20  # times as many are taken from those that share words, before their cosine is known
 
 Places = tuple[int, int]
@@ -66,8 +67,21 @@ def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
     every = Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
     order = np.argsort(-every.nearness, kind="stable")
     _, firsts = np.unique((every.one * count + every.other)[order], return_index=True)
-    best = order[np.sort(firsts)][:most]
-    return _places(every, best)
+    order = order[np.sort(firsts)]
+    ranks = np.minimum(_ranks(every.one[order]), _ranks(every.other[order]))
+    return _places(every, order[ranks < _EACH][:most])
+
+
+def _ranks(lore: numpy.ndarray) -> numpy.ndarray:
+    """For each entry how many equal ones stand before it."""
+    from engram.adapters.index.numeric import numpy_module
+
+    np = numpy_module()
+    order = np.argsort(lore, kind="stable")
+    starts = np.flatnonzero(np.diff(lore[order], prepend=-1))
+    ranks: numpy.ndarray = np.empty(len(lore), np.int64)
+    ranks[order] = np.arange(len(lore)) - np.repeat(starts, np.diff(starts, append=len(lore)))
+    return ranks
 
 
 def _best(found: Found, most: int) -> Found:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engram.usecases.pair_cache import Kept
     from engram.usecases.store import Store
 
-_PROPOSALS = 3  # of one kind for one lore: a person who has seen three has seen enough
+_PROPOSALS = 4  # of one kind for one lore: a person who has seen four has seen enough
 _MANY = 5  # from every fifth lore changed on, all are compared again
 
 
@@ -129,7 +129,7 @@ def _side(lore: Lore, words: Words) -> Side:
 
 
 def _thinned(found: Sequence[Pair]) -> list[Pair]:
-    """The pairs, sorted, without what would be the fourth proposal of a kind for a lore; what is so near as to fold stays."""
+    """The pairs, sorted, without what would be the fifth proposal of a kind for a lore; what is so near as to fold stays."""
     proposed = Counter[tuple[str, str]]()
     kept = []
     for pair in found:
