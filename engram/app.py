@@ -52,6 +52,8 @@ class Engram(Sharing):
         self.store = store
         self._background = background
         self._committers: dict[str, Committer] = {}
+        if background and store.files.journaled:
+            self._committer_of(store)  # which also syncs by interval, if nothing is ever written
 
     @property
     def path(self) -> str:
@@ -282,11 +284,15 @@ class Engram(Sharing):
             return
         for store in (self.store, *self.store.others.values()):
             if store.files.journaled and (store is self.store or store.own_writes):
-                if store.places.scope not in self._committers:
-                    from engram.usecases.committer import Committer
+                self._committer_of(store).changed()
 
-                    self._committers[store.places.scope] = Committer(store)
-                self._committers[store.places.scope].changed()
+    def _committer_of(self, store: Store) -> Committer:
+        from engram.usecases.committer import Committer
+
+        scope = store.places.scope
+        if scope not in self._committers:
+            self._committers[scope] = Committer(store)
+        return self._committers[scope]
 
     def __enter__(self) -> Self:
         return self

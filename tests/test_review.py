@@ -242,12 +242,15 @@ def test_a_merge_of_a_pair_keeps_the_older_with_what_the_newer_knew(store: Engra
 
 
 def test_lore_that_say_the_same_or_contradict_come_up_with_the_reason(store: Engram) -> None:
-    one = store.record(
-        "Retries of the payment client need jitter, or all clients come back at once.", category="FACT"
-    ).lore
-    other = store.record(
-        "Without jitter, retries of the payment client all come back at once.", category="FACT"
-    ).lore
+    held = (
+        "Caddy's reverse_proxy can hold requests while a backend restarts: set `lb_try_duration` and `lb_try_interval`"
+        " and clients only notice a slower answer."
+    )
+    queued = (
+        "Zero-downtime deploy trick: let the load balancer queue traffic during the swap. With Caddy that is two settings,"
+        " lb_try_duration (how long it keeps retrying the upstream) and lb_try_interval (how often)."
+    )
+    one, other = (store.record(text, category="FACT").lore for text in (held, queued))
     store.record(TIDES, category="FACT")
     limit = store.record("The upload limit of the gateway is 10 MB.", category="FACT").lore
     raised = store.record("The upload limit of the gateway is 25 MB.", category="FACT").lore

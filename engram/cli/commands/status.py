@@ -52,7 +52,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         lines += _sync_lines(git, now, width)
     if git["conflicts"]:
         some = counted(git["conflicts"], "lore has", "lore have")
-        text = f"{some} a second version to choose from: engram review --kind conflict"
+        text = f"{some} a second version: engram review --kind conflict"
         lines += _part("conflicts", text, width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
     session = found["session"]
