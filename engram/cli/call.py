@@ -40,6 +40,8 @@ class Call:
                 path = os.environ.get("ENGRAM_STORE") or None
             path = None if path is None else os.path.expanduser(path)
             self._store = open_store(path, caller, scope=self.arguments.scope)
+            for note in self._store.notes:
+                self.output.note(note)
         return self._store
 
     @property

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import create, failures, layout, remotes, tree
 from engram.adapters.git.differences import blobs, differences, sizes
 from engram.adapters.git.runner import run
 from engram.domain import sync_plan
-from engram.domain.errors import EngramError, StoreError, SyncBlockedError, UsageError
+from engram.domain.errors import ConfigError, EngramError, StoreError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import accepted_settings
 from engram.usecases.init import FOLDER, init
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import DEDICATED
@@ -78,27 +79,28 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     state = state_folder(root, repo)
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
+    accepted_settings.in_force(root, state)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
 
 
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
-    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store."""
-    import tomllib
-
+    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     entry = entries.get(CONFIG_NAME)
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
     if entry is None or entry.mode not in sync_plan.REGULAR:
         raise UsageError("That repository is not a store of Engram's own.", hint)
     try:
-        found = tomllib.loads(blobs(repo, [entry.oid])[entry.oid].decode()).get("store", {})
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        said, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
+        for key in wrong.keys() & {*accepted_settings.GUARDED}:
+            raise wrong[key]
+    except ConfigError as error:
         raise SyncBlockedError(
-            f"The {CONFIG_NAME} of that repository cannot be read.", "Have it mended there."
+            f"The {CONFIG_NAME} of that repository cannot be used: {error.message}",
+            "Have it mended there; nothing was cloned.",
         ) from None
-    if not isinstance(found, dict) or found.get("placement") != DEDICATED:
+    if said.get("store.placement") != DEDICATED:
         raise UsageError("That repository keeps its lore beside other things (placement in-tree).", hint)
-    folder = found.get("folder", FOLDER)
-    return folder if isinstance(folder, str) else FOLDER
+    return str(said.get("store.folder", FOLDER))
 
 
 def _check(repo: Repository, entries: dict[str, tree.Entry], folder: str) -> None:

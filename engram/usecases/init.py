@@ -51,6 +51,7 @@ def init(path: str, *, placement: str = "") -> Initialised:
     )
     if chosen == DEDICATED:
         _commit_start(root)
+    _accept_settings(root)
     return Initialised(root, chosen, False, _why(chosen))
 
 
@@ -114,6 +115,13 @@ def _commit_start(root: str) -> None:
         Clock().new_id(),
         state_folder(root, repository),
     )
+
+
+def _accept_settings(root: str) -> None:
+    """From now on this clone knows what it accepted, whatever a pull makes of the file."""
+    from engram.usecases.open_store import describe
+
+    describe(root, "project")
 
 
 def _has_other_files(root: str) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import config_file, places
+from engram.adapters.files import places
 from engram.adapters.git.layout import find_repository
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.accepted_settings import in_force
 from engram.usecases.clock import Clock
 from engram.usecases.store import DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
+    from engram.usecases.accepted_settings import InForce
 
 PROJECT, USER = SCOPES = ("project", "user")
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
@@ -40,7 +42,9 @@ def open_store(
             from engram.usecases.init import init
 
             init(root, placement=DEDICATED)
-    store = Store(describe(root, found_scope), config_file.load(root), clock, caller)
+    found, settings = _found(root, found_scope)
+    store = Store(found, settings.settings, clock, caller)
+    store.held_back, store.notes = settings.held_back, settings.trouble
     store.files.recover()
     return store
 
@@ -70,7 +74,10 @@ def locate(path: str | None, scope: str, working: str) -> tuple[str | None, str]
 
 def describe(root: str, scope: str) -> Places:
     """Where the store at `root` keeps things; makes its private state folder."""
-    settings = config_file.load(root)
+    return _found(root, scope)[0]
+
+
+def _found(root: str, scope: str) -> tuple[Places, InForce]:
     repository = find_repository(root)
     state = state_folder(root, repository)
     try:
@@ -81,9 +88,10 @@ def describe(root: str, scope: str) -> Places:
         ) from None
     if repository is None:
         _ignore_state(state)
-    folder = settings.text("store.folder")
-    placement = placement_of(root, folder, state, settings.text("store.placement"), repository)
-    return Places(root, folder, state, placement, scope, repository)
+    settings = in_force(root, state if repository else None)
+    folder, configured = (settings.settings.text(key) for key in ("store.folder", "store.placement"))
+    placement = placement_of(root, folder, state, configured, repository)
+    return Places(root, folder, state, placement, scope, repository), settings
 
 
 def state_folder(root: str, repository: Repository | None) -> str:

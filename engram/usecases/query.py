@@ -84,7 +84,7 @@ def query(store: Store, question: Question) -> Answer:
     began = store.clock.nanoseconds()
     filters, limit = _checked(store, question)
     with store.lock:
-        notes: list[str] = []
+        notes = list(store.notes)
         strategy, shown = _recall(store, question, filters, limit, notes)
         refs = _surface(store, shown, question.keep)
         lore = tuple(

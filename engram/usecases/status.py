@@ -38,6 +38,11 @@ def status(store: Store) -> dict[str, object]:
             "index": _index(store, generation, trouble),
             "git": _git(store),
             "embedding": _embedding(store),
+            "settings": {
+                "ok": not store.notes and not store.held_back,
+                "message": " ".join(store.notes),
+                "held_back": [one._asdict() for one in store.held_back],
+            },
             "session": {
                 "name": store.caller.session,
                 "surfaced": len(store.state.refs(store.caller.session)),

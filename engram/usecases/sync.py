@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import failures, layout, remotes
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases.accepted_settings import ACCEPT, in_force
 from engram.usecases.store import DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class Options(NamedTuple):
 class Synced(NamedTuple):
     """What a sync did, counted in files: brought in, sent, merged because both sides had changed them.
 
-    `conflicts` is what is left for a person; `errors` is what went wrong after something had been done already.
+    `conflicts` is what is left for a person; `errors` is what went wrong after something had been done already;
+    `notes` say what came in and does not count here.
     """
 
     remote: str = ""
@@ -50,6 +53,7 @@ class Synced(NamedTuple):
     errors: tuple[EngramError, ...] = ()
     duration_ms: int = 0
     head: str | None = None
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The answer as JSON."""
@@ -174,6 +178,8 @@ class _Run:
         merge = sync_settle.bring_in(self._store, theirs)
         if merge is None:
             return
+        if CONFIG_NAME in merge.changes:
+            self._take_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
         done = self.done
         self.done = done._replace(
@@ -183,6 +189,14 @@ class _Run:
         )
         self._step("indexing")
         sync_settle.index(self._store, paths)
+
+    def _take_settings(self) -> None:
+        """The store's own file came in: say what of it does not count here."""
+        store = self._store
+        found = in_force(store.places.root, store.places.state)
+        store.held_back, store.notes = found.held_back, found.trouble
+        told = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
+        self.done = self.done._replace(notes=told)
 
     def _push(self, theirs: str | None) -> None:
         ours, other = layout.read_head(self._repo), self._counterpart()

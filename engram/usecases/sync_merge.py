@@ -6,6 +6,7 @@ import hashlib
 from datetime import UTC, datetime
 
 from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, merging, tree
 from engram.adapters.git.differences import Difference, blobs, differences, sizes
 from engram.adapters.git.tree import Entry
@@ -89,7 +90,12 @@ def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Pla
 
 
 def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
-    """Raise SyncBlockedError if a file of a remote may not be written here."""
+    """Raise SyncBlockedError if a file of a remote may not be written here, or none would be left to be a store."""
+    if CONFIG_NAME in files and files[CONFIG_NAME] is None:
+        raise SyncBlockedError(
+            f"The remote deleted {CONFIG_NAME}, which makes a folder a store; nothing was changed here.",
+            "Have it put back on the remote's branch, then sync again.",
+        )
     found = {path: entry for path, entry in files.items() if entry is not None}
     size_of = sizes(_repository(store), (entry.oid for entry in found.values() if entry.mode != "160000"))
     for path, entry in sorted(found.items()):
@@ -106,8 +112,6 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
 
     Two stores that were made separately may be joined.
     """
-    from engram.adapters.files.places import CONFIG_NAME
-
     if not shared and not tree.entries(_repository(store), theirs, [CONFIG_NAME]):
         raise SyncBlockedError(
             "The remote's branch has nothing in common with this store and holds no store of its own.",

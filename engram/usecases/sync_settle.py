@@ -108,8 +108,8 @@ def _commit_settings(store: Store) -> None:
         return
     if held and held.oid == tree.blob_oid(raw, layout.hash_name(repo)):
         return
-    if find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
-        return
+    if store.notes or find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
+        return  # what cannot be read, or must not be seen, stays here
     moment = int(store.clock.now().timestamp())
     commit = Commit(
         "edit by hand: settings\n\nEngram-Agent: human\n", (FileChange(CONFIG_NAME, raw),), None, moment

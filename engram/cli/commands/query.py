@@ -79,7 +79,8 @@ def run(call: Call) -> int:
     texts = shares([hit.lore.content for hit in answer.lore], budget)
     call.output.document(answer_json(answer, texts))
     for note in answer.notes:
-        call.output.note(note)
+        if note not in call.store.notes:  # told already
+            call.output.note(note)
     for hit, text in zip(answer.lore, texts, strict=True):
         for line in recalled_lines(call, hit, text, explain=given.explain):
             call.output.line(line)

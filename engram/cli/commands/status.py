@@ -54,7 +54,17 @@ def _lines(found: Any) -> list[str]:
         else "none: words only"
     )
     lines.append(f"embedding  {embedding['message'] or model}")
+    lines += _settings(found["settings"])
     lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
+    return lines
+
+
+def _settings(settings: Any) -> list[str]:
+    """What of the store's configuration does not count here."""
+    lines = [f"settings   {settings['message']}"] if settings["message"] else []
+    if settings["held_back"]:
+        keys = ", ".join(one["key"] for one in settings["held_back"])
+        lines.append(f"settings   changed elsewhere and not accepted here: {keys}: engram doctor")
     return lines
 
 

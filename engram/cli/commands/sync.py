@@ -66,6 +66,8 @@ def run(call: Call) -> int:
     call.output.line(safe_text(_summary(done)))
     if done.conflicts:
         call.output.rule("Both versions of each are in its file, under `conflicts`.")
+    for note in done.notes:
+        call.output.note(note)
     for error in done.errors:
         call.output.note(f"engram: {error.message}\n  {error.hint}")
     return done.errors[0].exit_code if done.errors else 0
