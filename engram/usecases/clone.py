@@ -7,22 +7,23 @@ import os
 from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import create, failures, layout, remotes, tree
-from engram.adapters.git.differences import blobs, differences, sizes
+from engram.adapters.git.differences import blobs, differences
 from engram.adapters.git.runner import run
 from engram.domain import sync_plan
 from engram.domain.errors import ConfigError, EngramError, StoreError, SyncBlockedError, UsageError
+from engram.domain.safe_paths import unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import accepted_settings
+from engram.usecases import accepted_settings, incoming
 from engram.usecases.init import FOLDER, init
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import DEDICATED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from engram.adapters.git.layout import Repository
 
-AT_ONCE = 2000  # files
+BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
 class Cloned(NamedTuple):
@@ -67,11 +68,12 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
+    incoming.check_commits(repo, None, head.oid, incoming.NOT_CLONED)
     entries = {path: found.after for path, found in differences(repo, None, head.oid).items() if found.after}
     folder = _lore_folder(repo, entries)
-    _check(repo, entries, folder)
+    size_of = _check(repo, head.oid, entries, folder)
     tell("writing files")
-    _write_files(repo, entries)
+    _write_files(repo, entries, size_of)
     run(repo, "read-tree", head.oid)
     from engram.usecases.install_driver import install_merge_driver
 
@@ -87,8 +89,9 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     """Where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     entry = entries.get(CONFIG_NAME)
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
-    if entry is None or entry.mode not in sync_plan.REGULAR:
+    if entry is None:
         raise UsageError("That repository is not a store of Engram's own.", hint)
+    incoming.check_files(repo, {CONFIG_NAME: entry}, FOLDER, incoming.NOT_CLONED)
     try:
         said, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
         for key in wrong.keys() & {*accepted_settings.GUARDED}:
@@ -103,26 +106,32 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     return str(said.get("store.folder", FOLDER))
 
 
-def _check(repo: Repository, entries: dict[str, tree.Entry], folder: str) -> None:
-    size_of = sizes(repo, (entry.oid for entry in entries.values() if entry.mode != "160000"))
-    for path, entry in sorted(entries.items()):
-        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
-        if why:
-            raise SyncBlockedError(
-                f"The remote's {path!r} {why}; nothing was cloned.",
-                "Have it removed from the remote's branch first.",
-            )
+def _check(repo: Repository, head: str, entries: dict[str, tree.Entry], folder: str) -> dict[str, int]:
+    size_of = incoming.check_files(repo, entries, folder, incoming.NOT_CLONED)
+    incoming.check_twins(repo, head, entries, incoming.NOT_CLONED)
+    return size_of
 
 
-def _write_files(repo: Repository, entries: dict[str, tree.Entry]) -> None:
-    paths = list(entries)
-    for at in range(0, len(paths), AT_ONCE):
-        some = paths[at : at + AT_ONCE]
+def _write_files(repo: Repository, entries: dict[str, tree.Entry], size_of: dict[str, int]) -> None:
+    for some in _batches(entries, size_of):
         contents = blobs(repo, (entries[path].oid for path in some))
         for path in some:
             _write(
                 os.path.join(repo.worktree, *path.split("/")), contents[entries[path].oid], entries[path].mode
             )
+
+
+def _batches(entries: dict[str, tree.Entry], size_of: dict[str, int]) -> Iterator[list[str]]:
+    """The paths in parts that fit into memory."""
+    some: list[str] = []
+    size = 0
+    for path, entry in entries.items():
+        if some and size + size_of[entry.oid] > BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(path)
+        size += size_of[entry.oid]
+    yield some
 
 
 def _write(file: str, content: bytes, mode: str) -> None:
@@ -142,7 +151,7 @@ def _absolute(url: str) -> str:
 def _name(url: str) -> str:
     name = url.rstrip("/").removesuffix("/.git").replace("\\", "/").rpartition("/")[2].rpartition(":")[2]
     name = name.removesuffix(".git")
-    if not name or sync_plan.unsafe_name(name):
+    if not name or unsafe_name(name):
         raise UsageError("The address gives no name for the folder.", "Name one: engram clone URL PATH")
     return name
 

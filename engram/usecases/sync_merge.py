@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, merging, tree
-from engram.adapters.git.differences import Difference, blobs, differences, sizes
+from engram.adapters.git.differences import Difference, blobs, differences
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import incoming
 from engram.usecases.sync_moves import follow_moves
 
 if TYPE_CHECKING:
@@ -58,16 +59,18 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if theirs in shared:
         return None
+    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
     if ours is None or ours in shared:
         changes = differences(repo, ours, theirs)
         check_incoming(store, {path: found.after for path, found in changes.items()})
-        return Merge(theirs, changes)
+        return _check_twins(store, Merge(theirs, changes))
     check_related(store, shared, theirs)
     base = _base(store, shared)
     theirs_changed = differences(repo, base, theirs)
     check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
     commit, made = _commit(store, ours, theirs, base)
-    return Merge(commit, differences(repo, ours, commit), made.merged, made.conflicts, made.contents)
+    changes = differences(repo, ours, commit)
+    return _check_twins(store, Merge(commit, changes, made.merged, made.conflicts, made.contents))
 
 
 def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:
@@ -82,6 +85,7 @@ def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Pla
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if ours is not None and theirs not in shared and ours not in shared:
         check_related(store, shared, theirs)
+    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
     base = _base(store, shared)
     mine = {path: found.after for path, found in differences(repo, base, ours).items()} if ours else {}
     others = {path: found.after for path, found in differences(repo, base, theirs).items()}
@@ -97,14 +101,13 @@ def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
             "Have it put back on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    size_of = sizes(_repository(store), (entry.oid for entry in found.values() if entry.mode != "160000"))
-    for path, entry in sorted(found.items()):
-        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), store.places.folder)
-        if why:
-            raise SyncBlockedError(
-                f"The remote's {path!r} {why}; nothing was changed here.",
-                "Have it removed from the remote's branch, then sync again.",
-            )
+    incoming.check_files(_repository(store), found, store.places.folder, incoming.NOT_SYNCED)
+
+
+def _check_twins(store: Store, merge: Merge) -> Merge:
+    added = [path for path, found in merge.changes.items() if found.before is None]
+    incoming.check_twins(_repository(store), merge.commit, added, incoming.NOT_SYNCED)
+    return merge
 
 
 def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
