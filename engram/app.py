@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
+    from engram.usecases.origin import Origin
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.restore import Restored
     from engram.usecases.sync import Synced
+    from engram.usecases.trust import Waiting
     from engram.usecases.undo import Undone
 
 Words = str | Sequence[str]
@@ -210,6 +212,34 @@ class Engram:
         from engram.usecases.sync import Options, sync
 
         return sync(self.store, Options(remote, pull, push, timeout))
+
+    def held(self) -> list[Waiting]:  # type: ignore[valid-type]
+        """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
+        from engram.usecases import trust
+
+        return trust.held(self.store)
+
+    def accept(self, *names: str, everything: bool = False) -> list[Waiting]:  # type: ignore[valid-type]
+        """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
+        from engram.usecases import trust
+
+        return trust.accept(self.store, names, everything=everything)
+
+    def reject(self, *names: str, everything: bool = False, delete: bool = False) -> list[Waiting]:  # type: ignore[valid-type]
+        """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
+        from engram.usecases import trust
+
+        rejected = trust.reject(self.store, names, everything=everything, delete=delete)
+        self._changed()
+        return rejected
+
+    def origin(self, name: str) -> Origin:
+        """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
+        from engram.usecases.listing import get
+        from engram.usecases.origin import origin
+
+        shown = get(self.store, name)
+        return origin(self.store, shown.lore, shown.path)
 
     def refresh(self) -> Refreshed:
         """Bring the index up to date with every file, at once."""

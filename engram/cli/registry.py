@@ -33,6 +33,7 @@ COMMANDS = (
     Command("sync", "sync", "bring this clone and its remote together"),
     Command("clone", "clone", "make a store from a remote one"),
     Command("remote", "remote", "add, remove and list what a store is synced with"),
+    Command("trust", "trust", "lore from elsewhere that waits for you: list, accept, reject"),
     Command("status", "status", "how store, index, git and embedding are"),
     Command("import", "import_", "import markdown, JSON or JSON Lines"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
+from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "in-tree")
@@ -41,6 +42,8 @@ KEYS = (
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
+    Key("trust.hold", "none", "Which lore that comes by sync or clone waits until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
+    Key("trust.accept", [], "Whose lore never waits: key fingerprints, addresses of signers, and with `foreign` ids of sources.", user_only=True),
     Key("git.background", True, "Whether commits of a dedicated store happen in the background, after the command has answered.", user_only=True),
 )  # fmt: skip
 _BY_NAME = {key.name: key for key in KEYS}

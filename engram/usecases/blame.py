@@ -12,11 +12,13 @@ from engram.usecases.commit import commit_quietly
 from engram.usecases.history import first
 from engram.usecases.lineage import Version, repository_of, versions
 from engram.usecases.resolve import resolve
+from engram.usecases.signature_state import signatures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.history import LogEntry
+    from engram.domain.trust import Signature
     from engram.usecases.store import Store
 
 _LIMIT = 10_000
@@ -25,7 +27,7 @@ _LIMIT = 10_000
 class Blamed(NamedTuple):
     """A field (`field` is its key) or a line of the text (`field` is ""), as it stands in the file, and where it is from.
 
-    `commit` is "" for what is not committed yet; `at` is then None.
+    `commit` is "" for what is not committed yet; `at` is then None. `signature` is the state of the commit's.
     """
 
     field: str
@@ -35,6 +37,7 @@ class Blamed(NamedTuple):
     agent: str
     author: str
     subject: str
+    signature: str
 
 
 class _Parts(NamedTuple):
@@ -69,7 +72,9 @@ def blame(store: Store, name: str) -> tuple[str, list[Blamed]]:
         newest = known[version.entry.oid] = _origins(version, before)
     now = _parts(raw)
     last = _step(now, None, [newest] if newest else [])
-    return found.id, list(_rows(last))
+    origins = [entry for entry in (*last.fields.values(), *last.lines) if entry is not None]
+    signatures = signatures_of(store, [entry.oid for entry in origins])
+    return found.id, list(_rows(last, signatures))
 
 
 def _origins(version: Version, before: list[_Origins]) -> _Origins:
@@ -102,16 +107,17 @@ def _parts(raw: bytes) -> _Parts:
     return _Parts(fields, frontmatter.normalise(document.body).split("\n"))
 
 
-def _rows(origins: _Origins) -> Iterable[Blamed]:
+def _rows(origins: _Origins, signatures: Mapping[str, Signature]) -> Iterable[Blamed]:
     for key, text in origins.parts.fields.items():
-        yield _row(key, text, origins.fields[key])
+        yield _row(key, text, origins.fields[key], signatures)
     for text, entry in zip(origins.parts.lines, origins.lines, strict=True):
-        yield _row("", text, entry)
+        yield _row("", text, entry, signatures)
 
 
-def _row(field: str, text: str, entry: LogEntry | None) -> Blamed:
+def _row(field: str, text: str, entry: LogEntry | None, signatures: Mapping[str, Signature]) -> Blamed:
     if entry is None:
-        return Blamed(field, text, "", None, "", "", "")
+        return Blamed(field, text, "", None, "", "", "", "")
     agent = first(entry.trailers.get("Engram-Agent", ()))
     at = datetime.fromtimestamp(entry.moment, UTC)
-    return Blamed(field, text, entry.short, at, agent, entry.author, entry.subject)
+    state = signatures[entry.oid].state
+    return Blamed(field, text, entry.short, at, agent, entry.author, entry.subject, state)

@@ -82,7 +82,22 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
     accepted_settings.in_force(root, state)
+    _weigh(root, head.oid)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
+
+
+def _weigh(root: str, head: str) -> None:
+    """Hold what the person's settings say. The store is nobody's yet, so nothing of it was recalled before."""
+    from engram.usecases.arrival import weigh
+    from engram.usecases.open_store import open_store
+    from engram.usecases.store import Caller
+
+    store = open_store(root, Caller("clone", ""))
+    try:
+        assert store.places.repository is not None
+        weigh(store, None, head, differences(store.places.repository, None, head), {})
+    finally:
+        store.close()
 
 
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:

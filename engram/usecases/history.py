@@ -9,8 +9,10 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.commit import commit_quietly
 from engram.usecases.lineage import Version, lore_of, repository_of, versions
 from engram.usecases.resolve import resolve
+from engram.usecases.signature_state import signatures_of
 
 if TYPE_CHECKING:
+    from engram.domain.trust import Signature
     from engram.usecases.store import Store
 
 
@@ -28,6 +30,7 @@ class Event(NamedTuple):
     delta: str
     subject: str
     confidence: float | None
+    signature: Signature
 
 
 def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]:
@@ -38,10 +41,12 @@ def history(store: Store, name: str, limit: int = 50) -> tuple[str, list[Event]]
     with store.lock:
         commit_quietly(store)
         found = resolve(store, name)
-    return found.id, [_event(store, version) for version in versions(store, found.path, found.id, limit)]
+    listed = versions(store, found.path, found.id, limit)
+    known = signatures_of(store, [version.entry.oid for version in listed])
+    return found.id, [_event(store, version, known[version.entry.oid]) for version in listed]
 
 
-def _event(store: Store, version: Version) -> Event:
+def _event(store: Store, version: Version, signature: Signature) -> Event:
     entry, lore = version.entry, lore_of(store, version)
     return Event(
         entry.short,
@@ -52,6 +57,7 @@ def _event(store: Store, version: Version) -> Event:
         first(entry.trailers.get("Engram-Delta", ())),
         entry.subject,
         lore.confidence if lore else None,
+        signature,
     )
 
 

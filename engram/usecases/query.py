@@ -16,7 +16,7 @@ from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import search
+from engram.usecases import held, search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
 
@@ -112,7 +112,9 @@ def _recall(
     try:
         notes += _refresh(source)
         strategy, kept = _find(source, question, filters, limit, notes)
-        return strategy, search.read(source, kept, limit)
+        shown = search.read(source, kept, limit)
+        # What came in after the search was made is in the files already.
+        return strategy, [pair for pair in shown if not search.lore_waits(filters, pair[1])]
     finally:
         if source is not store:
             source.close()
@@ -170,6 +172,7 @@ def _checked(store: Store, question: Question) -> tuple[Filters, int]:
         parse_types(question.types),
         question.tags,
         question.files,
+        held.texts(store, whole=bool(question.as_of)),
     )
     return filters, limit
 

@@ -15,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy import float32
     from numpy.typing import NDArray
@@ -32,13 +32,17 @@ WORD_POOL = 300
 
 
 class Filters(NamedTuple):
-    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter."""
+    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter.
+
+    `held` are the digests, by lore id, of texts that wait for a person; None stands for every text of that lore.
+    """
 
     min_confidence: int
     categories: tuple[str, ...]
     types: tuple[str, ...]
     tags: tuple[str, ...]
     files: tuple[str, ...]
+    held: Mapping[str, Collection[str] | None] = {}
 
 
 class Candidate(NamedTuple):
@@ -194,7 +198,14 @@ def _passes(hit: Hit, filters: Filters, now: float) -> bool:
         and (hit.expires_at is None or hit.expires_at > now)
         and (not filters.categories or hit.category in filters.categories)
         and (not filters.types or hit.type in filters.types)
+        and not (hit.id in filters.held and waits(filters, hit.id, hit.text_digest))
     )
+
+
+def waits(filters: Filters, lore_id: str, digest: str) -> bool:
+    """Whether this text of a lore waits for a person."""
+    digests = filters.held.get(lore_id, ())
+    return digests is None or digest in digests
 
 
 def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
@@ -205,7 +216,17 @@ def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
         and (not filters.categories or lore.category in filters.categories)
         and (not filters.types or lore.type in filters.types)
         and set(filters.tags) <= set(lore.tags)
+        and not lore_waits(filters, lore)
     )
+
+
+def lore_waits(filters: Filters, lore: Lore) -> bool:
+    """Whether a lore waits for a person with the text that it has now."""
+    if lore.id not in filters.held:
+        return False
+    from engram.usecases.indexing import searchable, text_digest
+
+    return waits(filters, lore.id, text_digest(searchable(lore)))
 
 
 def _standing_of_lore(lore: Lore) -> Standing:

@@ -38,6 +38,7 @@ def status(store: Store) -> dict[str, object]:
             "index": _index(store, generation, trouble),
             "git": _git(store),
             "embedding": _embedding(store),
+            "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
             "settings": {
                 "ok": not store.notes and not store.held_back,
                 "message": " ".join(store.notes),
@@ -102,6 +103,16 @@ def _why_not_synced(synced: dict[str, object]) -> str:
     """What stopped the last sync ("" if nothing did)."""
     error = synced["error"]
     return f"the last sync failed: {error.get('message', '')}" if isinstance(error, dict) else ""
+
+
+def _held(store: Store) -> int:
+    """How many lore wait for a person; 0 where that cannot be found out now."""
+    from engram.usecases.trust import count
+
+    try:
+        return count(store)
+    except EngramError:
+        return 0
 
 
 def _embedding(store: Store) -> dict[str, object]:

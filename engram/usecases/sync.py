@@ -41,7 +41,7 @@ class Synced(NamedTuple):
     """What a sync did, counted in files: brought in, sent, merged because both sides had changed them.
 
     `conflicts` is what is left for a person; `errors` is what went wrong after something had been done already;
-    `notes` say what came in and does not count here.
+    `held` counts lore that came in and wait for a person; `notes` say what came in and does not count here.
     """
 
     remote: str = ""
@@ -53,6 +53,7 @@ class Synced(NamedTuple):
     errors: tuple[EngramError, ...] = ()
     duration_ms: int = 0
     head: str | None = None
+    held: int = 0
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
@@ -186,6 +187,7 @@ class _Run:
             pulled=done.pulled + len(paths),
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
+            held=done.held + merge.held,
         )
         self._step("indexing")
         sync_settle.index(self._store, paths)

@@ -31,7 +31,7 @@ class Merge(NamedTuple):
     """What our head becomes: a commit, and how it differs from our head.
 
     `merged` are the paths that both sides had changed; `conflicts` counts what is left for a person in them;
-    `contents` has the bytes that the repository did not have before.
+    `contents` has the bytes that the repository did not have before, `held` counts lore that wait for a person.
     """
 
     commit: str
@@ -39,6 +39,7 @@ class Merge(NamedTuple):
     merged: tuple[str, ...] = ()
     conflicts: int = 0
     contents: Mapping[str, bytes] = {}
+    held: int = 0
 
 
 class _Tree(NamedTuple):
@@ -71,6 +72,16 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     commit, made = _commit(store, ours, theirs, base)
     changes = differences(repo, ours, commit)
     return _check_twins(store, Merge(commit, changes, made.merged, made.conflicts, made.contents))
+
+
+def remade(store: Store, one: str, other: str) -> str:
+    """The commit that Engram makes of two others, on whichever machine. Raises GitError, SyncBlockedError."""
+    repo = _repository(store)
+    base = _base(store, merging.bases(repo, one, other))
+    try:
+        return _commit(store, one, other, base)[0]
+    finally:
+        merging.drop_side(repo)
 
 
 def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:

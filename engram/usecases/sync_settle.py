@@ -13,7 +13,7 @@ from engram.adapters.files import atomic
 from engram.adapters.git import layout, merging, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply, sync_merge
+from engram.usecases import arrival, sync_apply, sync_merge
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
@@ -53,6 +53,9 @@ def bring_in(store: Store, theirs: str) -> Merge | None:
         with _committing(store):
             head = layout.read_head(repo)
             merge = sync_merge.merge_heads(store, head.oid, theirs)
+            if merge is not None:
+                held = arrival.weigh(store, head.oid, theirs, merge.changes, merge.contents)
+                merge = merge._replace(held=held)
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:

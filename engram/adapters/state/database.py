@@ -9,6 +9,7 @@ import json
 import os
 import sqlite3
 
+from engram.adapters.state import trust_tables
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -36,6 +37,7 @@ CREATE TABLE IF NOT EXISTS retrievals (
     number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL, strategy TEXT NOT NULL,
     strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
 """
+_SCHEMA += trust_tables.SCHEMA
 
 
 class Ref(NamedTuple):
@@ -139,6 +141,20 @@ class StateDatabase:
         """How many queries the log holds."""
         return int(self._run("SELECT count(*) FROM retrievals")[0][0])
 
+    @property
+    def trust(self) -> trust_tables.TrustTables:
+        """The tables that are about trust."""
+        return trust_tables.TrustTables(self)
+
+    def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement of this package."""
+        return self._run(query, values)
+
+    def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """One statement of this package for each row, all or none."""
+        if rows:
+            self._heal(lambda connection: _many(connection, query, rows))
+
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None:
@@ -199,6 +215,17 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.executemany(query, rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _surface(

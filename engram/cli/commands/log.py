@@ -6,6 +6,7 @@ import sys
 
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
+from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def run(call: Call) -> int:
         )
     for event in events:
         who = event.agent or event.author
-        call.output.line(safe_text(f"{event.commit}  {render(event.at)}  {who:<16} {event.subject}"))
+        signed = "" if event.signature.state == NOT_SIGNED else f"  [{event.signature.sentence}]"
+        call.output.line(safe_text(f"{event.commit}  {render(event.at)}  {who:<16} {event.subject}{signed}"))
     if not events:
         call.output.line("Git has no history of it yet: it is not committed.")
     return 0
@@ -56,4 +58,4 @@ def sparkline(confidences: Sequence[float], width: int) -> str:
 
 
 def _row(event: Event) -> dict[str, object]:
-    return {**event._asdict(), "at": render(event.at)}
+    return {**event._asdict(), "at": render(event.at), "signature": event.signature._asdict()}

@@ -24,9 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Find and print it."""
     from engram.usecases.listing import get
+    from engram.usecases.origin import origin
 
     shown = get(call.store, call.arguments.name)
-    call.output.document({"lore": {**lore_json(shown.lore, shown.path), "ref": shown.ref or None}})
+    found = origin(call.store, shown.lore, shown.path)
+    row = {**lore_json(shown.lore, shown.path), "ref": shown.ref or None, "origin": found.as_dict()}
+    call.output.document({"lore": row})
     if call.arguments.raw and not call.output.json:
         import sys
 
@@ -36,6 +39,6 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown):
+    for line in lore_lines(call, shown, found):
         call.output.line(line)
     return 0

@@ -54,6 +54,9 @@ def _lines(found: Any) -> list[str]:
         else "none: words only"
     )
     lines.append(f"embedding  {embedding['message'] or model}")
+    if found["trust"]["held"]:
+        waiting = counted(found["trust"]["held"], "lore waits", "lore wait")
+        lines.append(f"trust      {waiting} until you accept them: engram trust list")
     lines += _settings(found["settings"])
     lines.append(f"session    {found['session']['name']}, {found['session']['surfaced']} lore surfaced")
     return lines

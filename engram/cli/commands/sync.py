@@ -66,6 +66,9 @@ def run(call: Call) -> int:
     call.output.line(safe_text(_summary(done)))
     if done.conflicts:
         call.output.rule("Both versions of each are in its file, under `conflicts`.")
+    if done.held:
+        waiting = counted(done.held, "lore waits", "lore wait")
+        call.output.rule(f"{waiting} until you accept them: engram trust list")
     for note in done.notes:
         call.output.note(note)
     for error in done.errors:
