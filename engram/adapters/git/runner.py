@@ -20,6 +20,8 @@ GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock f
 MOST_BYTES = 64 * 1024 * 1024  # the list of some 400,000 files
 MOST_MEMORY = 1024 * 1024 * 1024
 _AT_ONCE = 1024 * 1024
+# These look into files of the work tree, be it only to see whether the index is up to date.
+LOOKING = frozenset(("read-tree", "status", "update-index"))
 NETWORK = frozenset(("clone", "fetch", "ls-remote", "pull", "push"))
 
 
@@ -45,6 +47,10 @@ def run(
     deadline passes, or (with `check`) the exit code is not 0.
     """
     folder = where if isinstance(where, str) else where.worktree
+    if failures.subcommand(args) in LOOKING:
+        from engram.adapters.git.filters import without_filters
+
+        args = (*without_filters(folder), *args)
     variables = {**environment.safe_environment(), **(env or {})}
     if (
         failures.subcommand(args) in NETWORK

@@ -6,7 +6,6 @@ import os
 import stat
 
 from engram.adapters.git import layout, tree
-from engram.adapters.git.filters import without_filters
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -47,7 +46,7 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
 def _candidates(repo: Repository, folder: str) -> list[str]:
     # With optional locks git saves the fresh file times, so that the next call need not read the files again.
     listing = run(
-        repo, *without_filters(repo), "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all",
+        repo, "status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all",
         "--", folder or ".", deadline=SCAN_SECONDS, env={"GIT_OPTIONAL_LOCKS": "1"},
     ).stdout  # fmt: skip
     paths = (line[3:] for line in os.fsdecode(listing).split("\0") if line)

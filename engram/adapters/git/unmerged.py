@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.filters import without_filters
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -60,7 +59,7 @@ def resolve(repo: Repository, paths: Iterable[str]) -> None:
     """Tell the index that what the work tree holds at the paths is the result of the merge."""
     batch = os.fsencode("".join(f"{path}\0" for path in paths))
     if batch:
-        run(repo, *without_filters(repo), "update-index", "--add", "--remove", "-z", "--stdin", stdin=batch)
+        run(repo, "update-index", "--add", "--remove", "-z", "--stdin", stdin=batch)
 
 
 def _with_parents(repo: Repository, oids: list[str]) -> Iterable[MergeCommit | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.trust import BAD, NOT_SIGNED, Signature
+from engram.domain.trust import NOT_SIGNED, Signature
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS held (
     id TEXT NOT NULL, digest TEXT NOT NULL, commit_id TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (id, digest)) WITHOUT ROWID;
 """
-LASTING = (BAD, NOT_SIGNED)  # no key and no time changes these
+LASTING = (NOT_SIGNED,)  # no key and no time changes that
 KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
 
