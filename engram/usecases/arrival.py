@@ -5,6 +5,8 @@ Called before the first file is written, so that no query ever sees a text that 
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.adapters.git.differences import blobs
 from engram.adapters.state.trust_tables import Held
 from engram.domain import sync_plan, trust
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_MERGES = 200  # that are made again to see whether they are Engram's own
+MOST_LOOKED_AT = 200  # commits whose signature is looked at where nothing depends on it
 MANY = 1000  # lore; where nothing is held, what brought so many at once is not noted
 
 
@@ -51,16 +54,23 @@ def weigh(
     """
     lore = {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
     hold = store.settings.text("trust.hold")
-    if not lore or (hold == trust.NONE and len(lore) > MANY):
-        return 0
-    arriving = _arriving(store, ours, theirs, lore, contents)
-    now = store.clock.now().timestamp()
-    store.state.trust.arrived(((one.lore.id, one.commits[0]) for one in arriving if one.commits), now)
     if hold == trust.NONE:
+        if lore and len(lore) <= MANY:
+            with contextlib.suppress(EngramError):  # what is only noted must not stop a sync
+                _note(store, _arriving(store, ours, theirs, lore, contents))
         return 0
-    rows = list(_held(store, hold, arriving, now))
+    arriving = _arriving(store, ours, theirs, lore, contents) if lore else []
+    rows = list(_held(store, hold, arriving, store.clock.now().timestamp()))
     store.state.trust.hold(rows)
+    _note(store, arriving)
     return len({row.id for row in rows})
+
+
+def _note(store: Store, arriving: Iterable[_Arriving]) -> None:
+    """Remember which commit brought each lore in, and who signed it."""
+    brought = {one.lore.id: one.commits[0] for one in arriving if one.commits}
+    store.state.trust.arrived(brought.items(), store.clock.now().timestamp())
+    signatures_of(store, list(dict.fromkeys(brought.values()))[:MOST_LOOKED_AT])
 
 
 def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) -> Iterable[Held]:

@@ -200,7 +200,9 @@ class StateDatabase:
                     os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
-        self._report(f"session refs and the retrieval log were damaged and begin anew ({self.path}.damaged)")
+        self._report(
+            f"session refs, the retrieval log and the list of held lore were damaged and begin anew ({self.path}.damaged)"
+        )
         return self._connect()
 
 
