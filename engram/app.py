@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.listing import Listing, Shown
+    from engram.usecases.origin import Origin
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
+    from engram.usecases.trust import Waiting
 
 Words = str | Sequence[str]
 
@@ -218,6 +220,35 @@ class Engram(Sharing):
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
+
+    def held(self) -> builtins.list[Waiting]:
+        """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
+        from engram.usecases import trust
+
+        return trust.held(self.store)
+
+    def accept(self, *names: str, everything: bool = False) -> builtins.list[Waiting]:
+        """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
+        from engram.usecases import trust
+
+        return trust.accept(self.store, names, everything=everything)
+
+    def reject(self, *names: str, everything: bool = False, delete: bool = False) -> builtins.list[Waiting]:
+        """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
+        from engram.usecases import trust
+
+        rejected = trust.reject(self.store, names, everything=everything, delete=delete)
+        self._changed()
+        return rejected
+
+    def origin(self, name: str) -> Origin:
+        """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
+        from engram.usecases.listing import get
+        from engram.usecases.origin import origin
+        from engram.usecases.scopes import reach
+
+        shown = get(self.store, name)
+        return origin(reach(self.store, shown.scope), shown.lore, shown.path)
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.

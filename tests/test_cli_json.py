@@ -244,6 +244,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["promote", "L1", "--to", "x"],
     ],
     "clone": [["clone", "nowhere.git"], ["clone"], ["clone", "--timeout", "0", "x"]],
+    "trust": [["trust"], ["trust", "accept"], ["trust", "accept", "--all"], ["trust", "reject", "nobody"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
     "mcp": [["mcp"], ["mcp", "--tools", "wisdom"]],

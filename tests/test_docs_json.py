@@ -66,6 +66,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("reindex", ("reindex",)),
     ("config", ("config",)),
     ("config recall.limit", ("config", "recall.limit")),
+    ("config --accept", ("config", "--accept")),
+    ("trust", ("trust",)),
     ("config recall.limit 6", ("config", "recall.limit", "6")),
     ("completion", ("completion", "bash")),
     ("agents", ("agents",)),

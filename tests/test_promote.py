@@ -225,9 +225,9 @@ def test_the_command_line_commits_a_promotion_with_its_origin(desk: Desk, tmp_pa
     assert git(desk.team, "log", "-1", "--format=%s").startswith("promote: Queue consumer patterns")
     assert "Engram-Origin: project" in git(desk.team, "log", "-1", "--format=%B")
     shown = ok("show", "L1", "--scope", "team-ml", "--json", cwd=desk.root).json["lore"]
-    assert shown["origin"]["store"] == "project"
+    assert shown["promoted_from"]["store"] == "project"
     assert "origin   project (project)" in ok("show", "L1", "--scope", "team-ml", cwd=desk.root).out
-    assert ok("show", "L1", "--json", cwd=desk.root).json["lore"]["origin"] is None
+    assert ok("show", "L1", "--json", cwd=desk.root).json["lore"]["promoted_from"] is None
     assert cli("promote", "L9", "--to", "team-ml", cwd=desk.root).code == 3
     assert cli("promote", "L1", cwd=desk.root).code == 2
     assert ok("sync", "--all", "--json", cwd=desk.root).json["pushed"] == 1

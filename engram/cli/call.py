@@ -40,6 +40,8 @@ class Call:
             start = os.environ.get("ENGRAM_STORE") or None
             start = None if start is None else os.path.expanduser(start)
             self._store = open_store(path, caller, scope=self.scope, start=start)
+            for note in self._store.notes:
+                self.output.note(note)
         return self._store
 
     @property

@@ -9,16 +9,18 @@ from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.scopes import past_retention
 from engram.domain.times import render
+from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.files.origin import Origin
+    from engram.adapters.files.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
     from engram.domain.lore import Lore
     from engram.usecases.listing import Shown
+    from engram.usecases.origin import Origin
     from engram.usecases.query import Answer, Recalled
 
 
@@ -36,10 +38,10 @@ def confidence(lore: Lore) -> str:
     return two_decimals(lore.thousandths)
 
 
-def answer_json(answer: Answer, texts: Sequence[str]) -> dict[str, object]:
+def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:
     """The JSON of an answer; `texts` are the contents as far as the budget allows."""
     rows = []
-    for hit, text in zip(answer.lore, texts, strict=True):
+    for hit, text, origin in zip(answer.lore, texts, origins, strict=True):
         rows.append(
             {
                 "ref": hit.ref,
@@ -49,6 +51,7 @@ def answer_json(answer: Answer, texts: Sequence[str]) -> dict[str, object]:
                 "score": round(hit.score.total, 4),
                 "why": hit.score.why(),
                 "scope": hit.scope,
+                "origin": origin.as_dict(),
             }
         )
     return {
@@ -62,8 +65,11 @@ def answer_json(answer: Answer, texts: Sequence[str]) -> dict[str, object]:
     }
 
 
-def recalled_lines(call: Call, hit: Recalled, text: str, *, explain: bool) -> Iterator[str]:
-    """One lore of an answer: a title line, its text as far as the budget allows, where it is from."""
+def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:
+    """One lore of an answer: a title line, its text as far as the budget allows, where it is from.
+
+    With its `origin` also that and why it is here.
+    """
     styled = call.output.styled
     lore = hit.lore
     head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
@@ -75,14 +81,15 @@ def recalled_lines(call: Call, hit: Recalled, text: str, *, explain: bool) -> It
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
     yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}"), DIM)
-    if explain:
+    if origin is not None:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)
+        yield styled(safe_text(f"    from {origin_words(origin) or 'this clone'}"), DIM)
     yield ""
 
 
-def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterator[str]:
-    """One lore whole; `origin` is where it was promoted from."""
+def lore_lines(call: Call, shown: Shown, origin: Origin, promoted: Promoted | None = None) -> Iterator[str]:
+    """One lore whole; `promoted` is where it was promoted from."""
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -96,9 +103,11 @@ def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterat
         "context": " / ".join(lore.context),
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
-        "origin": origin.place if origin else "",
+        "origin": promoted.place if promoted else "",
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
+        "commit": origin_words(origin),
+        "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }
     for name, value in facts.items():
         if value:
@@ -109,8 +118,17 @@ def lore_lines(call: Call, shown: Shown, origin: Origin | None = None) -> Iterat
         yield safe_text(body, lines=True)
 
 
-def hit_line(call: Call, hit: Hit, now: float) -> str:
-    """One line of a list: confidence, category, title (with its status if not active), age, validations, id.
+def origin_words(origin: Origin) -> str:
+    """The clone, if it is another, the last commit and its signature, as far as they are known."""
+    parts = [origin.commit[:10] if origin.commit else ""]
+    parts.append(f"by clone {origin.source_id}" if origin.foreign else "")
+    if origin.signature and origin.signature.state != NOT_SIGNED:
+        parts.append(origin.signature.sentence)
+    return " · ".join(part for part in parts if part)
+
+
+def hit_line(call: Call, hit: Hit, now: float, status: str) -> str:
+    """One line of a list: confidence, category, title (with `status` if not active), age, validations, id.
 
     As wide as the terminal: a narrow one gets the start of the id, which names a lore as well, and no category.
     """
@@ -123,7 +141,7 @@ def hit_line(call: Call, hit: Hit, now: float) -> str:
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     tail = f" {age(now - hit.created_at):>6} {helpful:<3} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
-    said = [hit.status] if hit.status != ACTIVE else []
+    said = [status] if status != ACTIVE else []
     said += ["past retention"] if is_past_retention(call, hit, now) else []
     title = f"({', '.join(said)}) {safe_text(hit.title)}" if said else safe_text(hit.title)
     return head + f"{shorten(title, room):<{room}}" + call.output.styled(tail, DIM)

@@ -37,6 +37,7 @@ COMMANDS = (
     Command("scope", "scope", "list the scopes, add and remove a team's"),
     Command("promote", "promote", "copy lore to another scope"),
     Command("move", "move", "move a store to a branch, a repository of its own, or your files"),
+    Command("trust", "trust", "lore from elsewhere that waits for you: list, accept, reject"),
     Command("status", "status", "how store, index, git and embedding are"),
     Command("import", "import_", "import markdown, JSON or JSON Lines"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),

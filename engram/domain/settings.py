@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
+from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
@@ -43,6 +44,8 @@ KEYS = (
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
+    Key("trust.hold", "none", "Which lore that comes by sync or clone waits until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
+    Key("trust.accept", [], "Whose lore never waits: key fingerprints, addresses of signers, and with `foreign` ids of sources.", user_only=True),
     Key("hooks.brief_budget", 600, "About how many tokens of lore a session starts with.", low=50, high=20000),
     Key("hooks.recall_budget", 300, "About how many tokens of lore a hook adds to a prompt or to the use of a tool.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once a session which of the lore it was shown helped.", user_only=True),

@@ -5,6 +5,7 @@ Files are known by what a commit holds at a path: (mode, object id), or None for
 
 from __future__ import annotations
 
+from engram.domain.safe_paths import impostor, unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,15 +15,12 @@ if TYPE_CHECKING:
 
 LARGEST_LORE = 256 * 1024  # bytes
 LARGEST_OTHER = 8 * 1024 * 1024
+# Of all that comes in at once: blobs of nothing but zeros cost a remote little.
+LARGEST_SUM = 256 * 1024 * 1024
+LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
 NOT_LORE = ("entities", "agents")  # folders directly below the lore folder with rules of their own
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
-LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; a temporary's name has to fit beside a file's
-# What HFS+ leaves out of names before it compares them (git's own list, utf8.c: next_hfs_char).
-IGNORED = frozenset(
-    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
-)
-GIT_NAMES = frozenset((".git", "git~1"))
 
 
 class Plan(NamedTuple):
@@ -68,40 +66,13 @@ def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:
 
 def refusal(path: str, mode: str, size: int, folder: str) -> str:
     """Why a file of a remote is not written here; "" if it is. `size` in bytes."""
-    odd = unsafe_name(path)
+    odd = unsafe_name(path) or impostor(path, folder)
     if odd:
         return odd
     if mode not in REGULAR:
         return f"is {WHAT.get(mode, 'not a regular file')}"
     limit = LARGEST_LORE if path.startswith(f"{folder}/") else LARGEST_OTHER
     return f"has {size:,} bytes, more than the {limit:,} allowed" if size > limit else ""
-
-
-def unsafe_name(path: str) -> str:
-    """Why a path may not be written on any system; "" if it may."""
-    if len(path.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
-        return "has a path that is too long"
-    for part in path.split("/"):
-        why = _unsafe_part(part)
-        if why:
-            return why
-    return ""
-
-
-def _unsafe_part(part: str) -> str:
-    plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
-    if part in ("", ".", "..") or not plain:
-        return "leads out of the store"
-    # NTFS: a name before `:` is the file, after it a stream of it.
-    if plain.partition(":")[0].rstrip(" .") in GIT_NAMES:
-        return "would lie in a .git folder"
-    if "\\" in part or any(letter < " " or letter == "\x7f" for letter in part):
-        return "has a name with control characters or backslashes"
-    if any("\ud800" <= letter <= "\udfff" for letter in part):
-        return "has a name that is not UTF-8"
-    if part.endswith(".engram-tmp"):
-        return "has the name of a temporary file of Engram"
-    return "has a name that is too long" if len(part.encode()) > LONGEST_NAME else ""
 
 
 def clash(present: Iterable[str]) -> str:

@@ -122,13 +122,12 @@ class Memory:
         It is looked for each time: one may have been made where there was none, or be gone. What opening
         a store imports is imported here, so that it costs `initialize` nothing.
         """
-        from engram.adapters.files.places import user_store
         from engram.opening import open_engram
         from engram.usecases.open_store import locate, nearest
 
         with self._lock:
             working = nearest(self.folders or _own_folders())
-            root = locate(self._given, self._opening.scope, working)[0] or user_store()
+            root = locate(self._given, self._opening.scope, working).places.root
             if self._engram is None or root != self._root or not os.path.isdir(self._engram.path):
                 self.close()
                 environment = {**os.environ, "ENGRAM_STORE": self._given or ""}

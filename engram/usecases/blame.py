@@ -14,11 +14,13 @@ from engram.usecases.history import SHORT, WAIT_SECONDS
 from engram.usecases.history_feed import with_history
 from engram.usecases.lineage import in_git, repository_of
 from engram.usecases.resolve import home_of, resolve
+from engram.usecases.signature_state import signatures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.domain.trust import Signature
     from engram.usecases.history_feed import Step
     from engram.usecases.store import Store
 
@@ -28,7 +30,7 @@ _LIMIT = 10_000
 class Blamed(NamedTuple):
     """A field (`field` is its key) or a line of the text (`field` is ""), as it stands in the file, and where it is from.
 
-    `commit` is "" for what is not committed yet; `at` is then None.
+    `commit` is "" for what is not committed yet; `at` is then None. `signature` is the state of the commit's.
     """
 
     field: str
@@ -38,6 +40,7 @@ class Blamed(NamedTuple):
     agent: str
     author: str
     subject: str
+    signature: str
 
 
 class _Parts(NamedTuple):
@@ -72,7 +75,9 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
     rows = with_history(store, lambda table: table.of_lore(found.id, path, _LIMIT), step)
     known, newest = _origins(store, rows)
     before = known.get(blob_oid(raw, hash_name(repository)), newest)
-    return found.id, list(_rows(_step(_parts(raw), None, [before] if before else [])))
+    last = _step(_parts(raw), None, [before] if before else [])
+    commits = [entry for entry in (*last.fields.values(), *last.lines) if entry is not None]
+    return found.id, list(_rows(last, signatures_of(store, [entry.oid for entry in commits])))
 
 
 def _origins(
@@ -118,15 +123,16 @@ def _parts(raw: bytes) -> _Parts:
     return _Parts(fields, frontmatter.normalise(document.body).split("\n"))
 
 
-def _rows(origins: _Origins) -> Iterable[Blamed]:
+def _rows(origins: _Origins, signatures: Mapping[str, Signature]) -> Iterable[Blamed]:
     for key, text in origins.parts.fields.items():
-        yield _row(key, text, origins.fields[key])
+        yield _row(key, text, origins.fields[key], signatures)
     for text, entry in zip(origins.parts.lines, origins.lines, strict=True):
-        yield _row("", text, entry)
+        yield _row("", text, entry, signatures)
 
 
-def _row(field: str, text: str, entry: CommitRow | None) -> Blamed:
+def _row(field: str, text: str, entry: CommitRow | None, signatures: Mapping[str, Signature]) -> Blamed:
     if entry is None:
-        return Blamed(field, text, "", None, "", "", "")
+        return Blamed(field, text, "", None, "", "", "", "")
     at = datetime.fromtimestamp(entry.moment, UTC)
-    return Blamed(field, text, entry.oid[:SHORT], at, entry.agent, entry.author, entry.subject)
+    state = signatures[entry.oid].state
+    return Blamed(field, text, entry.oid[:SHORT], at, entry.agent, entry.author, entry.subject, state)

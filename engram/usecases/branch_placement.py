@@ -11,7 +11,7 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import hidden_tree, layout, lore_branch, tree
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import checkout
+from engram.usecases import checkout, incoming
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -139,16 +139,16 @@ def _chosen(known: dict[str, str]) -> str:
 
 def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
     """The files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
+    incoming.check_commits(repo, None, commit, incoming.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
-    found = checkout.store_table(repo, entries)
+    found = checkout.store_settings(repo, entries, incoming.NOT_WRITTEN)
     if found is None:
         raise StoreError(
             f"The branch {lore_branch.BRANCH} of this repository holds no store.",
             f"If it is somebody's, rename it: git branch -m {lore_branch.BRANCH} NAME",
         )
-    folder = found.get("folder", "lore")
-    folder = folder if isinstance(folder, str) else "lore"
-    checkout.check(repo, entries, folder, "written")
+    folder = str(found.get("store.folder", "lore"))
+    checkout.check(repo, commit, entries, folder, incoming.NOT_WRITTEN)
     return entries, folder
 
 

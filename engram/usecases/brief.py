@@ -7,6 +7,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import inject
 from engram.usecases.consult import consult
+from engram.usecases.held import without_held
 from engram.usecases.search import standing
 
 if TYPE_CHECKING:
@@ -86,4 +87,4 @@ def _pool(store: Store, generation: Generation, now: float) -> list[Hit]:
     """The lore that may be worth a brief: the best ones by standing, and the newest."""
     values = (round(store.settings.number("recall.min_confidence") * 1000), now)
     found = [hit for order in _ORDERS for hit in generation.catalog.select(_USABLE, values, order)]
-    return list({hit.id: hit for hit in found}.values())
+    return list({hit.id: hit for hit in without_held(store, found)}.values())

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 
+from engram.adapters.files import config_file
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import tree
 from engram.adapters.git.differences import blobs, differences, sizes
-from engram.domain import sync_plan
-from engram.domain.errors import SyncBlockedError
+from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import incoming
+from engram.usecases.accepted_settings import GUARDED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping
 
     from engram.adapters.git.layout import Repository
 
-AT_ONCE = 2000  # files
+BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
 def files_of(repo: Repository, commit: str) -> dict[str, tree.Entry]:
@@ -26,49 +27,62 @@ def files_of(repo: Repository, commit: str) -> dict[str, tree.Entry]:
     return {path: one.after for path, one in found.items() if one.after}
 
 
-def store_table(repo: Repository, entries: Mapping[str, tree.Entry]) -> dict[str, Any] | None:
-    """The `[store]` table of the commit's settings; None where it holds no store. Raises SyncBlockedError."""
-    import tomllib
+def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str) -> dict[str, object] | None:
+    """What the commit's settings say, by key; None where it holds no store. `so` says what was not done then.
 
+    Raises SyncBlockedError where they cannot be used to tell where lore is.
+    """
     entry = entries.get(CONFIG_NAME)
-    if entry is None or entry.mode not in sync_plan.REGULAR:
+    if entry is None:
         return None
+    incoming.check_files(repo, {CONFIG_NAME: entry}, "lore", so)
     try:
-        found = tomllib.loads(blobs(repo, [entry.oid])[entry.oid].decode()).get("store", {})
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        said, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
+        for key in wrong.keys() & {*GUARDED}:
+            raise wrong[key]
+    except ConfigError as error:
         raise SyncBlockedError(
-            f"The {CONFIG_NAME} of that repository cannot be read.", "Have it mended there."
+            f"The {CONFIG_NAME} of that repository cannot be used: {error.message}",
+            f"Have it mended there; {so}.",
         ) from None
-    return found if isinstance(found, dict) else {}
+    return said
 
 
 def check(
     repo: Repository,
+    commit: str,
     entries: Mapping[str, tree.Entry],
     folder: str,
-    done: str,
+    so: str,
     whose: str = "The remote's",
 ) -> None:
-    """Raise SyncBlockedError if one of the files may not be written here; `done` says what was not done then."""
-    size_of = sizes(repo, (entry.oid for entry in entries.values() if entry.mode != "160000"))
-    for path, entry in sorted(entries.items()):
-        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), folder)
-        if why:
-            raise SyncBlockedError(
-                f"{whose} {path!r} {why}; nothing was {done}.",
-                "Have it removed from that branch first.",
-            )
+    """Raise SyncBlockedError if one of the commit's files may not be written here; `so` says what was not done then."""
+    incoming.check_files(repo, entries, folder, so, whose)
+    incoming.check_twins(repo, commit, entries, so)
 
 
 def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:
     """Write these files into the repository's work tree, where none of them is yet. Raises OSError."""
-    paths = list(entries)
-    for at in range(0, len(paths), AT_ONCE):
-        some = paths[at : at + AT_ONCE]
+    size_of = sizes(repo, (entry.oid for entry in entries.values()))
+    for some in _batches(entries, size_of):
         contents = blobs(repo, (entries[path].oid for path in some))
         for path in some:
             file = os.path.join(repo.worktree, *path.split("/"))
             _write(file, contents[entries[path].oid], entries[path].mode)
+
+
+def _batches(entries: Mapping[str, tree.Entry], size_of: Mapping[str, int]) -> Iterator[list[str]]:
+    """The paths in parts that fit into memory."""
+    some: list[str] = []
+    size = 0
+    for path, entry in entries.items():
+        more = size_of.get(entry.oid, 0)
+        if some and size + more > BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+        some.append(path)
+        size += more
+    yield some
 
 
 def _write(file: str, content: bytes, mode: str) -> None:

@@ -9,8 +9,9 @@ from engram.adapters.git import create, failures, layout, remotes
 from engram.adapters.git.runner import run
 from engram.domain import sync_plan
 from engram.domain.errors import EngramError, StoreError, UsageError
+from engram.domain.safe_paths import unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import checkout
+from engram.usecases import accepted_settings, checkout, incoming
 from engram.usecases.init import FOLDER, init
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import DEDICATED
@@ -66,9 +67,10 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
+    incoming.check_commits(repo, None, head.oid, incoming.NOT_CLONED)
     entries = checkout.files_of(repo, head.oid)
     folder = _lore_folder(repo, entries)
-    checkout.check(repo, entries, folder, "cloned")
+    checkout.check(repo, head.oid, entries, folder, incoming.NOT_CLONED)
     tell("writing files")
     checkout.write_files(repo, entries)
     run(repo, "read-tree", head.oid)
@@ -78,19 +80,22 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     state = state_folder(root, repo)
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
+    accepted_settings.in_force(root, state)
+    from engram.usecases.first_arrival import weigh_all
+
+    weigh_all(root)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
 
 
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
-    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store."""
+    """Where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
-    found = checkout.store_table(repo, entries)
+    found = checkout.store_settings(repo, entries, incoming.NOT_CLONED)
     if found is None:
         raise UsageError("That repository is not a store of Engram's own.", hint)
-    if found.get("placement") != DEDICATED:
+    if found.get("store.placement") != DEDICATED:
         raise UsageError("That repository keeps its lore beside other things.", hint)
-    folder = found.get("folder", FOLDER)
-    return folder if isinstance(folder, str) else FOLDER
+    return str(found.get("store.folder", FOLDER))
 
 
 def _absolute(url: str) -> str:
@@ -102,7 +107,7 @@ def _absolute(url: str) -> str:
 def _name(url: str) -> str:
     name = url.rstrip("/").removesuffix("/.git").replace("\\", "/").rpartition("/")[2].rpartition(":")[2]
     name = name.removesuffix(".git")
-    if not name or sync_plan.unsafe_name(name):
+    if not name or unsafe_name(name):
         raise UsageError("The address gives no name for the folder.", "Name one: engram clone URL PATH")
     return name
 

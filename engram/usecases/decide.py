@@ -11,7 +11,7 @@ from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
-from engram.usecases import change
+from engram.usecases import change, trust
 from engram.usecases.take_version import take_version
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def decide(store: Store, item: Item, decision: str, *, days: float = SNOOZE_DAYS
             store.state.put_aside(item.id, item.mark, until)
             return Decided(item, decision, {})
         files = _files(store, item)
+        if item.kind == review.FOREIGN and decision == review.ACCEPT:
+            trust.accept(store, item.lore)
+            return Decided(item, decision, {})
         wanted = _RULES[decision](store, item, files)
         if wanted:
             _write(store, item, decision, files, wanted)

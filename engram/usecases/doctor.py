@@ -6,9 +6,11 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.accepted_settings import ACCEPT
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
 from engram.usecases.refresh import refresh
 from engram.usecases.store import BRANCH
@@ -48,8 +50,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         files = _files(store, {one.where for one in merges})
-        told = [*_driver(store, fix), *_hidden_tree(store, fix)]
-        return [*found, *merges, *files, *told, *_journal(store, fix), *_degraded(store)]
+        told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix)]
+        return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
@@ -181,6 +183,13 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
             "They are safe in the write journal; `engram doctor --fix` tries again.",
         )
     ]
+
+
+def _settings(store: Store) -> list[Finding]:
+    """What of the store's own file does not count here."""
+    hint = f"If it is meant: {ACCEPT}"
+    broken = [Finding("settings", CONFIG_NAME, note, "Mend that line.") for note in store.notes]
+    return broken + [Finding("settings", one.key, one.message, hint) for one in store.held_back]
 
 
 def _degraded(store: Store) -> list[Finding]:

@@ -11,9 +11,11 @@ from engram.usecases.commit import commit_quietly
 from engram.usecases.history_feed import with_history
 from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.resolve import home_of, resolve
+from engram.usecases.signature_state import signatures_of
 
 if TYPE_CHECKING:
     from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.domain.trust import Signature
     from engram.usecases.history_feed import Step
     from engram.usecases.store import Store
 
@@ -44,6 +46,7 @@ class Event(NamedTuple):
     confidence_before: float | None
     confidence: float | None
     validation_count: int | None
+    signature: Signature
 
 
 class Operation(NamedTuple):
@@ -74,7 +77,8 @@ def history(store: Store, name: str, limit: int = 50, step: Step | None = None) 
         found = resolve(store, name)
     path = in_git(store, found.path)
     rows = with_history(store, lambda table: table.of_lore(found.id, path, limit), step)
-    return found.id, [_event(store, commit, event) for commit, event in rows]
+    known = signatures_of(store, [commit.oid for commit, _ in rows])
+    return found.id, [_event(store, commit, event, known[commit.oid]) for commit, event in rows]
 
 
 def recent(
@@ -114,10 +118,10 @@ def _said(
     )  # fmt: skip
 
 
-def _event(store: Store, commit: CommitRow, event: EventRow) -> Event:
+def _event(store: Store, commit: CommitRow, event: EventRow, signature: Signature) -> Event:
     before, after = (
         None if value is None else (value + 5) // 10 / 100
         for value in (event.confidence_before, event.confidence)
     )
     path = in_store(store, event.path)
-    return Event(*_said(commit), event.kind, path, event.fields, before, after, event.validations)
+    return Event(*_said(commit), event.kind, path, event.fields, before, after, event.validations, signature)

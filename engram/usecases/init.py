@@ -63,6 +63,7 @@ def init(path: str, *, placement: str = "") -> Initialised:
     config_file.create(os.path.join(root, places.CONFIG_NAME), config_text(chosen))
     if chosen == DEDICATED:
         _commit_start(root)
+    _accept_settings(root)
     return Initialised(root, chosen, False, *_words(chosen))
 
 
@@ -99,6 +100,11 @@ def _on_branch(root: str, repository: Repository, placement: str) -> Initialised
     if nearest == hidden:
         return _existing(hidden, placement)
     remote = begin(repository, FOLDER, config_text(BRANCH).encode(), int(Clock().now().timestamp()))
+    _accept_settings(hidden)
+    if remote:
+        from engram.usecases.first_arrival import weigh_all
+
+        weigh_all(hidden)
     why, otherwise = _words(BRANCH)
     taken = f" Taken from {remote}." if remote else ""
     return Initialised(hidden, BRANCH, False, why + taken, otherwise)
@@ -163,6 +169,13 @@ def _commit_start(root: str) -> None:
         Clock().new_id(),
         state_folder(root, repository),
     )
+
+
+def _accept_settings(root: str) -> None:
+    """From now on this clone knows what it accepted, whatever a pull makes of the file."""
+    from engram.usecases.open_store import describe
+
+    describe(root, "project")
 
 
 def _has_other_files(root: str) -> bool:

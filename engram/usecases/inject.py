@@ -8,6 +8,7 @@ from engram.domain import fence, strength
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import query as recall
 from engram.usecases.consult import consult
+from engram.usecases.held import without_held
 from engram.usecases.query import Question, query
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
 
     def ask(generation: Generation) -> list[str]:
         hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, _ORDER)
-        return [hit.path for hit in hits]
+        return [hit.path for hit in without_held(store, hits)]
 
     lore = _recalled(store, loaded(store, consult(store, ask)))
     return framed(store, lore, int(store.settings.number("hooks.recall_budget")), lead)

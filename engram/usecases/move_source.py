@@ -13,6 +13,7 @@ from engram.adapters.git import copying, hidden_tree, layout, lore_branch, tree
 from engram.adapters.git.create import read_attributes, with_attributes
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import accepted_settings
 from engram.usecases.checkout import files_of
 from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
 
@@ -180,10 +181,10 @@ def inside(places: Places, path: str) -> str:
     return path if below == "." else f"{below.replace(os.sep, '/')}/{path}"
 
 
-def carry_state(store: Store, state: str) -> None:
+def carry_state(store: Store, state: str, placement: str) -> None:
     """Copy what is private to this clone (its id, own votes, refs, the retrieval log) into the new place's state folder.
 
-    That folder then also says which place was left. Raises StoreError.
+    That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
     """
     try:
         os.makedirs(state, exist_ok=True)
@@ -192,6 +193,7 @@ def carry_state(store: Store, state: str) -> None:
     _empty(state)
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
     store.state.copy_to(state)
+    accepted_settings.carry(store.places.state, state, placement)
     atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")
 
 

@@ -11,7 +11,7 @@ from engram.adapters.git import copying, hidden_tree, layout, lore_branch
 from engram.adapters.git.runner import run
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import checkout
+from engram.usecases import checkout, incoming
 from engram.usecases import move_source as source
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
@@ -57,7 +57,7 @@ def to_branch(store: Store, repo: Repository) -> str:
         run(repo, "update-ref", "-m", "engram move", lore_branch.REF, tip)
         state = lore_branch.state_in(repo.common_dir)
         draft = state + ".new"
-        source.carry_state(store, draft)
+        source.carry_state(store, draft, BRANCH)
         os.rename(draft, state)  # from here on the repository has the store
         return put_in_place(repo).worktree
 
@@ -96,7 +96,7 @@ def to_dedicated(store: Store, root: str) -> str:
 
     install_merge_driver(repo, store.places.folder, draft, attributes=False)
     state = state_folder(draft, repo)
-    source.carry_state(store, state)
+    source.carry_state(store, state, DEDICATED)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram move\n", "move")
     if os.path.isdir(root):
         os.rmdir(root)
@@ -126,7 +126,7 @@ def check_tree(store: Store, root: str, repo: Repository) -> None:
 def to_tree(store: Store, root: str, repo: Repository) -> str:
     """Put the store's files among those of a work tree, uncommitted. Raises StoreError."""
     check_tree(store, root, repo)
-    source.carry_state(store, state_folder(root, repo))
+    source.carry_state(store, state_folder(root, repo), IN_TREE)
     for path, content in source.files(store.places.root, store.places.folder).items():
         file = os.path.join(root, *path.split("/"))
         os.makedirs(os.path.dirname(file), exist_ok=True)
@@ -144,5 +144,6 @@ def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     agent = store.caller.agent or "human"
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
     tip = copying.commit_on(repo, history, changes, text, moment)
-    checkout.check(repo, checkout.files_of(repo, tip), store.places.folder, "moved", whose="The store's")
+    files = checkout.files_of(repo, tip)
+    checkout.check(repo, tip, files, store.places.folder, incoming.NOT_MOVED, whose="The store's")
     return tip

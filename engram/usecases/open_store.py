@@ -11,7 +11,8 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
 from engram.domain.settings import BUILT_IN_SCOPES
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.accepted_settings import in_force
 from engram.usecases.clock import Clock
 from engram.usecases.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
 
@@ -20,8 +21,16 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
+    from engram.usecases.accepted_settings import InForce
 
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
+
+
+class Located(NamedTuple):
+    """A store that was found: where it keeps things, and which of its settings are in force."""
+
+    places: Places
+    settings: InForce
 
 
 def open_store(
@@ -43,41 +52,44 @@ def open_store(
     if scope and scope not in BUILT_IN_SCOPES:
         checked_scope(config_file.load(None), scope)
     here = locate(path, scope, working or os.getcwd(), start)
-    root, found_scope, settings = here
-    home = describe(root, found_scope, settings)
+    home = here.places
     stand = Stand(home.root, home.state, home.scope, bool(path or scope))
     if not scope or scope == home.scope:
-        store = Store(home, settings, clock, caller)
+        store = _opened(here, clock, caller)
     else:
-        store = open_scope(scope, stand, settings, clock, caller, make=True)
+        store = open_scope(scope, stand, here.settings.settings, clock, caller, make=True)
         store.session_state = StateDatabase(stand.state, store.degraded.append)
     store.stand = stand
     store.files.recover()
     return store
 
 
-def locate(path: str | None, scope: str, working: str, start: str | None = None) -> tuple[str, str, Settings]:
-    """The store that the caller stands in: its root, its scope and its settings; the user's own is made if need be."""
+def locate(path: str | None, scope: str, working: str, start: str | None = None) -> Located:
+    """The store that the caller stands in; the user's own is made if need be."""
     try:
         named = path or start
         root = _enclosing(named) if named else enclosing_store(working)
         if root is None and scope == PROJECT:
             raise NotFoundError("There is no project store here.", _how_to_have_one(working))
-        root = root or own_store()
-        settings = config_file.load(root)
-        found = _scope_of(root, settings)
+        here = _located(root or own_store())
     except EngramError:
         if path is not None or scope in ("", SESSION, PROJECT):
             raise
-        root = own_store()  # whatever is wrong around here, a scope that is elsewhere can be used
-        return root, USER, config_file.load(root)
+        return _located(own_store(), USER)  # whatever is wrong here, a scope that is elsewhere can be used
+    root, found = here.places.root, here.places.scope
     if path is not None and scope not in ("", SESSION, found):
         raise UsageError(
             f"{root} is not a {scope} store but a {found} store.", "Name the store or the scope."
         )
     if scope == PROJECT and found == USER:
         raise NotFoundError("There is no project store here.", _how_to_have_one(working))
-    return root, found, settings
+    return here
+
+
+def _opened(found: Located, clock: Clock, caller: Caller) -> Store:
+    store = Store(found.places, found.settings.settings, clock, caller)
+    store.held_back, store.notes = found.settings.held_back, found.settings.trouble
+    return store
 
 
 def own_store() -> str:
@@ -106,8 +118,7 @@ def open_scope(
     root = own_store() if make and name == USER else scope_root(name, stand, settings)
     if not root or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         raise _not_there(name, settings)
-    own = config_file.load(root)
-    store = Store(describe(root, name, own), own, clock, caller)
+    store = _opened(_located(root, name), clock, caller)
     store.files.recover()
     return store
 
@@ -167,18 +178,23 @@ def nearest(folders: Sequence[str]) -> str:
     return next(inside, folders[-1])
 
 
-def describe(root: str, scope: str, settings: Settings | None = None) -> Places:
+def describe(root: str, scope: str) -> Places:
     """Where the store at `root` keeps things; makes its private state folder."""
-    settings = settings or config_file.load(root)
+    return _located(root, scope).places
+
+
+def _located(root: str, scope: str = "") -> Located:
+    """The store at `root`; without a scope it is the one that the settings say."""
     repository = find_repository(root)
     if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         repository = _brought_back(root) or repository
-    settings = config_file.load(root)
     state = state_folder(root, repository)
     make_state(state, outside_git=repository is None)
-    folder = settings.text("store.folder")
-    placement = placement_of(root, folder, state, settings.text("store.placement"), repository)
-    return Places(root, folder, state, placement, scope, repository)
+    settings = in_force(root, state if repository else None)
+    folder, configured = (settings.settings.text(key) for key in ("store.folder", "store.placement"))
+    placement = placement_of(root, folder, state, configured, repository)
+    scope = scope or _scope_of(root, settings.settings)
+    return Located(Places(root, folder, state, placement, scope, repository), settings)
 
 
 def make_state(state: str, *, outside_git: bool) -> None:

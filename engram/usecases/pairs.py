@@ -15,7 +15,7 @@ from engram.domain.errors import EngramError, StoreError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, pair_cache, pair_texts
+from engram.usecases import change, held, pair_cache, pair_texts
 from engram.usecases.pair_candidates import candidates
 from engram.usecases.pair_words import StoreWords
 from engram.usecases.refresh import refresh
@@ -38,7 +38,7 @@ _MANY = 5  # from every fifth lore changed on, all are compared again
 
 
 def pairs(store: Store) -> tuple[Pair, ...]:
-    """Every pair of active or pending lore that says the same or contradicts, the strongest first.
+    """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none.
 
     Lore that are linked to one another are left out: somebody has said already what they are to each other.
     Raises StoreError where there is no index.
@@ -65,7 +65,12 @@ class _Comparison:
         embedder: Embedder | None = open_embedder("bundled")
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
-        self._texts: Sequence[Text] = generation.catalog.texts((ACTIVE, PENDING))
+        waiting = held.texts(store)
+        self._texts: Sequence[Text] = [
+            text
+            for text in generation.catalog.texts((ACTIVE, PENDING))
+            if text.id not in waiting or text.said not in (waiting[text.id] or ())
+        ]
         self._lore: dict[int, Lore] = {}
 
     def run(self) -> tuple[Pair, ...]:

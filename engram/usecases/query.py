@@ -16,7 +16,7 @@ from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import scopes, search
+from engram.usecases import held, scopes, search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
 
@@ -88,6 +88,8 @@ def query(store: Store, question: Question) -> Answer:
     with store.lock:
         notes: list[str] = []
         asked = _asked(store, question, notes)
+        for one in asked:
+            notes += [_named(store, one, note) for note in one.notes]
         if len(asked) == 1:
             strategy, shown = _recall(asked[0], question, limit, notes)
         else:
@@ -97,11 +99,16 @@ def query(store: Store, question: Question) -> Answer:
         lore = _surface(store, shown, question.keep)
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
-            notes += [note if one is store else f"{one.places.scope}: {note}" for note in one.degraded]
+            notes += [_named(store, one, note) for note in one.degraded]
         took_ms = round((store.clock.nanoseconds() - began) / 1e6, 3)
         answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes))
         _log(store, answer, question.keep)
         return answer
+
+
+def _named(store: Store, other: Store, note: str) -> str:
+    """A note of one of the stores that were asked."""
+    return note if other is store else f"{other.places.scope}: {note}"
 
 
 def _asked(store: Store, question: Question, notes: list[str]) -> list[Store]:
@@ -121,12 +128,15 @@ def _recall(store: Store, question: Question, limit: int, notes: list[str]) -> t
 
         source = store_as_of(store, question.as_of)
     try:
-        strategy, found = candidates(source, question, filters_for(source, question), limit, notes)
+        filters = filters_for(source, question)._replace(held=held.texts(store, whole=bool(question.as_of)))
+        strategy, found = candidates(source, question, filters, limit, notes)
         if strength_of(found) == strength.NONE:
             return strategy, []
         shown_from = strength.bounds(found[0].score.cosine).shown
         kept = [hit for hit in found if evidence(hit) >= shown_from]
-        return strategy, [recalled(source, hit, lore) for hit, lore in search.read(source, kept, limit)]
+        return strategy, [
+            recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)
+        ]
     finally:
         if source is not store:
             source.close()
@@ -147,6 +157,14 @@ def candidates(
             refresh(store, paths=changed)
             strategy, found = _search(store, question, filters, limit, notes)
     return strategy, found
+
+
+def read_shown(
+    store: Store, filters: Filters, hits: Sequence[Candidate], limit: int
+) -> list[tuple[Candidate, Lore]]:
+    """What is shown of the hits, read from their files; without what came in since the search and waits."""
+    shown = search.read(store, hits, limit)
+    return [pair for pair in shown if not search.lore_waits(filters, pair[1])]
 
 
 def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
@@ -198,6 +216,7 @@ def filters_for(store: Store, question: Question) -> Filters:
         question.tags,
         question.files,
         store.scope.horizon(store.clock.now().timestamp()),
+        held.texts(store),
     )
 
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 from engram.domain import strength
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import search
-from engram.usecases.query import STRATEGIES, candidates, evidence, filters_for, recalled, strength_of
+from engram.usecases.query import (
+    STRATEGIES,
+    candidates,
+    evidence,
+    filters_for,
+    read_shown,
+    recalled,
+    strength_of,
+)
 from engram.usecases.scopes import TROUBLE, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.usecases.query import Question, Recalled
-    from engram.usecases.search import Candidate
+    from engram.usecases.search import Candidate, Filters
     from engram.usecases.store import Store
 
-    Found = tuple[Store, Candidate]
+    Found = tuple[Store, Filters, Candidate]
 
 
 def recall_from(
@@ -44,7 +51,7 @@ def recall_from(
             mine.append(left_out(store.places.scope, error))
         else:
             strategies[store.places.scope] = strategy
-            found += [(store, hit) for hit in hits]
+            found += [(store, filters, hit) for hit in hits]
         notes += [
             note if note.startswith(store.places.scope) else f"{store.places.scope}: {note}" for note in mine
         ]
@@ -57,17 +64,15 @@ def recall_from(
 
 def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalled]:
     """The best of all candidates, read from their files; a lore that several scopes have is the best one's."""
-    if strength_of([hit for _, hit in found]) == strength.NONE:
+    if strength_of([hit for _, _, hit in found]) == strength.NONE:
         return []
-    order = sorted(
-        found, key=lambda pair: (-round(pair[1].score.total * pair[0].scope.weight, 6), pair[1].id)
-    )
+    order = sorted(found, key=lambda one: (-round(one[2].score.total * one[0].scope.weight, 6), one[2].id))
     shown: dict[str, Recalled] = {}
-    for store, hit in order:
+    for store, filters, hit in order:
         if hit.id in shown or evidence(hit) < strength.bounds(hit.score.cosine).shown:
             continue
         try:
-            for _, lore in search.read(store, [hit], 1):
+            for _, lore in read_shown(store, filters, [hit], 1):
                 shown[hit.id] = recalled(store, hit, lore)
         except (EngramError, OSError) as error:
             notes.append(left_out(store.places.scope, error))

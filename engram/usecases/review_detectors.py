@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change
+from engram.usecases import change, trust
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
 
@@ -116,14 +116,22 @@ def junk(store: Store, generation: Generation) -> list[Item]:
     return items
 
 
-def _nothing(_store: Store, _generation: Generation) -> list[Item]:
-    return []
+def foreign(store: Store, generation: Generation) -> list[Item]:
+    """Lore that came from elsewhere and waits until it is accepted, as `trust.hold` says."""
+    items = []
+    for one in trust.held(store):
+        lore = one.lore
+        said = [f"by {lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"]
+        said += [f"commit {one.commit[:10]}"] if one.commit else []
+        hits = generation.catalog.select("id = ? AND path = ?", [lore.id, one.path])
+        items += [_item(review.FOREIGN, hit, f"It waits: {one.why}.", review.ACCEPT, said) for hit in hits]
+    return items
 
 
 DETECTORS: dict[str, Detector] = {
     review.PROBLEM: problems,
     review.CONFLICT: conflicts,
-    review.FOREIGN: _nothing,
+    review.FOREIGN: foreign,
     review.PENDING: pending,
     review.CONTRADICTION: contradictions,
     review.DUPLICATE: duplicates,

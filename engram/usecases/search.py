@@ -13,10 +13,11 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import held
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy import float32
     from numpy.typing import NDArray
@@ -35,7 +36,8 @@ WORD_POOL = 300
 class Filters(NamedTuple):
     """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter.
 
-    What is past its retention at `horizon` (Unix seconds, 0: never) is left out.
+    What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
+    of texts that wait for a person; None stands for every text of that lore.
     """
 
     min_confidence: int
@@ -44,6 +46,7 @@ class Filters(NamedTuple):
     tags: tuple[str, ...]
     files: tuple[str, ...]
     horizon: float = 0.0
+    held: Mapping[str, Collection[str] | None] = {}
 
 
 class Candidate(NamedTuple):
@@ -203,7 +206,14 @@ def _passes(hit: Hit, filters: Filters, now: float) -> bool:
             filters.horizon
             and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), filters.horizon)
         )
+        and not (hit.id in filters.held and waits(filters, hit.id, hit.text_digest))
     )
+
+
+def waits(filters: Filters, lore_id: str, digest: str) -> bool:
+    """Whether this text of a lore waits for a person."""
+    digests = filters.held.get(lore_id, ())
+    return digests is None or digest in digests
 
 
 def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
@@ -215,6 +225,7 @@ def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
         and (not filters.types or lore.type in filters.types)
         and set(filters.tags) <= set(lore.tags)
         and not (filters.horizon and is_past(lore, filters.horizon))
+        and not lore_waits(filters, lore)
     )
 
 
@@ -222,6 +233,11 @@ def is_past(lore: Lore, horizon: float) -> bool:
     """Whether a lore is past the retention that ends at `horizon` (Unix seconds)."""
     validated = lore.last_validated.timestamp() if lore.last_validated else None
     return past_retention(lore.created_at.timestamp(), validated, lore.pinned, horizon)
+
+
+def lore_waits(filters: Filters, lore: Lore) -> bool:
+    """Whether a lore waits for a person with the text that it has now."""
+    return held.waits(filters.held, lore)
 
 
 def _standing_of_lore(lore: Lore) -> Standing:

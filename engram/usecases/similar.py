@@ -14,6 +14,7 @@ from engram.domain.errors import EngramError
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
+from engram.usecases.held import is_held
 from engram.usecases.indexing import searchable
 
 if TYPE_CHECKING:
@@ -94,7 +95,9 @@ def _load(store: Store, paths: list[str]) -> list[Said]:
     found = []
     for path in paths:
         with contextlib.suppress(EngramError):
-            found.append(_said(change.load(store, path).lore, path))
+            lore = change.load(store, path).lore
+            if not is_held(store, lore):
+                found.append(_said(lore, path))
     return found
 
 

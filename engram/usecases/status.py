@@ -42,6 +42,12 @@ def status(store: Store) -> dict[str, object]:
                 "conflicts": generation.catalog.count("conflicts > 0") if generation else 0,
             },
             "embedding": _embedding(store),
+            "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
+            "settings": {
+                "ok": not store.notes and not store.held_back,
+                "message": " ".join(store.notes),
+                "held_back": [one._asdict() for one in store.held_back],
+            },
             "session": {
                 "name": store.caller.session,
                 "surfaced": len(store.session_state.refs(store.caller.session)),
@@ -97,6 +103,16 @@ def _git(store: Store) -> dict[str, object]:
         "remotes": remote_names(store),
         "sync": synced,
     }
+
+
+def _held(store: Store) -> int:
+    """How many lore wait for a person; 0 where that cannot be found out now."""
+    from engram.usecases.trust import count
+
+    try:
+        return count(store)
+    except EngramError:
+        return 0
 
 
 def _embedding(store: Store) -> dict[str, object]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
+    from engram.usecases.accepted_settings import HeldBack
     from engram.usecases.clock import Clock
     from engram.usecases.similar import Said
 
@@ -75,7 +76,10 @@ class Store:
     """One store, open. Use cases take it as their first argument; `lock` keeps its threads apart."""
 
     def __init__(self, places: Places, settings: Settings, clock: Clock, caller: Caller) -> None:
-        """Nothing heavy happens here: index, model and state open on first use."""
+        """Nothing heavy happens here: index, model and state open on first use.
+
+        `held_back` are settings of the store's file that do not count here, `notes` say what in it cannot be used.
+        """
         self.places = places
         self.settings = settings
         self.clock = clock
@@ -86,6 +90,8 @@ class Store:
         self.own_writes: dict[str, str] = {}
         self.degraded: list[str] = []
         self.scope = scope_named(settings, places.scope)
+        self.held_back: tuple[HeldBack, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self.state = StateDatabase(places.state, self.degraded.append)
         self.session_state = self.state  # where the refs of the session are: one numbering for all scopes
         self.stand = Stand(places.root, places.state, places.scope, named=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import failures, layout, lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases.accepted_settings import ACCEPT, in_force
 from engram.usecases.change import check_writable
 from engram.usecases.store import IN_TREE
 
@@ -45,7 +47,8 @@ class Synced(NamedTuple):
 
     `folded` counts lore that came in and became one with lore that said the same, `alike` has the pairs that only
     a person can tell apart, `conflicts` is what else is left for a person; `errors` is what went wrong after
-    something had been done already.
+    something had been done already. `held` counts lore that came in and wait for a person, `notes` say what came
+    in and does not count here.
     """
 
     remote: str = ""
@@ -59,6 +62,8 @@ class Synced(NamedTuple):
     errors: tuple[EngramError, ...] = ()
     duration_ms: int = 0
     head: str | None = None
+    held: int = 0
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The answer as JSON."""
@@ -239,12 +244,15 @@ class _Run:
         """Count it; the lore that are different now."""
         if merge is None:
             return []
+        if CONFIG_NAME in merge.changes:
+            self._take_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
         done = self.done
         self.done = done._replace(
             pulled=done.pulled + len(paths),
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
+            held=done.held + merge.held,
         )
         return paths
 
@@ -258,6 +266,14 @@ class _Run:
             found = sync_settle.fold(self._store, arrived)
             done = self.done
             self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
+
+    def _take_settings(self) -> None:
+        """The store's own file came in: say what of it does not count here."""
+        store = self._store
+        found = in_force(store.places.root, store.places.state)
+        store.held_back, store.notes = found.held_back, found.trouble
+        told = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
+        self.done = self.done._replace(notes=told)
 
     def _push(self, theirs: str | None) -> None:
         ours, other = layout.read_head(self._repo), self._counterpart()

@@ -20,6 +20,7 @@ from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.fold import fold, may_fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, sync_state
+from engram.usecases.held import texts, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,6 +82,7 @@ class _Folding:
         from engram.adapters.embed.provider import open_embedder
 
         self._store = store
+        self._held = texts(store)
         # Always the same model, whatever this clone searches with: clones must agree.
         self._embedder: Embedder | None = open_embedder("bundled")
         self._files: dict[str, LoreFile | None] = {}
@@ -135,7 +137,8 @@ class _Folding:
             self._files[path] = None
             with contextlib.suppress(EngramError):
                 file = change.load(self._store, path)
-                self._files[path] = file if file.adopted else None
+                may = file.adopted and not waits(self._held, file.lore)
+                self._files[path] = file if may else None
         return self._files[path]
 
     def _cosine(self, one: str, other: str) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, merging, tree
-from engram.adapters.git.differences import Difference, blobs, differences, sizes
+from engram.adapters.git.differences import Difference, blobs, differences
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import incoming
 from engram.usecases.tree_merge import Rules, Side, Tree, merge_trees
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ class Merge(NamedTuple):
     """What our head becomes: a commit, and how it differs from our head.
 
     `merged` are the paths that both sides had changed; `conflicts` counts what is left for a person in them;
-    `contents` has the bytes that the repository did not have before.
+    `contents` has the bytes that the repository did not have before, `held` counts lore that wait for a person.
     """
 
     commit: str
@@ -29,6 +31,7 @@ class Merge(NamedTuple):
     merged: tuple[str, ...] = ()
     conflicts: int = 0
     contents: Mapping[str, bytes] = {}
+    held: int = 0
 
 
 def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
@@ -40,16 +43,28 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if theirs in shared:
         return None
+    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
     if ours is None or ours in shared:
         changes = differences(repo, ours, theirs)
         check_incoming(store, {path: found.after for path, found in changes.items()})
-        return Merge(theirs, changes)
+        return _check_twins(store, Merge(theirs, changes))
     check_related(store, shared, theirs)
     base = _base(store, shared)
     theirs_changed = differences(repo, base, theirs)
     check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
     commit, made = _commit(store, ours, theirs, base, {theirs: theirs_changed})
-    return Merge(commit, differences(repo, ours, commit), made.merged, made.conflicts, made.contents)
+    changes = differences(repo, ours, commit)
+    return _check_twins(store, Merge(commit, changes, made.merged, made.conflicts, made.contents))
+
+
+def remade(store: Store, one: str, other: str) -> str:
+    """The commit that Engram makes of two others, on whichever machine. Raises GitError, SyncBlockedError."""
+    repo = _repository(store)
+    base = _base(store, merging.bases(repo, one, other))
+    try:
+        return _commit(store, one, other, base)[0]
+    finally:
+        merging.drop_side(repo)
 
 
 def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:
@@ -64,6 +79,7 @@ def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Pla
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if ours is not None and theirs not in shared and ours not in shared:
         check_related(store, shared, theirs)
+    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
     base = _base(store, shared)
     mine = {path: found.after for path, found in differences(repo, base, ours).items()} if ours else {}
     others = {path: found.after for path, found in differences(repo, base, theirs).items()}
@@ -72,16 +88,20 @@ def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Pla
 
 
 def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
-    """Raise SyncBlockedError if a file of a remote may not be written here."""
+    """Raise SyncBlockedError if a file of a remote may not be written here, or none would be left to be a store."""
+    if CONFIG_NAME in files and files[CONFIG_NAME] is None:
+        raise SyncBlockedError(
+            f"The remote deleted {CONFIG_NAME}, which makes a folder a store; nothing was changed here.",
+            "Have it put back on the remote's branch, then sync again.",
+        )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    size_of = sizes(_repository(store), (entry.oid for entry in found.values() if entry.mode != "160000"))
-    for path, entry in sorted(found.items()):
-        why = sync_plan.refusal(path, entry.mode, size_of.get(entry.oid, 0), store.places.folder)
-        if why:
-            raise SyncBlockedError(
-                f"The remote's {path!r} {why}; nothing was changed here.",
-                "Have it removed from the remote's branch, then sync again.",
-            )
+    incoming.check_files(_repository(store), found, store.places.folder, incoming.NOT_SYNCED)
+
+
+def _check_twins(store: Store, merge: Merge) -> Merge:
+    added = [path for path, found in merge.changes.items() if found.before is None]
+    incoming.check_twins(_repository(store), merge.commit, added, incoming.NOT_SYNCED)
+    return merge
 
 
 def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
@@ -89,8 +109,6 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
 
     Two stores that were made separately may be joined.
     """
-    from engram.adapters.files.places import CONFIG_NAME
-
     if not shared and not tree.entries(_repository(store), theirs, [CONFIG_NAME]):
         raise SyncBlockedError(
             "The remote's branch has nothing in common with this store and holds no store of its own.",

@@ -13,7 +13,7 @@ from engram.adapters.files import atomic
 from engram.adapters.git import layout, merging, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply, sync_fold, sync_foreign, sync_merge
+from engram.usecases import arrival, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
@@ -46,13 +46,14 @@ def put_right(store: Store) -> Merge | None:
     head = layout.read_head(_repository(store)).oid
     if head is None or sync_foreign.put_right(store, head) == head:
         return None
-    return bring_in(store, head)
+    return bring_in(store, head, ours=True)
 
 
-def bring_in(store: Store, theirs: str) -> Merge | None:
+def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
     """Merge the remote's commit into our branch and files; None where we have it all already.
 
-    What is amiss in it (see `sync_foreign`) is put right first.
+    What is amiss in it (see `sync_foreign`) is put right first. `ours` says that it is a commit of this clone's
+    own branch: nothing of it is new here, so nothing is held.
 
     Raises SyncBlockedError where a file here cannot be committed and the merge wants to change it.
     """
@@ -62,7 +63,11 @@ def bring_in(store: Store, theirs: str) -> Merge | None:
     for _ in range(ROUNDS):
         with _committing(store):
             head = layout.read_head(repo)
+            incoming.check_commits(repo, head.oid, theirs, incoming.NOT_SYNCED)
             merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, theirs))
+            if merge is not None and not ours:
+                held = arrival.weigh(store, head.oid, theirs, merge.changes, merge.contents)
+                merge = merge._replace(held=held)
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
@@ -126,8 +131,8 @@ def _commit_settings(store: Store) -> None:
         return
     if held and held.oid == tree.blob_oid(raw, layout.hash_name(repo)):
         return
-    if find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
-        return
+    if store.notes or find_secrets(raw.decode("utf-8", "replace"), store.allowed_secrets):
+        return  # what cannot be read, or must not be seen, stays here
     moment = int(store.clock.now().timestamp())
     commit = Commit(
         "edit by hand: settings\n\nEngram-Agent: human\n", (FileChange(CONFIG_NAME, raw),), None, moment

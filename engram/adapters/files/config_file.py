@@ -29,21 +29,28 @@ def load(root: str | None) -> Settings:
     A store's file travels with the repository, so keys that could reach outside the store are
     ignored there: they count only in the user's own file.
     """
-    values: dict[str, object] = {}
-    if root is not None:
-        path = os.path.join(root, places.CONFIG_NAME)
-        if os.path.islink(path):
-            raise ConfigError(
-                f"{path} is a symbolic link.",
-                "Engram follows no links in a store; put the file itself there.",
-            )
-        shared = read(path)
-        values |= {name: value for name, value in shared.items() if not settings.key_named(name).user_only}
-    values |= read(places.user_config_file())
-    found = Settings(values)
+    shared = {} if root is None else parse(store_file(root), os.path.join(root, places.CONFIG_NAME))
+    return combine(root, shared)
+
+
+def combine(root: str | None, shared: dict[str, object]) -> Settings:
+    """The settings in force where the store's file says `shared`. Raises ConfigError."""
+    values = {name: value for name, value in shared.items() if not settings.key_named(name).user_only}
+    found = Settings(values | read(places.user_config_file()))
     if root is not None:
         _refuse_linked_folder(root, found.text("store.folder"))
     return found
+
+
+def store_file(root: str) -> bytes:
+    """The bytes of a store's file; nothing where there is none. Raises ConfigError, for a link too."""
+    path = os.path.join(root, places.CONFIG_NAME)
+    if os.path.islink(path):
+        raise ConfigError(
+            f"{path} is a symbolic link.",
+            "Engram follows no links in a store; put the file itself there.",
+        )
+    return _read_file(path)
 
 
 def _refuse_linked_folder(root: str, folder: str) -> None:
@@ -60,23 +67,46 @@ def _refuse_linked_folder(root: str, folder: str) -> None:
 
 def read(path: str) -> dict[str, object]:
     """The checked values of one file by key name; empty where there is no file. Raises ConfigError."""
+    return parse(_read_file(path), path)
+
+
+def parse(raw: bytes, path: str) -> dict[str, object]:
+    """The checked values of a file's bytes by key name; `path` names it. Raises ConfigError."""
+    return {name: _checked(name, value, path) for name, value in _flat(raw, path).items()}
+
+
+def parse_kindly(raw: bytes, path: str) -> tuple[dict[str, object], dict[str, ConfigError]]:
+    """The values that are good, and what is wrong with the others. Raises ConfigError where nothing can be read."""
+    values: dict[str, object] = {}
+    wrong: dict[str, ConfigError] = {}
+    for name, value in _flat(raw, path).items():
+        try:
+            values[name] = _checked(name, value, path)
+        except ConfigError as error:
+            wrong[name] = error
+    return values, wrong
+
+
+def _read_file(path: str) -> bytes:
     try:
-        raw = _read_start(path)
+        return _read_start(path)
     except FileNotFoundError:
-        return {}
+        return b""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror}.", "Check the file's permissions."
         ) from None
+
+
+def _flat(raw: bytes, path: str) -> dict[str, object]:
     if len(raw) > _MAX_BYTES:
         raise ConfigError(
             f"{path} is larger than 64 KiB.", "A configuration file is a few lines; is this one?"
         )
     try:
-        found = settings.flatten(_parse(raw, path))
+        return settings.flatten(_parse(raw, path))
     except RecursionError:
         raise ConfigError(f"{path} is nested too deeply.", "`engram config` lists the keys.") from None
-    return {name: _checked(name, value, path) for name, value in found.items()}
 
 
 def _read_start(path: str) -> bytes:

@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from engram.adapters.git import layout
-from engram.adapters.git.runner import run
+from engram.adapters.git.runner import listing, run, unlisted
 from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 SECONDS = 120.0
+DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
+FOLDERS_PER_CALL = 100
 AT_ONCE = 4000  # objects read by one git process
 
 
@@ -33,9 +35,12 @@ def empty_tree(repo: Repository) -> str:
 
 
 def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
-    """Each path that is not the same in two commits or trees; without `before`, all that `after` holds."""
+    """Each path that is not the same in two commits or trees; without `before`, all that `after` holds.
+
+    Raises GitError, also for more files than anybody writes.
+    """
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    listed = run(repo, *words, before or empty_tree(repo), after, deadline=SECONDS).stdout
+    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS)
     parts = os.fsdecode(listed).split("\0")
     found: dict[str, Difference] = {}
     for facts, path in zip(parts[0::2], parts[1::2], strict=False):
@@ -44,6 +49,43 @@ def differences(repo: Repository, before: str | None, after: str) -> dict[str, D
         found[path] = Difference(
             None if is_new else Entry(old_mode, old), None if is_gone else Entry(mode, new)
         )
+    return found
+
+
+def check_countable(repo: Repository, commit: str) -> None:
+    """Raise GitError where a commit holds more files, or deeper folders, than anybody writes."""
+    # Unlike diff-tree, ls-tree says what it finds at once, so that it can be stopped.
+    said = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
+    if max(map(len, said.split(b"\0"))) > DEEPEST:
+        raise unlisted((), "The folders of a commit are nested too deeply to be listed")
+
+
+def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:
+    """How many bytes each commit has (message, signature and all) that `theirs` has and `ours` has not."""
+    without = ("--not", ours) if ours else ()
+    oids = listing(repo, "rev-list", theirs, *without, deadline=SECONDS)
+    found = run(repo, "cat-file", "--batch-check", "--buffer", stdin=oids, deadline=SECONDS).stdout
+    lines = (line.split(" ") for line in found.decode().splitlines())
+    return {line[0]: int(line[2]) for line in lines if len(line) == 3}
+
+
+def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str, set[str]]:
+    """What each of the folders ("" is the top) of a commit holds, by name."""
+    wanted = set(folders)
+    narrow = sorted(f"{folder}/" for folder in wanted - {""})
+    if len(narrow) > FOLDERS_PER_CALL:
+        said = listing(repo, "ls-tree", "-r", "-t", "-z", "--name-only", commit, deadline=SECONDS)
+    else:
+        said = listing(repo, "ls-tree", "-z", "--name-only", commit, deadline=SECONDS)
+        if narrow:
+            said += listing(
+                repo, "ls-tree", "-t", "-z", "--name-only", commit, "--", *narrow, deadline=SECONDS
+            )
+    found: dict[str, set[str]] = {folder: set() for folder in wanted}
+    for path in os.fsdecode(said).split("\0"):
+        folder, _, name = path.rpartition("/")
+        if name and folder in found:
+            found[folder].add(name)
     return found
 
 

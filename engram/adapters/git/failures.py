@@ -62,6 +62,8 @@ ADVICE = {
     MOVED: ("The branch moved while Engram was committing.", "Try again: nothing was lost."),
 }
 
+LONGEST_REASON = 500  # characters of what a server says
+
 # Of the commands that talk to a remote. What the server says comes with "remote: " before it.
 REJECTED, DECLINED, AUTH, FORBIDDEN, NOT_FOUND, OFFLINE, NO_BRANCH, UNSOUND, PROTOCOL = (
     "rejected",
@@ -238,7 +240,9 @@ def _reason(text: str) -> str:
     said = [line.removeprefix("remote:").strip() for line in text.splitlines() if line.startswith("remote:")]
     words = next((line for line in said if line and not line.startswith("Resolving")), "")
     refused = re.search(r"\[remote rejected\].*\((.*)\)", text)
-    return (words or (refused[1] if refused else "") or _telling_line(text) or "no reason given").rstrip(".")
+    return (words or (refused[1] if refused else "") or _telling_line(text) or "no reason given")[
+        :LONGEST_REASON
+    ].rstrip(".")
 
 
 def subcommand(args: tuple[str, ...]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from engram.adapters.git import layout, trailers
-from engram.adapters.git.runner import run
+from engram.adapters.git.runner import listing, run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 LOG_SECONDS = 60.0
+PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line
+_MARK = "\x01"
 FIELDS = ("%H", "%h", "%an <%ae>", "%at", "%s", "%P", "%(trailers:only=true,unfold=true)")
 
 
@@ -46,6 +50,25 @@ def log(
     fields = run(repo, "log", *words, "HEAD", *where, deadline=LOG_SECONDS).stdout.split(b"\0")
     step = len(FIELDS)
     return tuple(_entry(fields[at : at + step]) for at in range(0, len(fields) - step + 1, step))
+
+
+def touching(
+    repo: Repository, tip: str, known: str | None, paths: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """For each path the commits of `tip`, and not of `known`, in which it differs from all parents; the last first."""
+    narrow = paths if len(paths) <= PATHS_PER_CALL else [os.path.commonpath(paths)]
+    without = ("--not", known) if known else ()
+    words = ("log", "--full-history", "--diff-merges=combined", "--name-only", "-z", "--no-renames", "--topo-order",
+             "--no-show-signature", f"--format={_MARK}%H", tip, *without, "--", *narrow)  # fmt: skip
+    wanted, found = set(paths), dict[str, list[str]]()
+    commit = ""
+    for line in os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS)).split("\0"):
+        name = line.removeprefix("\n")
+        if name.startswith(_MARK):
+            commit = name.removeprefix(_MARK)
+        elif name in wanted:
+            found.setdefault(name, []).append(commit)
+    return {path: tuple(dict.fromkeys(commits)) for path, commits in found.items()}
 
 
 def _entry(fields: list[bytes]) -> LogEntry:

@@ -193,8 +193,9 @@ def push(
 def clone(url: str, folder: str, *, deadline: float = DEADLINE, tell: Tell | None = None) -> None:
     """Clone into `folder` (absolute; missing or empty) without writing any of its files there. Raises RemoteError."""
     checked_url(url)
+    # Without --no-local the objects of a folder on this machine are copied as they are, and not checked.
     words = (*SLOW, "clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules",
-             f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
+             "--no-local", f"--origin={DEFAULT}", "--template=", "--", url, folder)  # fmt: skip
     _talk(os.path.dirname(folder), failures.without_credentials(url), words, deadline, tell)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
+import os
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.differences import blobs
+from engram.adapters.git.runner import listing, run
 from engram.domain import times
 from engram.domain.errors import NotFoundError
+from engram.domain.safe_paths import unsafe_name
+from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
 
-ARCHIVE_SECONDS = 120.0
+LIST_SECONDS = 120.0
+AT_ONCE = 2000  # files
 
 
 def resolve(repo: Repository, revision: str) -> str:
@@ -40,13 +43,19 @@ def resolve(repo: Repository, revision: str) -> str:
 
 
 def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, bytes]]:
-    """Paths and bytes of the regular files under `folder` (relative to the work tree) in a commit."""
-    listed = run(repo, "ls-tree", "--name-only", "-z", commit, "--", folder).stdout
-    if not listed:
-        return
-    archive = run(repo, "archive", "--format=tar", commit, "--", folder, deadline=ARCHIVE_SECONDS).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar:
-            content = tar.extractfile(member) if member.isfile() else None
-            if content is not None:
-                yield member.name, content.read()
+    """Paths and bytes, as they are in git, of the regular files under `folder` (relative to the work tree) in a commit.
+
+    Not by `git archive`, which runs what attributes name. A path that may not be written is left out.
+    """
+    words = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
+    lines = os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0")
+    found = [(line.partition("\t")[2], line.split(" ", 2)) for line in lines if line]
+    files = [
+        (path, facts[2][: facts[2].index("\t")])
+        for path, facts in found
+        if facts[0] in REGULAR and not unsafe_name(path)
+    ]
+    for at in range(0, len(files), AT_ONCE):
+        some = files[at : at + AT_ONCE]
+        contents = blobs(repo, (oid for _, oid in some))
+        yield from ((path, contents[oid]) for path, oid in some)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from contextlib import suppress
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
+MOST_BYTES = 64 * 1024 * 1024  # the list of some 400,000 files
+MOST_MEMORY = 1024 * 1024 * 1024
+_AT_ONCE = 1024 * 1024
+# These look into files of the work tree, be it only to see whether the index is up to date.
+LOOKING = frozenset(("read-tree", "status", "update-index"))
 NETWORK = frozenset(("clone", "fetch", "ls-remote", "pull", "push"))
 
 
@@ -45,6 +51,10 @@ def run(
     deadline passes, or (with `check`) the exit code is not 0.
     """
     folder = where if isinstance(where, str) else where.worktree
+    if failures.subcommand(args) in LOOKING:
+        from engram.adapters.git.filters import without_filters
+
+        args = (*without_filters(folder), *args)
     variables = {**environment.safe_environment(), **(env or {})}
     if (
         failures.subcommand(args) in NETWORK
@@ -56,6 +66,62 @@ def run(
     if check and result.code != 0:
         raise failures.failure(folder, args, result.code, result.stderr)
     return result
+
+
+def listing(repo: Repository, *args: str, deadline: float, most: int = MOST_BYTES) -> bytes:
+    """What a `git args` that lists something prints. Raises `GitError`, also where that is more than `most` bytes.
+
+    For what a remote has made: a few objects can stand for billions of files.
+    """
+    import threading
+
+    process = _start(repo.worktree, args, False, environment.safe_environment())
+    _limit_memory(process)
+    timer = threading.Timer(deadline, _stop, (process,))
+    timer.start()
+    with process:
+        try:
+            said = _read(process, most)
+        except BaseException:
+            _stop(process)
+            raise
+        finally:
+            is_late = not timer.is_alive()
+            timer.cancel()
+    if is_late:
+        raise unlisted(args, f"git {args[0]} was stopped at its time limit of {deadline:g} s")
+    if process.returncode < 0:
+        raise unlisted(args, "The folders of a commit are nested too deeply to be listed")
+    if process.returncode:
+        raise failures.failure(repo.worktree, args, process.returncode, said[1])
+    return said[0]
+
+
+def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes, str]:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    parts: list[bytes] = []
+    while part := process.stdout.read(_AT_ONCE):
+        parts.append(part)
+        if len(parts) * _AT_ONCE > most:
+            raise unlisted((), "A commit holds more files than Engram takes")
+    errors = process.stderr.read().decode("utf-8", "replace")
+    process.wait()
+    return b"".join(parts), errors
+
+
+def _limit_memory(process: subprocess.Popen[bytes]) -> None:
+    """Where the system can, let a git that collects before it prints end before it has taken everything."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # Linux alone has it
+        import resource
+
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+
+
+def unlisted(args: tuple[str, ...], what: str) -> GitError:
+    """The error for a list that is too long to be looked at, or cannot be made."""
+    hint = "Look at it with git: `git ls-tree` goes folder by folder."
+    return GitError(f"{what}.", hint, command=" ".join(args), stderr=what)
 
 
 def _ssh_command(folder: str) -> str:

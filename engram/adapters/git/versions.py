@@ -46,6 +46,16 @@ def commit_id(repo: Repository, revision: str) -> str:
     return run(repo, *words, check=False).stdout.decode().strip()
 
 
+def merges_among(repo: Repository, commits: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Those of the commits that have several parents, with these."""
+    if not commits:
+        return {}
+    asked = "".join(f"{oid}\n" for oid in commits).encode()
+    said = run(repo, "rev-list", "--no-walk=unsorted", "--parents", "--merges", "--stdin", stdin=asked).stdout
+    lines = (line.split() for line in said.decode().splitlines())
+    return {line[0]: tuple(line[1:]) for line in lines}
+
+
 def read_objects(repo: Repository, names: Sequence[str]) -> list[bytes | None]:
     """The bytes that names like `<id>` or `<commit>:<path>` stand for, in order; None where there is no file."""
     wanted = [name for name in names if "\n" not in name]

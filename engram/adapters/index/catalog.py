@@ -135,6 +135,7 @@ class Hit(NamedTuple):
     size: int
     inode: int
     vector_check: int
+    text_digest: str
 
 
 _HIT = ", ".join(Hit._fields)

@@ -11,6 +11,7 @@ import sqlite3
 from contextlib import closing
 from types import MappingProxyType
 
+from engram.adapters.state import trust_tables
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
-_FORMAT = 3
+_FORMAT = 4
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -40,6 +41,7 @@ CREATE TABLE IF NOT EXISTS retrievals (
     strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
+_SCHEMA += trust_tables.SCHEMA
 
 
 class Ref(NamedTuple):
@@ -190,6 +192,20 @@ class StateDatabase:
         """Do something of one's own with the database (a table that only hooks know). Raises StoreError."""
         return self._heal(work)
 
+    @property
+    def trust(self) -> trust_tables.TrustTables:
+        """The tables that are about trust."""
+        return trust_tables.TrustTables(self)
+
+    def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement of this package."""
+        return self._run(query, values)
+
+    def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """One statement of this package for each row, all or none."""
+        if rows:
+            self._heal(lambda connection: _many(connection, query, rows))
+
     def close(self) -> None:
         """Close the file."""
         if self._connection is not None:
@@ -236,7 +252,9 @@ class StateDatabase:
                     os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
-        self._report(f"session refs and the retrieval log were damaged and begin anew ({self.path}.damaged)")
+        self._report(
+            f"session refs, the retrieval log and the list of held lore were damaged and begin anew ({self.path}.damaged)"
+        )
         return self._connect()
 
 
@@ -256,6 +274,17 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.executemany(query, rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _surface(

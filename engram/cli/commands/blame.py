@@ -6,6 +6,7 @@ from engram.cli.output import DIM, shorten
 from engram.cli.progress import progress
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
+from engram.domain.trust import GOOD, NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,4 +46,5 @@ def _origin(row: Blamed) -> str:
         return f"{'not committed':<42}"
     who = shorten(row.agent or row.author.partition(" <")[0], 14)
     moment = render(row.at)[:16].replace("T", " ") if row.at else ""
-    return f"{row.commit:<10} {moment} {who:<14}"
+    signed = {GOOD: "✓", NOT_SIGNED: " "}.get(row.signature, "✗")
+    return f"{row.commit:<10}{signed}{moment} {who:<14}"

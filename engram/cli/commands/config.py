@@ -10,6 +10,7 @@ from engram.domain import settings
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import accepted_settings
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +25,7 @@ EXAMPLES = (
     "engram config recall.limit",
     "engram config recall.limit 8 --user",
     "engram config recall.limit --unset",
+    "engram config --accept",
 )
 
 
@@ -33,11 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value")
     parser.add_argument("--user", action="store_true", help="change your own file instead of the store's")
     parser.add_argument("--unset", action="store_true", help="take the setting out of the file")
+    parser.add_argument(
+        "--accept", action="store_true", help="let count here what the store's file was changed to elsewhere"
+    )
 
 
 def run(call: Call) -> int:
     """Show or change."""
     given = call.arguments
+    if given.accept:
+        return _accept(call)
     if given.name is None:
         return _show_all(call)
     key = settings.key_named(given.name)
@@ -55,6 +62,7 @@ def _show_all(call: Call) -> int:
         {
             "settings": found,
             "categories": list(call.store.categories.names),
+            "held_back": [one._asdict() for one in call.store.held_back],
             "files": {
                 "store": os.path.join(call.store.places.root, places.CONFIG_NAME),
                 "user": places.user_config_file(),
@@ -65,6 +73,24 @@ def _show_all(call: Call) -> int:
         call.output.line(f"{key.name} = {safe_text(_plain(found[key.name]))}")
         call.output.rule(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
     call.output.line(f"Categories: {', '.join(call.store.categories.names)}")
+    for one in call.store.held_back:
+        call.output.line(safe_text(f"Not accepted here: {one.message}"))
+        call.output.rule(f"    {accepted_settings.ACCEPT}")
+    return 0
+
+
+def _accept(call: Call) -> int:
+    if call.arguments.name is not None or call.arguments.user or call.arguments.unset:
+        raise UsageError("--accept goes without a key and without other options.", accepted_settings.ACCEPT)
+    where = call.store.places
+    accepted: tuple[accepted_settings.HeldBack, ...] = ()
+    if where.repository is not None:
+        accepted = accepted_settings.accept(where.root, where.state)
+    call.output.document({"accepted": [one._asdict() for one in accepted]})
+    for one in accepted:
+        call.output.line(safe_text(f"{one.key} = {_plain(one.wanted)}"))
+    if not accepted:
+        call.output.line("Nothing waits to be accepted.")
     return 0
 
 
@@ -79,6 +105,8 @@ def _change(call: Call, key: settings.Key) -> int:
     if key.name == "record.category" and value and not given.user:
         call.store.categories.parse(str(value))
     config_file.change(path, key.name, value)
+    if not given.user and call.store.places.repository is not None:
+        accepted_settings.accept(call.store.places.root, call.store.places.state, [key.name])
     call.output.document({"name": key.name, "value": value, "file": path})
     call.output.line(safe_text(f"{key.name} {'is unset' if given.unset else '= ' + _plain(value)} in {path}"))
     own = places.user_config_file()

@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List them."""
+    from engram.usecases.held import is_held, texts
     from engram.usecases.listing import list_hits, list_lore
     from engram.usecases.search import is_past
 
@@ -55,15 +56,21 @@ def run(call: Call) -> int:
         found = list_lore(call.store, **options)
         horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
         rows = [
-            {**lore_json(one.lore, one.path), "past_retention": is_past(one.lore, horizon)}
+            {
+                **lore_json(one.lore, one.path),
+                "past_retention": is_past(one.lore, horizon),
+                "held": is_held(call.store, one.lore),
+            }
             for one in found.lore
         ]
         call.output.document({"lore": rows, "total": found.total})
         return 0
     hits, total = list_hits(call.store, **options)
     now = call.store.clock.now().timestamp()
+    held = texts(call.store)
     for hit in hits:
-        call.output.line(hit_line(call, hit, now))
+        waits = hit.text_digest in (held.get(hit.id) or ())
+        call.output.line(hit_line(call, hit, now, "held" if waits else hit.status))
     if not total and (given.category or given.tag or given.status):
         call.output.line("No lore fits.")
     elif not total:

@@ -9,6 +9,7 @@ from engram.cli.progress import progress
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render
+from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def run(call: Call) -> int:
             f"{sparkline(known, max(call.output.width - 20, 20))}  {known[0]:.2f} → {known[-1]:.2f}"
         )
     for event in events:
-        call.output.line(safe_text(_line(event)))
+        signed = "" if event.signature.state == NOT_SIGNED else f"  [{event.signature.sentence}]"
+        call.output.line(safe_text(_line(event) + signed))
     if not events:
         call.output.line("Git has no history of it yet: it is not committed.")
     return 0
@@ -91,4 +93,6 @@ def sparkline(confidences: Sequence[float], width: int) -> str:
 
 
 def _row(said: Event | Operation) -> dict[str, object]:
-    return {**said._asdict(), "at": render(said.at)}
+    row = {**said._asdict(), "at": render(said.at)}
+    signature = getattr(said, "signature", None)  # an operation has none
+    return row if signature is None else {**row, "signature": signature._asdict()}

@@ -11,8 +11,11 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from engram.cli.call import Call
+    from engram.usecases.origin import Origin
+    from engram.usecases.query import Answer
 
 DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
 EXAMPLES = (
@@ -79,14 +82,32 @@ def run(call: Call) -> int:
     if budget is None and not call.output.json:
         budget = int(call.store.settings.number("recall.budget"))
     texts = shares([hit.lore.content for hit in answer.lore], budget)
-    call.output.document(answer_json(answer, texts))
+    origins = _origins(call, answer)
+    if call.output.json:
+        call.output.document(answer_json(answer, texts, origins))
     for note in answer.notes:
-        call.output.note(note)
-    for hit, text in zip(answer.lore, texts, strict=True):
-        for line in recalled_lines(call, hit, text, explain=given.explain):
+        if note not in call.store.notes:  # told already
+            call.output.note(note)
+    shown: Sequence[Origin | None] = origins or [None] * len(texts)
+    for hit, text, origin in zip(answer.lore, texts, shown, strict=True):
+        for line in recalled_lines(call, hit, text, origin):
             call.output.line(line)
     _closing(call, answer.strength, len(answer.lore), answer.strategy, answer.took_ms)
     return 0
+
+
+def _origins(call: Call, answer: Answer) -> list[Origin]:
+    """Where each lore is from: what is known, with --explain also what git knows; nothing where nobody asks."""
+    if not (call.output.json or call.arguments.explain) or not answer.lore:
+        return []
+    from engram.usecases.origin import known_origins, origin
+    from engram.usecases.scopes import reach
+
+    stores = [reach(call.store, hit.scope) for hit in answer.lore]
+    found = list(zip(stores, answer.lore, strict=True))
+    if call.arguments.explain and not call.arguments.as_of:
+        return [origin(store, hit.lore, hit.path) for store, hit in found]
+    return [known_origins(store, [hit.lore])[0] for store, hit in found]
 
 
 def _closing(call: Call, strength: str, count: int, strategy: str, took_ms: float) -> None:

@@ -25,12 +25,19 @@ def run(call: Call) -> int:
     """Find and print it."""
     from engram.adapters.files.origin import origin_of
     from engram.usecases.listing import get
+    from engram.usecases.origin import origin
     from engram.usecases.scopes import reach
 
     shown = get(call.store, call.arguments.name)
-    raw = reach(call.store, shown.scope).files.read(shown.path)
-    origin = origin_of(raw)
-    more = {"ref": shown.ref or None, "scope": shown.scope, "origin": origin and origin._asdict()}
+    store = reach(call.store, shown.scope)
+    raw = store.files.read(shown.path)
+    found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)
+    more = {
+        "ref": shown.ref or None,
+        "scope": shown.scope,
+        "origin": found.as_dict(),
+        "promoted_from": promoted and promoted._asdict(),
+    }
     call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
     if call.arguments.raw and not call.output.json:
         import sys
@@ -40,6 +47,6 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown, origin):
+    for line in lore_lines(call, shown, found, promoted):
         call.output.line(line)
     return 0

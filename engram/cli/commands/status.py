@@ -55,8 +55,22 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
         text = f"{some} a second version: engram review --kind conflict"
         lines += _part("conflicts", text, width)
     lines += _part("embedding", _embedding(found["embedding"]), width)
+    if found["trust"]["held"]:
+        held = counted(found["trust"]["held"], "lore waits", "lore wait")
+        lines += _part("trust", f"{held} until you accept them: engram trust list", width)
+    lines += _settings_lines(found["settings"], width)
     session = found["session"]
     return lines + _part("session", f"{session['name']}, {session['surfaced']} lore surfaced", width)
+
+
+def _settings_lines(settings: Any, width: int) -> list[str]:
+    """What of the store's configuration does not count here."""
+    lines = _part("settings", settings["message"], width) if settings["message"] else []
+    if settings["held_back"]:
+        keys = ", ".join(one["key"] for one in settings["held_back"])
+        text = f"changed elsewhere and not accepted here: {keys}: engram doctor"
+        lines += _part("settings", text, width)
+    return lines
 
 
 def _scope_lines(found: Any, width: int) -> list[str]:

@@ -77,6 +77,11 @@ def run(call: Call) -> int:
         call.output.rule("Both versions of each are in its file, under `conflicts`.")
     for pair in done.alike[:_SHOWN]:
         call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
+    if done.held:
+        waiting = counted(done.held, "lore waits", "lore wait")
+        call.output.rule(f"{waiting} until you accept them: engram trust list")
+    for note in done.notes:
+        call.output.note(note)
     for error in done.errors:
         call.output.note(f"engram: {error.message}\n  {error.hint}")
     return done.errors[0].exit_code if done.errors else 0

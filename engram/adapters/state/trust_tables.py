@@ -1,0 +1,99 @@
+"""What this clone notes about trust: signatures it has seen, commits that brought lore in, lore that is held."""
+
+from __future__ import annotations
+
+from engram.domain.trust import NOT_SIGNED, Signature
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.adapters.state.database import StateDatabase
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS signatures (
+    commit_id TEXT PRIMARY KEY, state TEXT NOT NULL, key TEXT NOT NULL, signer TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS arrivals (id TEXT PRIMARY KEY, commit_id TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS held (
+    id TEXT NOT NULL, digest TEXT NOT NULL, commit_id TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (id, digest)) WITHOUT ROWID;
+"""
+LASTING = (NOT_SIGNED,)  # no key and no time changes that
+KEPT_SECONDS = 24 * 3600.0
+_AT_ONCE = 500
+
+
+class Held(NamedTuple):
+    """A text of a lore that waits: the lore's id, the digest of the text, the commit that brought it, why, when (Unix)."""
+
+    id: str
+    digest: str
+    commit: str
+    why: str
+    at: float
+
+
+class TrustTables:
+    """The tables of a store's state database that are about trust."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def known(self, commits: Sequence[str], now: float) -> dict[str, Signature]:
+        """The signatures among these that were looked at and need no new look."""
+        found: dict[str, Signature] = {}
+        for some in _parts(commits):
+            query = f"SELECT commit_id, state, key, signer, at FROM signatures WHERE commit_id IN ({_marks(some)})"  # noqa: S608
+            for oid, state, key, signer, at in self._state.run(query, some):
+                if state in LASTING or 0 <= now - at < KEPT_SECONDS:
+                    found[oid] = Signature(state, key, signer)
+        return found
+
+    def remember(self, found: Iterable[tuple[str, Signature]], now: float) -> None:
+        """Note signatures that were looked at."""
+        rows = [(oid, *signature, now) for oid, signature in found]
+        self._state.run_many("INSERT OR REPLACE INTO signatures VALUES (?, ?, ?, ?, ?)", rows)
+
+    def arrived(self, pairs: Iterable[tuple[str, str]], now: float) -> None:
+        """Note the commit that changed each lore last, of lore that came in."""
+        rows = [(lore_id, commit, now) for lore_id, commit in pairs]
+        self._state.run_many("INSERT OR REPLACE INTO arrivals VALUES (?, ?, ?)", rows)
+
+    def arrivals(self, ids: Sequence[str]) -> dict[str, str]:
+        """The commit that brought each of these lore in, where it came by a sync."""
+        found: dict[str, str] = {}
+        for some in _parts(ids):
+            query = f"SELECT id, commit_id FROM arrivals WHERE id IN ({_marks(some)})"  # noqa: S608
+            found.update(self._state.run(query, some))
+        return found
+
+    def hold(self, rows: Iterable[Held]) -> None:
+        """Hold these texts."""
+        self._state.run_many(
+            "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?, ?)", [tuple(row) for row in rows]
+        )
+
+    def held(self) -> dict[str, set[str]]:
+        """The digests of held texts, by lore id."""
+        found: dict[str, set[str]] = {}
+        for lore_id, digest in self._state.run("SELECT id, digest FROM held"):
+            found.setdefault(lore_id, set()).add(digest)
+        return found
+
+    def rows(self) -> list[Held]:
+        """All that is held, the latest first."""
+        return [Held._make(row) for row in self._state.run("SELECT * FROM held ORDER BY at DESC, id, digest")]
+
+    def release(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Let these texts (lore id, digest) count."""
+        self._state.run_many("DELETE FROM held WHERE id = ? AND digest = ?", list(texts))
+
+
+def _parts(values: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    for at in range(0, len(values), _AT_ONCE):
+        yield tuple(values[at : at + _AT_ONCE])
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ",".join("?" * len(values))

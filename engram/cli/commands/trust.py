@@ -1,0 +1,89 @@
+"""`engram trust`: lore that waits until a person has seen it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from engram.cli.output import counted
+from engram.domain.safe_text import safe_text
+from engram.domain.times import render
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.trust import Waiting
+
+DESCRIPTION = (
+    "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
+    "or reject it, which archives it for everyone. What waits stays in its file as it came, and is not recalled."
+)
+EXAMPLES = (
+    "engram trust list",
+    "engram trust accept 01M805C3",
+    "engram trust accept --all",
+    "engram trust reject 01M805C3 --forget",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("action", choices=("list", "accept", "reject"), nargs="?", default="list", help="what to do")
+    add("names", metavar="REF", nargs="*", help="which lore, by id or the start of one")
+    add("--all", action="store_true", help="all that waits")
+    add("--forget", action="store_true", help="delete what is rejected instead of archiving it")
+
+
+def run(call: Call) -> int:
+    """List, accept or reject."""
+    from engram.usecases import trust
+
+    given = call.arguments
+    if given.action == "list":
+        return _show(call, trust.held(call.store))
+    if given.action == "accept":
+        done, word = trust.accept(call.store, given.names, everything=given.all), "accepted"
+    else:
+        done = trust.reject(call.store, given.names, everything=given.all, delete=given.forget)
+        word, call.wrote = "rejected", True
+    call.output.document({word: [{"id": one.lore.id, "title": one.lore.title} for one in done]})
+    for one in done:
+        call.output.line(safe_text(f"{word}  {one.lore.id}  {one.lore.title}"))
+    if not done:
+        call.output.line("Nothing waits.")
+    return 0
+
+
+def _show(call: Call, waiting: list[Waiting]) -> int:
+    hold = call.store.settings.text("trust.hold")
+    call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
+    for one in waiting:
+        lore = one.lore
+        call.output.line(safe_text(f"{lore.id}  {lore.title}"))
+        who = f"{lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"
+        call.output.rule(
+            safe_text(f"    {one.why} · {who} · commit {one.commit[:10] or 'unknown'} · {one.path}")
+        )
+    if hold == "none":
+        call.output.line("Nothing waits: trust.hold is none.")
+    else:
+        call.output.rule(f"{counted(len(waiting), 'lore', 'lore')} waiting (trust.hold = {hold})")
+    return 0
+
+
+def _row(one: Waiting) -> dict[str, object]:
+    lore = one.lore
+    return {
+        "id": lore.id,
+        "title": lore.title,
+        "category": lore.category,
+        "agent": lore.agent,
+        "source_id": lore.source_id,
+        "path": one.path,
+        "commit": one.commit or None,
+        "signature": one.signature._asdict() if one.signature else None,
+        "why": one.why,
+        "at": render(datetime.fromtimestamp(int(one.at), UTC)),
+    }

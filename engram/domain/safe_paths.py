@@ -1,0 +1,88 @@
+"""Which paths of a remote may be written here: none that leads elsewhere, hides, or is another path's twin.
+
+What counts is what any file system would make of a name, not only the one at hand: a store is cloned everywhere.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST_NAME, LONGEST_PATH = 240, 1000  # bytes; a temporary's name has to fit beside a file's
+# What HFS+ leaves out of names before it compares them (git's own list, utf8.c: next_hfs_char).
+IGNORED = frozenset(
+    "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+)
+GIT_NAMES = frozenset((".git", "git~1"))
+OWN_NAMES = (".engram.toml", ".gitattributes")  # at the top of a store
+# Names that read backwards on a screen, break lines there, or hide text: UAX #9 embeddings, overrides and
+# isolates; C1 controls; line separators; tag characters.
+_DECEIVING = frozenset(
+    map(chr, (*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029))
+) | frozenset(map(chr, range(0xE0000, 0xE0080)))
+
+
+def unsafe_name(path: str) -> str:
+    """Why a path may not be written on any system; "" if it may."""
+    if len(path.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
+        return "has a path that is too long"
+    for part in path.split("/"):
+        why = _unsafe_part(part)
+        if why:
+            return why
+    return ""
+
+
+def impostor(path: str, folder: str) -> str:
+    """Why a path could be taken for a file of the store's own, or is one that git acts upon; "" if neither.
+
+    `folder` is the lore folder.
+    """
+    parts = path.split("/")
+    if folded(parts[0]) == ".gitmodules":
+        return "declares submodules"
+    for own in (*OWN_NAMES, folder):
+        for count, part in enumerate(own.split("/")):
+            if count >= len(parts) or folded(parts[count]) != folded(part):
+                break
+            if parts[count] != part:
+                return f"has a name that some file systems take for {own}"
+    return ""
+
+
+def twins(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of one folder that some file system takes for one and the same, by what it takes them for."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(folded(name), []).append(name)
+    return {common: same for common, same in found.items() if len(same) > 1}
+
+
+def folded(name: str) -> str:
+    """A name as the file systems that tell least apart see it: case, Unicode form, invisible letters, end."""
+    if not name.isascii():
+        from unicodedata import normalize
+
+        plain = "".join(letter for letter in name if letter not in IGNORED)
+        name = normalize("NFC", normalize("NFD", plain).casefold())
+    return name.casefold().rstrip(" .")
+
+
+def _unsafe_part(part: str) -> str:
+    plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
+    if part in ("", ".", "..") or not plain:
+        return "leads out of the store"
+    # NTFS: a name before `:` is the file, after it a stream of it.
+    if plain.partition(":")[0].rstrip(" .") in GIT_NAMES:
+        return "would lie in a .git folder"
+    if "\\" in part or any(letter < " " or letter == "\x7f" for letter in part):
+        return "has a name with control characters or backslashes"
+    if any("\ud800" <= letter <= "\udfff" for letter in part):
+        return "has a name that is not UTF-8"
+    if not _DECEIVING.isdisjoint(part):
+        return "has a name with characters that reorder or hide text"
+    if part.endswith(".engram-tmp"):
+        return "has the name of a temporary file of Engram"
+    return "has a name that is too long" if len(part.encode()) > LONGEST_NAME else ""

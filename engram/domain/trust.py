@@ -1,0 +1,75 @@
+"""Whose lore counts at once, and whose waits until a person has seen it: a rule over signatures and sources."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+NONE, UNSIGNED, FOREIGN = HOLDS = ("none", "unsigned", "foreign")
+GOOD, UNKNOWN_KEY, UNCHECKED, BAD, NOT_SIGNED = "good", "unknown-key", "unchecked", "bad", "none"
+# What git says of a signature (gitglossary, pretty-formats: %G?).
+STATES = {
+    "G": GOOD,
+    "U": UNKNOWN_KEY,
+    "E": UNCHECKED,
+    "B": BAD,
+    "N": NOT_SIGNED,
+    "X": "expired",
+    "Y": "expired-key",
+    "R": "revoked-key",
+}
+SAID = {
+    GOOD: "signed",
+    UNKNOWN_KEY: "signed with a key that is not known to be anybody's",
+    UNCHECKED: "signed, but that cannot be checked here",
+    BAD: "signed by nobody: the signature is bad",
+    NOT_SIGNED: "not signed",
+    "expired": "signed, but the signature has expired",
+    "expired-key": "signed with a key that has expired",
+    "revoked-key": "signed with a key that was revoked",
+}
+
+
+class Signature(NamedTuple):
+    """What is known of a commit's signature: a state of `STATES`, the key's fingerprint, who git says signed."""
+
+    state: str
+    key: str = ""
+    signer: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The signature in words."""
+        who = " ".join(part for part in (self.signer, self.key) if part)
+        return SAID.get(self.state, self.state) + (f" ({who})" if who else "")
+
+
+def why_held(hold: str, accepted: Collection[str], source: str, signatures: Sequence[Signature]) -> str:
+    """Why new text waits that these commits brought in; "" where it counts at once.
+
+    `hold` is a value of `HOLDS`; `accepted` are fingerprints, addresses and, for `foreign`, ids of sources;
+    `source` is the id of the clone that says it recorded the lore, which nobody proves.
+    """
+    if hold not in (UNSIGNED, FOREIGN):
+        return ""
+    strangers = [one for one in signatures if not _is_vouched(one, accepted)]
+    if signatures and not strangers:
+        return ""
+    if hold == FOREIGN:
+        return "" if source in accepted else "it comes from another clone"
+    unproved = [one for one in strangers if one.state != GOOD]
+    if signatures and not unproved:
+        return ""
+    return f"its last change is {unproved[0].sentence}" if unproved else "nothing is known of its last change"
+
+
+def _is_vouched(signature: Signature, accepted: Collection[str]) -> bool:
+    """Whether the list names the key, or the address that git has found to be the key's."""
+    if signature.state not in (GOOD, UNKNOWN_KEY) or not accepted:
+        return False
+    if signature.key and signature.key in accepted:
+        return True
+    address = signature.signer.rpartition("<")[2].rstrip(">")
+    return signature.state == GOOD and bool(address) and address in accepted

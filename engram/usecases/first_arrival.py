@@ -1,0 +1,35 @@
+"""Lore that comes with a store that is new here, by clone or by taking a repository's branch: what of it is held."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+def weigh_all(root: str) -> None:
+    """Hold what the person's settings say. The store is nobody's yet, so nothing of it was recalled before.
+
+    Raises GitError, StoreError, ConfigError.
+    """
+    from engram.usecases.open_store import open_store
+    from engram.usecases.store import Caller
+
+    store = open_store(root, Caller("clone", ""))
+    try:
+        _weigh(store)
+    finally:
+        store.close()
+
+
+def _weigh(store: Store) -> None:
+    from engram.adapters.git.differences import differences
+    from engram.adapters.git.layout import read_head
+    from engram.usecases.arrival import weigh
+
+    repo = store.places.repository
+    assert repo is not None
+    head = read_head(repo).oid
+    if head is not None:
+        weigh(store, None, head, differences(repo, None, head), {})

@@ -1,0 +1,48 @@
+"""Which texts of lore wait for a person, as far as this clone's settings have anything wait."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from engram.domain.errors import StoreError
+from engram.domain.trust import NONE
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+
+def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
+    """The digests of the texts that wait, by lore id; with `whole` every text of these lore waits (None)."""
+    if store.settings.text("trust.hold") == NONE:
+        return {}
+    found = store.state.trust.held()
+    return dict.fromkeys(found) if whole else found
+
+
+def is_held(store: Store, lore: Lore) -> bool:
+    """Whether a lore waits with the text that it has now."""
+    with contextlib.suppress(StoreError, OSError, sqlite3.Error):
+        return waits(texts(store), lore)
+    return False
+
+
+def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
+    """Whether a lore waits with the text that it has now, by what `texts` gave."""
+    if lore.id not in held:
+        return False
+    from engram.usecases.indexing import searchable, text_digest
+
+    digests = held[lore.id]
+    return digests is None or text_digest(searchable(lore)) in digests
+
+
+def without_held(store: Store, hits: Iterable[Hit]) -> list[Hit]:
+    """The catalog's lines of lore that do not wait."""
+    held = texts(store)
+    return [hit for hit in hits if hit.id not in held or hit.text_digest not in (held[hit.id] or ())]

@@ -1,0 +1,83 @@
+"""What of a remote is not taken: looked at as a whole, before a single file of it is written."""
+
+from __future__ import annotations
+
+from engram.adapters.git.differences import check_countable, commit_sizes, names_in, sizes
+from engram.domain import safe_paths, sync_plan
+from engram.domain.errors import GitError, SyncBlockedError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.tree import Entry
+
+NOT_SYNCED = "nothing was changed here"
+NOT_CLONED = "nothing was cloned"
+NOT_WRITTEN = "nothing was written"
+NOT_MOVED = "nothing was moved"
+_HINT = "Have it removed from the remote's branch, then try again."
+
+
+def check_files(
+    repo: Repository, files: Mapping[str, Entry], folder: str, so: str, whose: str = "The remote's"
+) -> None:
+    """Raise SyncBlockedError if one of these files (or all together) may not be written.
+
+    `folder` is the lore folder; `so` says what that means, such as `NOT_SYNCED`; `whose` files they are.
+    """
+    size_of = sizes(repo, (entry.oid for entry in files.values() if entry.mode != "160000"))
+    total = 0
+    for path, entry in sorted(files.items()):
+        size = size_of.get(entry.oid, 0)
+        why = sync_plan.refusal(path, entry.mode, size, folder)
+        if why:
+            raise SyncBlockedError(f"{whose} {path[:200]!r} {why}; {so}.", _HINT)
+        total += size
+    if total > sync_plan.LARGEST_SUM:
+        limit = f"{sync_plan.LARGEST_SUM:,}"
+        raise SyncBlockedError(
+            f"{whose} files have {total:,} bytes together, more than the {limit} allowed; {so}.", _HINT
+        )
+
+
+def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) -> None:
+    """Raise SyncBlockedError if a path that `commit` adds is one with another path of it where case does not count."""
+    new: dict[str, set[str]] = {}
+    for path in added:
+        rest = path
+        while rest:
+            folder, _, name = rest.rpartition("/")
+            if name in new.setdefault(folder, set()):
+                break
+            new[folder].add(name)
+            rest = folder
+    for folder, names in sorted(names_in(repo, commit, new).items()):
+        for same in safe_paths.twins(names).values():
+            if new[folder].intersection(same):
+                one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
+                raise SyncBlockedError(
+                    f"{one!r} and {other!r} are one and the same on many file systems; {so}.",
+                    "Rename one of them, here or on the remote's branch, then try again.",
+                )
+
+
+def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> None:
+    """Raise SyncBlockedError if a commit that `theirs` has and `ours` has not is larger than anybody writes them.
+
+    Also if `theirs` holds more files or deeper folders than can be looked at.
+    """
+    try:
+        check_countable(repo, theirs)
+    except GitError as error:
+        raise SyncBlockedError(
+            f"The remote's branch is not taken: {error.message} So {so}.", error.hint
+        ) from None
+    for oid, size in commit_sizes(repo, ours, theirs).items():
+        if size > sync_plan.LARGEST_COMMIT:
+            limit = f"{sync_plan.LARGEST_COMMIT:,}"
+            raise SyncBlockedError(
+                f"The remote's commit {oid[:10]} itself has {size:,} bytes, more than the {limit} allowed; {so}.",
+                "Have it taken out of the remote's branch, then try again.",
+            )

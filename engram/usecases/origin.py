@@ -1,0 +1,67 @@
+"""Where a lore is from: the clone and agent that recorded it, the commit that changed it last, and who signed that."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.held import is_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.domain.lore import Lore
+    from engram.domain.trust import Signature
+    from engram.usecases.store import Store
+
+
+class Origin(NamedTuple):
+    """`foreign`: another clone recorded it. `commit` and `signature` are None where they are not known (yet).
+
+    `held`: it waits here for a person.
+    """
+
+    source_id: str
+    agent: str
+    foreign: bool
+    commit: str | None
+    signature: Signature | None
+    held: bool
+
+    def as_dict(self) -> dict[str, object]:
+        """The origin as JSON."""
+        signature = self.signature._asdict() if self.signature else None
+        return {**self._asdict(), "signature": signature}
+
+
+def origin(store: Store, lore: Lore, path: str) -> Origin:
+    """The origin of the lore at `path`, looked up in git. Raises GitError."""
+    commit = _last_commit(store, path)
+    signature = None
+    if commit:
+        from engram.usecases.signature_state import signatures_of
+
+        signature = signatures_of(store, [commit])[commit]
+    return _origin(store, lore, commit or None, signature)
+
+
+def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
+    """The origin of each lore, as far as it was noted when it came in: no git is run."""
+    each = list(lore)
+    commits = store.state.trust.arrivals([one.id for one in each])
+    signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
+    return [_origin(store, one, commits.get(one.id), signatures.get(commits.get(one.id, ""))) for one in each]
+
+
+def _origin(store: Store, lore: Lore, commit: str | None, signature: Signature | None) -> Origin:
+    foreign = bool(lore.source_id) and lore.source_id != store.source_id
+    return Origin(lore.source_id, lore.agent, foreign, commit, signature, is_held(store, lore))
+
+
+def _last_commit(store: Store, path: str) -> str:
+    repository = store.places.repository
+    if repository is None:
+        return ""
+    from engram.adapters.git.history import log
+    from engram.usecases.lineage import in_git
+
+    entries = log(repository, in_git(store, path), 1)
+    return entries[0].oid if entries else ""

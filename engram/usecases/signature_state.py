@@ -1,0 +1,32 @@
+"""The signatures of commits, looked at once: never during a query, but when lore comes in and when a person asks."""
+
+from __future__ import annotations
+
+from engram.domain.trust import UNCHECKED, Signature
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.usecases.store import Store
+
+
+def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
+    """The signature of each commit, from what was noted or else from git (~10 ms for a signed one).
+
+    A commit that cannot be read counts as unchecked.
+    """
+    repository = store.places.repository
+    wanted = list(dict.fromkeys(commits))
+    if repository is None or not wanted:
+        return {}
+    now = store.clock.now().timestamp()
+    found = store.state.trust.known(wanted, now)
+    missing = [oid for oid in wanted if oid not in found]
+    if missing:
+        from engram.adapters.git.signatures import signatures
+
+        new = signatures(repository, missing)
+        store.state.trust.remember(((oid, one) for oid, one in new.items() if one.state != UNCHECKED), now)
+        found |= new
+    return {oid: found.get(oid, Signature(UNCHECKED)) for oid in wanted}
