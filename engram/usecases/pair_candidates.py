@@ -20,6 +20,7 @@ _WORD_SHARE = (
     0.04  # what one unit of shared rare words counts for against cosine, where not all can be looked at
 )
 _CLOSE_LOOKS, _EVERY = 1000, 100  # so many pairs are looked at, and one more for every so many lore
+_FOR_EACH = 10  # and so many at most for each lore that changed
 _EACH = 6  # of a lore's candidates the most promising ones, unless the other lore has few
 _BY_WORDS = 20  # times as many are taken from those that share words, before their cosine is known
 
@@ -36,7 +37,7 @@ def candidates(
     """
     from engram.adapters.index import near
 
-    most = _CLOSE_LOOKS + len(texts) // _EVERY
+    most = min(_CLOSE_LOOKS + len(texts) // _EVERY, _FOR_EACH * int(fresh.sum()))
     twins, alone = _twins(texts)
     vectors = None
     if generation.vectors is not None:

@@ -55,12 +55,15 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     """
     np = numpy_module()
     count = len(texts.starts) - 1
-    owners = np.repeat(np.arange(count), np.diff(texts.starts))
-    order = np.argsort(texts.terms, kind="stable")
+    owners, terms = np.repeat(np.arange(count), np.diff(texts.starts)), texts.terms
+    if not fresh.all():
+        asked = np.unique(terms[fresh[owners]])
+        of_them = np.isin(terms, asked)
+        owners, terms = owners[of_them], terms[of_them]
+    order = np.argsort(terms, kind="stable")
     owners = owners[order]
-    _, starts, sizes = np.unique(texts.terms[order], return_index=True, return_counts=True)
+    _, starts, sizes = np.unique(terms[order], return_index=True, return_counts=True)
     wanted = (sizes > 1) & (sizes <= max(_COMMON, count // _COMMON))
-    wanted &= np.logical_or.reduceat(fresh[owners], starts) if len(starts) else wanted
     starts, sizes = starts[wanted], sizes[wanted]
     rarest = np.argsort(sizes, kind="stable")
     joined = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
