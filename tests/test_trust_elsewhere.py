@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import QUEUE, git, ok, opened, repository
-from sync_kit import Clones
 from test_trust import NOTE, clones, hold, learn, template, titles, waiting
 
 from engram.usecases.brief import brief
 from engram.usecases.inject import by_files
+
+if TYPE_CHECKING:
+    from sync_kit import Clones
 
 __all__ = ["clones", "template"]  # fixtures
 
@@ -43,8 +46,7 @@ def test_review_can_reject_what_waits(clones: Clones, home: Path) -> None:
 def test_what_waits_is_not_folded_into_what_says_the_same(clones: Clones, home: Path) -> None:
     root = clones.root("a")
     ok("record", NOTE, "-c", "fact", cwd=root)
-    clones.record("b", NOTE, category="fact")
-    clones.sync("b")
+    learn(clones)
     hold(home, "foreign")
     done = ok("sync", "--json", cwd=root).json
     assert (done["held"], done["folded"], done["alike"]) == (1, 0, [])
@@ -53,7 +55,7 @@ def test_what_waits_is_not_folded_into_what_says_the_same(clones: Clones, home: 
 
 def test_no_brief_and_no_hook_shows_what_waits(clones: Clones, home: Path) -> None:
     hold(home, "foreign")
-    clones.record("b", NOTE, files=["src/door.py"])
+    clones["b"].record(NOTE, category="fact", files=["src/door.py"])
     clones.sync("b")
     root = clones.root("a")
     ok("sync", cwd=root)
