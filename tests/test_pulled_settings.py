@@ -161,7 +161,7 @@ def test_a_change_by_the_person_counts_at_once_and_accepts_nothing_else(clones: 
 
 def test_a_plain_pull_into_a_code_repository_moves_nothing_either(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
-    ok("init", cwd=root)
+    ok("init", "--placement", "in-tree", cwd=root)
     ok("record", QUEUE, "-c", "fact", cwd=root)
     git(root, "add", "-A")
     git(root, "commit", "-qm", "lore")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -113,11 +114,21 @@ def test_a_category_that_only_one_store_has_leaves_the_others_out(tmp_path: Path
 def test_a_scope_that_fails_is_a_note_and_never_the_whole_answer(project: Path) -> None:
     record(QUEUE, project)
     root = team(project.parent, "team-ml", CUDA)
-    (root / ".engram.toml").write_text("[store\n", "utf-8")
+    shutil.move(root / "lore", root.parent / "elsewhere")
+    (root / "lore").symlink_to(root.parent / "elsewhere")
     done = ok("query", "queue", "--json", cwd=project)
     assert [hit["scope"] for hit in done.json["lore"]] == ["project"]
     assert any("team-ml was left out" in note for note in done.json["notes"])
     assert cli("query", "queue", "--scope", "team-ml", "--json", cwd=project).code == 2
+
+
+def test_a_scope_whose_own_file_is_broken_is_asked_all_the_same_and_says_so(project: Path) -> None:
+    record(QUEUE, project)
+    root = team(project.parent, "team-ml", CUDA)
+    (root / ".engram.toml").write_text("[store\n", "utf-8")
+    done = ok("query", "queue", "--json", cwd=project)
+    assert {hit["scope"] for hit in done.json["lore"]} == {"project", "team-ml"}
+    assert any(note.startswith("team-ml: ") and "Until it is mended" in note for note in done.json["notes"])
 
 
 def test_a_team_that_is_not_on_this_machine_is_told_and_cloned_by_sync(project: Path) -> None:

@@ -67,6 +67,7 @@ def at_rest(store: Store) -> Iterator[None]:
 
     if store.places.owns_branch:
         settle(store)
+    _ = store.source_id  # a store that nothing was recorded in has none yet, and making it takes the lock
     with contextlib.ExitStack() as locks:
         if store.places.owns_branch:
             lock = commit_lock(store)

@@ -68,8 +68,8 @@ def _settings_lines(settings: Any, width: int) -> list[str]:
     lines = _part("settings", settings["message"], width) if settings["message"] else []
     if settings["held_back"]:
         keys = ", ".join(one["key"] for one in settings["held_back"])
-        text = f"changed elsewhere and not accepted here: {keys}: engram doctor"
-        lines += _part("settings", text, width)
+        lines += _part("settings", f"changed elsewhere and not accepted here: {keys}", width)
+        lines += _part("", "engram doctor says what, engram config --accept takes it", width)
     return lines
 
 

@@ -26,7 +26,7 @@ EXAMPLES = (
     "engram sync --all",
 )
 _SHOWN = 20
-_SUMS = ("pulled", "pushed", "merged", "folded", "conflicts", "duration_ms")
+_SUMS = ("pulled", "pushed", "merged", "folded", "conflicts", "held", "duration_ms")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +78,7 @@ def run(call: Call) -> int:
     for pair in done.alike[:_SHOWN]:
         call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
     if done.held:
-        waiting = counted(done.held, "lore waits", "lore wait")
-        call.output.rule(f"{waiting} until you accept them: engram trust list")
+        call.output.rule(_held(done))
     for note in done.notes:
         call.output.note(note)
     for error in done.errors:
@@ -102,6 +101,10 @@ def _all(call: Call, options: Options) -> int:
     call.output.document({"scopes": [one.as_dict() for one in found], **sums, "errors": errors, "head": None})
     for one in found:
         call.output.line(safe_text(f"{one.scope}: {_summary(one.done) if one.done.branch else 'not synced'}"))
+        if one.done.held:
+            call.output.rule(f"{one.scope}: {_held(one.done)}")
+        for note in one.done.notes:
+            call.output.note(f"{one.scope}: {note}")
         for error in one.done.errors:
             call.output.note(f"engram: {one.scope}: {error.message}\n  {error.hint}")
     if not found:
@@ -136,6 +139,10 @@ def _summary(done: Synced) -> str:
     if done.conflicts:
         parts.append(f"{counted(done.conflicts, 'conflict')} to look at")
     return f"{done.remote}/{done.branch}: {', '.join(parts)}"
+
+
+def _held(done: Synced) -> str:
+    return f"{counted(done.held, 'lore waits', 'lore wait')} until you accept them: engram trust list"
 
 
 def _show_plan(call: Call, found: Planned) -> int:
