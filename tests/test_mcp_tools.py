@@ -161,7 +161,7 @@ async def test_an_unforeseen_error_is_told_and_not_the_end(
 ) -> None:
     async with inside(root) as client:
         await ok(client, "recall_status")
-        monkeypatch.setattr(type(client.memory.engram), "status", lambda _: 1 / 0)
+        monkeypatch.setattr(type(client.memory.engram), "status", lambda *_, **__: 1 / 0)
         assert "ZeroDivisionError: division by zero" in await refused(client, "recall_status")
         assert (await ok(client, "recall_query", query="x"))["strength"] == "none"
 
