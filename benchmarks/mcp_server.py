@@ -141,6 +141,7 @@ def _calls(root: str) -> list[Figure]:
         said = [{"content": note.content, "category": note.category} for note in notes]
         figures = [
             first,
+            _figure(server, "recall_status", [{}] * 20),
             _figure(server, "recall_query", [{"query": text} for text in questions]),
             _figure(server, "recall_get", [{"refs": [ref]} for ref in refs]),
             _figure(server, "recall_feedback", [{"helpful": [ref]} for ref in refs]),

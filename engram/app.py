@@ -265,11 +265,14 @@ class Engram(Sharing):
 
         return tags(self.store, prefix, limit)
 
-    def status(self) -> dict[str, object]:
-        """The state of store, index, git and embedding, as the JSON of `engram status`."""
+    def status(self, *, thorough: bool = True) -> dict[str, object]:
+        """The state of store, index, git and embedding, as the JSON of `engram status`.
+
+        `thorough` looks at every file before; otherwise as far as a query does.
+        """
         from engram.usecases.status import status
 
-        return status(self.store)
+        return status(self.store, thorough=thorough)
 
     def session_refs(self) -> dict[str, str]:
         """`L1` → id of all lore surfaced in this session."""

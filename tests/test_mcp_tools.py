@@ -93,6 +93,15 @@ async def test_lore_of_another_clone_is_marked_as_such(tmp_path: Path, root: Pat
     assert lore["origin"] == "codex, another clone"
 
 
+async def test_a_lore_that_proved_wrong_is_shown_with_a_confidence_of_nothing(root: Path) -> None:
+    with opened(root) as engram:
+        lore_id = engram.record(QUEUE, category="fact", confidence=0.0).lore.id
+    async with inside(root) as client:
+        (whole,) = (await ok(client, "recall_get", refs=[lore_id]))["lore"]
+    assert (whole["confidence"], whole["tier"]) == (0.0, "cold")
+    assert "pinned" not in whole
+
+
 async def test_near_twins_are_told_as_advice(root: Path) -> None:
     async with inside(root) as client:
         first = await ok(client, "recall_record", content=QUEUE, category="fact")
@@ -152,7 +161,7 @@ async def test_an_unforeseen_error_is_told_and_not_the_end(
 ) -> None:
     async with inside(root) as client:
         await ok(client, "recall_status")
-        monkeypatch.setattr(type(client.memory.engram), "status", lambda _: 1 / 0)
+        monkeypatch.setattr(type(client.memory.engram), "status", lambda *_, **__: 1 / 0)
         assert "ZeroDivisionError: division by zero" in await refused(client, "recall_status")
         assert (await ok(client, "recall_query", query="x"))["strength"] == "none"
 

@@ -45,9 +45,7 @@ def recorded(done: Recorded) -> CallToolResult:
     lore = done.lore
     lines = [f"Recorded {lore.id} · {lore.category} · {done.path}"]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
-    lines += [
-        f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}" for twin in done.similar
-    ]
+    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quoted(twin.title)}" for twin in done.similar]
     lines += ["If one says the same: judge that one helpful, forget this one."] if done.similar else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
@@ -65,7 +63,7 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
         "tier": shown.lore.state,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
-    return {name: value for name, value in said.items() if name not in _INSIDE and value not in ("", None, [], False)}  # fmt: skip
+    return {name: value for name, value in said.items() if name not in _INSIDE and _says_something(value)}
 
 
 def whole_text(shown: Shown, engram: Engram) -> str:
@@ -100,6 +98,10 @@ def status(state: dict[str, Any]) -> CallToolResult:
         *data.notes,
     ]
     return answer("\n".join(lines), data)
+
+
+def _says_something(value: object) -> bool:
+    return value is not False and value not in ("", None, [])
 
 
 def _words(value: object) -> str:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 
-def status(store: Store) -> dict[str, object]:
-    """The store's state, as the JSON that `engram status --json` prints."""
+def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
+    """The store's state, as the JSON that `engram status --json` prints; `thorough` looks at every file before."""
     with store.lock:
         trouble = ""
         try:
-            done = refresh(store)
+            done = refresh(store, thorough=thorough)
             trouble = "" if done.fresh else "another process is rebuilding it"
         except EngramError as error:
             trouble = error.message

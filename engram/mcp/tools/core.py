@@ -86,7 +86,7 @@ async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]
 
 async def recall_status() -> Annotated[CallToolResult, results.Status]:
     """Which store is used, what it holds, whether search and git are well."""
-    return await use(lambda engram: present.status(engram.status()))
+    return await use(lambda engram: present.status(engram.status(thorough=False)))
 
 
 def tools() -> list[LoreTool]:
