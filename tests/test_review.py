@@ -58,6 +58,13 @@ def test_pending_lore_waits_until_it_is_let_in(store: Engram) -> None:
     assert queue(store) == []
 
 
+def test_pending_junk_is_one_item_that_is_proposed_to_go(store: Engram) -> None:
+    store.record("Is this the right place?", category="FACT")
+    item = only(store, "pending")
+    assert (item.proposal, "question" in item.why) == (REJECT, True)
+    assert queue(store) == [("pending", item.title)]
+
+
 def test_rejected_lore_is_gone(store: Engram) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     decide(store.store, only(store, "pending"), REJECT)

@@ -60,15 +60,17 @@ def conflicts(store: Store, generation: Generation) -> list[Item]:
     return items
 
 
-def pending(_store: Store, generation: Generation) -> list[Item]:
-    """Lore that waits to be let in."""
+def pending(store: Store, generation: Generation) -> list[Item]:
+    """Lore that waits to be let in; what is plainly junk is proposed to go."""
     found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
-    return [
-        _item(
-            review.PENDING, hit, f"Recorded by {hit.agent or 'unknown'}, waits to be let in.", review.ACCEPT
-        )
-        for hit in found
-    ]
+    return [_waiting(hit, why_junk(lore.content) if (lore := _lore(store, hit)) else "") for hit in found]
+
+
+def _waiting(hit: Hit, junk_because: str) -> Item:
+    who = f"Recorded by {hit.agent or 'unknown'}, waits to be let in"
+    if junk_because:
+        return _item(review.PENDING, hit, f"{who}; looks like junk: {junk_because}.", review.REJECT)
+    return _item(review.PENDING, hit, f"{who}.", review.ACCEPT)
 
 
 def stale(store: Store, generation: Generation) -> list[Item]:
@@ -104,7 +106,7 @@ def weak(_store: Store, generation: Generation) -> list[Item]:
 
 def junk(store: Store, generation: Generation) -> list[Item]:
     """Lore that nobody confirmed and that say nothing."""
-    condition = "status IN ('active', 'pending') AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
+    condition = "status = 'active' AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
     items = []
     for hit in generation.catalog.select(
         condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_LISTED}"
