@@ -298,7 +298,7 @@ def test_an_operation_on_many_lore_is_one_line(engram: Engram, tmp_path: Path) -
 
 def test_in_a_code_repository_only_the_folder_counts_and_only_when_asked(tmp_path: Path) -> None:
     root = repository(tmp_path / "code")
-    ok("init", cwd=root)
+    ok("init", "--placement", "in-tree", cwd=root)
     ok("record", QUEUE, "-c", "fact", cwd=root)
     person_commits(root, "with lore")
     (root / "src/more.md").write_text("# Documentation\n")
