@@ -101,6 +101,8 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "recall.log": "false",
         "embedding.path": '"/etc"',
         "git.background": "false",
+        "trust.hold": '"foreign"',
+        "trust.accept": '["x"]',
     }
     table, name = key.split(".")
     with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
