@@ -11,7 +11,7 @@ from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened
 from engram.adapters.files import scan
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.writer import GenerationWriter
-from engram.usecases import catch_up, freshness
+from engram.usecases import accepted_settings, catch_up, freshness
 from engram.usecases.refresh import refresh
 
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here
@@ -140,6 +140,7 @@ def test_a_false_alarm_allowed_in_the_settings_is_recalled_without_touching_the_
         assert engram.query("parser key").lore == ()
     with (root / ".engram.toml").open("a") as settings:
         settings.write(f'\n[secrets]\nallow = ["{SECRET}"]\n')
+    accepted_settings.accept(str(root), str(root / ".git/engram"))
     with opened(root) as engram:
         assert len(engram.query("parser key").lore) == 1
         assert engram.refresh().rebuilt == ""

@@ -64,6 +64,7 @@ def test_every_test_file_is_named_after_what_it_tests() -> None:
         "docs",
         "behaviour",
         "hostile",
+        "malicious",
         "durability",
         "many_writers",
         "degradation",
