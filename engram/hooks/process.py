@@ -132,7 +132,8 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
     session = payload.session[:120] or session_name(os.environ)
     if payload.subagent and given.event == "subagent-start":
         session = f"{session}/{payload.subagent}"[:160]
-    return open_store(path, Caller(session, agent), scope=given.scope, working=payload.cwd, start=start)
+    scope = given.scope[0] if given.scope else ""
+    return open_store(path, Caller(session, agent), scope=scope, working=payload.cwd, start=start)
 
 
 def _rules(event: str, payload: Payload) -> str:

@@ -55,7 +55,7 @@ def run(call: Call) -> int:
     from engram.mcp.memory import Memory, Opening
     from engram.mcp.server import build
 
-    memory = Memory(Opening(given.store, given.scope, ask=not given.http))
+    memory = Memory(Opening(given.store, call.scope, ask=not given.http))
     if not given.http:
         from engram.mcp.stdio import serve
 
