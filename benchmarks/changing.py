@@ -44,7 +44,8 @@ def changes(root: str, repeats: int = REPEATS, many: int = MANY) -> dict[str, Co
         listed = [shown for shown in store.list(limit=many * 5).lore if len(shown.lore.content) < _LONGEST]
         files = [(os.path.join(root, *shown.path.split("/")), shown.lore.id) for shown in listed]
         before = {path: _read(path) for path, _ in files}
-        changer = _Changer(store, files, repeats, many)
+        left = len(files) - len(_KINDS) * repeats  # of a small store fewer are changed at once
+        changer = _Changer(store, files, repeats, max(1, min(many, left // 3)))
         try:
             return {name: changer.measure(getattr(changer, name)) for name in _KINDS}
         finally:
