@@ -96,7 +96,7 @@ def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     looked: list[str] = []
     read = pair_texts._read
 
-    def noting(store: object, path: str, known: object) -> list[int]:
+    def noting(store: object, path: str, known: object) -> set[int]:
         looked.append(path)
         return read(store, path, known)  # type: ignore[arg-type]
 
