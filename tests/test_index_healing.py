@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import shutil
 import subprocess
 import tempfile
@@ -188,9 +189,11 @@ def test_a_damaged_file_of_the_index_never_spoils_an_answer(
     )
     done = run(script, Path(__file__).parent, tmp_path / "store", name, while_open)
     said = lines(done.stdout)
-    assert done.returncode == 0, (said[-1:], done.stderr.decode()[-3000:])
+    # Whoever reads a mapped file at the moment at which it is cut short dies of it, and nothing can catch that.
+    cut_short = while_open == "open" and done.returncode == -getattr(signal, "SIGBUS", 0)
+    assert done.returncode == 0 or cut_short, (said[-1:], done.stderr.decode()[-3000:])
     assert [line for line in said if "wrong" in line] == []
-    assert said[-1] == {"done": True}
+    assert said[-1] == {"done": True} or cut_short
 
 
 def ask(engram: Engram) -> list[str]:
