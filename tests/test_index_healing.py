@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
