@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from engram.domain.typed import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from engram.usecases.undo import Undone
 
 
-class Sharing:
+class Sharing(ABC):
     """What an open store does with its history and with other stores; `engram.app.Engram` has all of it."""
 
     store: Store
@@ -133,8 +134,10 @@ class Sharing:
         self._changed()
         return done
 
+    @abstractmethod
     def _changed(self) -> None:
-        raise NotImplementedError
+        """Have committed what was written."""
 
+    @abstractmethod
     def _stop_committers(self, patience: float = 60.0) -> None:
-        raise NotImplementedError
+        """Commit what waits, in about `patience` seconds, and end the threads that do it."""
