@@ -20,9 +20,10 @@ import generate
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Child, Cost, median, run
 from scratch_store import ROOT, isolate, write_lore
+from steady import ATTEMPTS, Steady, bare_python
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 SEED = 1
 _RUNS = 11
@@ -43,6 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--runs", type=int, default=_RUNS, help="how often whole processes are started (default: %(default)s)"
     )
+    parser.add_argument(
+        "--attempts",
+        type=int,
+        default=ATTEMPTS,
+        help="how often what falls into a slow moment is measured at most (default: %(default)s)",
+    )
     given = parser.parse_args(arguments)
     output = os.path.abspath(given.output) if given.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
@@ -50,11 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         isolate(os.path.join(temporary, "home"))
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         compile_all()
-        groups = [_start_up(temporary, given.runs)]
-        groups += [_size(folder, count_of(size), given.runs) for size in given.sizes.split(",")]
+        steady = Steady(lambda: bare_python(temporary), given.attempts)
+        groups = [_start_up(temporary, given.runs, steady)]
+        groups += [_size(folder, count_of(size), given.runs, steady) for size in given.sizes.split(",")]
         text = report(
             groups,
-            describe_machine(),
+            [*describe_machine(), steady.summary()],
             f"{datetime.now(UTC):%Y-%m-%d}",
             f"python benchmarks/run.py --sizes {given.sizes}",
         )
@@ -71,33 +79,37 @@ def compile_all() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", *folders], check=True)
 
 
-def _bare(folder: str, runs: int) -> Figure:
-    """What the machine is worth at this moment: it may be slower a minute later, and then everything is."""
-    cost = median([run([sys.executable, "-c", "pass"], folder).cost for _ in range(runs)])
-    return timed("Python that does nothing", cost)
-
-
-def _start_up(folder: str, runs: int) -> Group:
-    figures = [_bare(folder, runs)]
+def _start_up(folder: str, runs: int, steady: Steady) -> Group:
+    bare = steady("bare Python", lambda: _starts(folder, runs, "-c", "pass"))
+    figures = [timed("Python that does nothing", bare)]
     if _cli_missing(folder):
         figures.append(Figure("`engram --version`", more="skipped: engram.cli.main cannot be imported"))
     else:
-        spent = median([_checked(folder, "--version").cost for _ in range(runs)])
+        spent = steady("`engram --version`", lambda: _starts(folder, runs, "-c", _CLI, "--version"))
         figures.append(against(timed("`engram --version`", spent), spent.cpu_ms, 30, "CPU-ms"))
     return Group("Start", figures)
 
 
-def _size(folder: str, count: int, runs: int) -> Group:
+def _starts(folder: str, runs: int, *arguments: str) -> Cost:
+    return median([run([sys.executable, *arguments], folder).cost for _ in range(runs)])
+
+
+def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     plain = _plain_store(folder, count)
-    say(f"{count:,} lore: rebuild")
-    figures = [_bare(folder, runs), *_rebuild(plain, count)]
-    say(f"{count:,} lore: freshness and changes")
-    figures += [*_freshness(plain), *_changes(plain, count)]
-    say(f"{count:,} lore: queries")
-    figures += [_bare(folder, runs), *_warm(plain, count), *_cold_queries(plain, count, runs)]
     dedicated = dedicated_store(folder, count)
-    say(f"{count:,} lore: recording")
-    figures += [*_record(dedicated), *_cold_record(dedicated, runs)]
+    parts: dict[str, Callable[[], list[Figure]]] = {
+        "rebuild": lambda: _rebuild(plain, count),
+        "freshness": lambda: _freshness(plain),
+        "changes": lambda: _changes(plain, count),
+        "warm queries": lambda: _warm(plain, count),
+        "cold queries": lambda: _cold_queries(plain, count, runs),
+        "recording": lambda: _record(dedicated),
+        "cold recording": lambda: _cold_record(dedicated, runs),
+    }
+    figures = []
+    for name, measure in parts.items():
+        say(f"{count:,} lore: {name}")
+        figures += steady(f"{name} at {count:,}", measure)
     return Group(f"{count:,} lore", figures)
 
 

@@ -71,6 +71,27 @@ def test_changes_are_noticed_shown_and_undone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_fell_into_a_slow_moment_is_measured_again_and_the_quietest_moment_counts() -> None:
+    from steady import Steady
+
+    moments = iter([10.0] * 10 + [10.0, 20.0] + [15.0, 14.0] + [10.0, 11.0])
+    steady = Steady(lambda: next(moments), attempts=3, wait_seconds=0)
+    results = iter(["slow", "slow too", "quiet"])
+    assert steady("a rebuild", lambda: next(results)) == "quiet"
+    assert "measured again, 2 times" in steady.summary()
+    assert "never" not in steady.summary()
+
+
+def test_what_never_found_a_quiet_moment_is_named_in_the_report() -> None:
+    from steady import Steady
+
+    moments = iter([10.0] * 10 + [10.0, 20.0] + [15.0, 14.0])
+    steady = Steady(lambda: next(moments), attempts=2, wait_seconds=0)
+    results = iter(["slowest", "slow"])
+    assert steady("a rebuild", lambda: next(results)) == "slow"
+    assert "never in a quiet moment: a rebuild (15 ms)" in steady.summary()
+
+
 def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path: Path) -> None:
     output = tmp_path / "report.md"
     command = [
@@ -80,6 +101,8 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         "200",
         "--runs",
         "1",
+        "--attempts",
+        "1",
         "--output",
         str(output),
     ]
@@ -87,6 +110,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
     assert done.returncode == 0, done.stderr
     text = output.read_text("utf-8")
     assert "## 200 lore" in text
+    assert "- bare Python at its fastest" in text
     for measure in (
         "Rebuild the index",
         "Searchable: 1 file edited",

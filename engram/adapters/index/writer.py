@@ -111,6 +111,8 @@ class GenerationWriter:
                 "next_slot": str(self._next_slot),
                 "dead": str(self._dead),
             }
+            if self._bulk:
+                generation.catalog.add_indexes()
             generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
             generation.catalog.set_meta(facts)
             generation.catalog.connection.execute("COMMIT")

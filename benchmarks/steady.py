@@ -1,0 +1,79 @@
+"""Measuring while the machine is quiet: bare Python says what it is worth, and a slow moment is measured again.
+
+The same work takes up to twice the processor time while a shared machine is busy with others, so a figure says
+little without the time that a Python which does nothing took right before and after it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+from measuring import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Measured = TypeVar("Measured")
+
+SLOWER = 1.25
+_STARTS = 7
+_CALIBRATIONS = 10
+ATTEMPTS = 6
+_WAIT_SECONDS = 15.0
+
+
+def bare_python(folder: str) -> float:
+    """CPU-ms of a Python that does nothing, started in `folder`."""
+    return statistics.median(run([sys.executable, "-c", "pass"], folder).cost.cpu_ms for _ in range(_STARTS))
+
+
+class Steady:
+    """Repeats measurements that fell into slow moments, a few times; `summary` says which stayed slow."""
+
+    def __init__(
+        self, bare: Callable[[], float], attempts: int = ATTEMPTS, wait_seconds: float = _WAIT_SECONDS
+    ) -> None:
+        """`bare` tells what the machine is worth now, in CPU-ms. With one attempt nothing is measured twice.
+
+        With more it takes some seconds first to find out how fast the machine can be.
+        """
+        self._bare = bare
+        self._attempts = attempts
+        self._wait_seconds = wait_seconds
+        self._best_ms = min(bare() for _ in range(_CALIBRATIONS if attempts > 1 else 1))
+        self._repeated = 0
+        self._slow: list[str] = []
+
+    def __call__(self, name: str, measure: Callable[[], Measured]) -> Measured:
+        """What `measure` finds in a quiet moment, or in the quietest of several."""
+        found: list[tuple[float, Measured]] = []
+        before = self._look()
+        while True:
+            measured = measure()
+            after = self._look()
+            found.append((max(before, after), measured))
+            if found[-1][0] <= self._best_ms * SLOWER or len(found) == self._attempts:
+                break
+            self._repeated += 1
+            time.sleep(self._wait_seconds)  # for the others on this machine to be done
+            before = self._look()
+        slowness, measured = min(found, key=lambda pair: pair[0])
+        if slowness > self._best_ms * SLOWER:
+            self._slow.append(f"{name} ({slowness:.0f} ms)")
+        return measured
+
+    def summary(self) -> str:
+        """One line on how quiet the machine was."""
+        slow = f"; never in a quiet moment: {', '.join(self._slow)}" if self._slow else ""
+        return (
+            f"bare Python at its fastest {self._best_ms:.1f} CPU-ms; what was measured while it took more than"
+            f" {SLOWER:g} times as long was measured again, {self._repeated} times{slow}"
+        )
+
+    def _look(self) -> float:
+        now = self._bare()
+        self._best_ms = min(self._best_ms, now)
+        return now
