@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
 from engram.domain.lore import Conflict
 from engram.domain.merge import DELETED, FILE, only_passing
@@ -62,6 +63,10 @@ def merge_files(
     if ours == base:
         return Merged(theirs)
     job = Job(path, categories, now)
+    if base is not None and ours is not None and theirs is not None:
+        short = merge_canonical(base, ours, theirs, sources, job)
+        if short is not None:
+            return Merged(*short)
     before = None if base is None else read_side(base, "", job)
     if ours is None:
         assert theirs is not None

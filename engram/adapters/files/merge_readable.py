@@ -83,7 +83,7 @@ def pair_up(base: Side | None, ours: Side, theirs: Side, now: datetime) -> Pair 
     if lore_id is None:
         return None
     versions = rules.in_order(_version(ours, lore_id), _version(theirs, lore_id), now)
-    winner, loser = (ours, theirs) if versions[0].digest == _digest(ours) else (theirs, ours)
+    winner, loser = (ours, theirs) if versions[0].digest == digest(ours.file.raw) else (theirs, ours)
     if base and base.file.adopted and base.file.lore.id != lore_id:
         base = None
     return Pair(base, winner, loser, versions, ours.file.adopted or theirs.file.adopted)
@@ -122,13 +122,14 @@ def _shared_id(base: Side | None, ours: Side, theirs: Side) -> str | None:
 
 
 def _version(side: Side, lore_id: str) -> Version:
-    return rules.Version(side.file.lore._replace(id=lore_id), _digest(side), side.source)
+    return rules.Version(side.file.lore._replace(id=lore_id), digest(side.file.raw), side.source)
 
 
-def _digest(side: Side) -> bytes:
+def digest(raw: bytes) -> bytes:
+    """What decides between two versions of the same time."""
     from hashlib import blake2b
 
-    return blake2b(side.file.raw, digest_size=16).digest()
+    return blake2b(raw, digest_size=16).digest()
 
 
 def _frames(pair: Pair) -> Iterator[tuple[Frame, bool]]:

@@ -20,6 +20,8 @@ SECONDS = 120.0
 DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 AT_ONCE = 4000  # objects read by one git process
+_REMEMBERED = 8  # answers about pairs of commits, which never change; a sync asks for the same few again and again
+_LARGEST_REMEMBERED = 5000  # paths
 
 
 class Difference(NamedTuple):
@@ -34,11 +36,27 @@ def empty_tree(repo: Repository) -> str:
     return hashlib.new(layout.hash_name(repo), b"tree 0\0", usedforsecurity=False).hexdigest()
 
 
+_known: dict[tuple[str, str | None, str], dict[str, Difference]] = {}
+_countable: set[tuple[str, str]] = set()
+
+
 def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
     """Each path that is not the same in two commits or trees; without `before`, all that `after` holds.
 
-    Raises GitError, also for more files than anybody writes.
+    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes.
     """
+    asked = (repo.common_dir, before, after)
+    found = _known.get(asked)
+    if found is None:
+        found = _differences(repo, before, after)
+        if len(found) <= _LARGEST_REMEMBERED:
+            while len(_known) >= _REMEMBERED:
+                _known.pop(next(iter(_known)), None)
+            _known[asked] = found
+    return dict(found)
+
+
+def _differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
     listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS)
     parts = os.fsdecode(listed).split("\0")
@@ -54,10 +72,15 @@ def differences(repo: Repository, before: str | None, after: str) -> dict[str, D
 
 def check_countable(repo: Repository, commit: str) -> None:
     """Raise GitError where a commit holds more files, or deeper folders, than anybody writes."""
+    if (repo.common_dir, commit) in _countable:
+        return
     # Unlike diff-tree, ls-tree says what it finds at once, so that it can be stopped.
     said = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
     if max(map(len, said.split(b"\0"))) > DEEPEST:
         raise unlisted((), "The folders of a commit are nested too deeply to be listed")
+    if len(_countable) >= _REMEMBERED:
+        _countable.clear()
+    _countable.add((repo.common_dir, commit))
 
 
 def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:

@@ -36,11 +36,12 @@ def listen(process: subprocess.Popen[bytes], deadline: float, tell: Tell) -> tup
     end = time.monotonic() + deadline
     out, errors = _Reader(process.stdout), _Reader(process.stderr, tell)
     try:
-        process.wait(deadline)
+        # Their ends first: to wait for a process with a time limit is to look 20 times a second.
         for reader in (out, errors):
             reader.join(max(end - time.monotonic(), 0))
-            if reader.is_alive():  # a child of git's has the stream still open
+            if reader.is_alive():  # it is late, or a child of git's has the stream still open
                 raise subprocess.TimeoutExpired(process.args, deadline)
+        process.wait(max(end - time.monotonic(), 0))
     except BaseException:
         errors.tell = None  # nothing is told of what is being stopped
         raise

@@ -1,0 +1,76 @@
+"""The short way of a merge gives what the long way gives, and takes what Engram itself writes."""
+
+from __future__ import annotations
+
+from codec_strategies import CATEGORIES, lore
+from effort import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from merge_kit import NOW, PATH, changed_lore, quick
+
+from engram.adapters.files import codec
+from engram.adapters.files.merge_canonical import merge_canonical
+from engram.adapters.files.merge_file import Merged, merge_files
+from engram.adapters.files.merge_readable import Job, merge_pair, pair_up, read_side
+from engram.domain.confidence import HELPFUL, Vote, judge
+from engram.domain.errors import ValidationError
+from engram.domain.lore import Lore
+
+JOB = Job(PATH, CATEGORIES, NOW)
+SOURCES = ("AAAAAAAA", "BBBBBBBB")
+Triple = tuple[bytes, bytes, bytes]
+
+
+@st.composite
+def machine_made(draw: st.DrawFn) -> Triple:
+    """A file and two versions of it, each written anew by Engram."""
+    before = draw(lore(usual=draw(st.booleans())))
+    found = []
+    for changed in (before, draw(changed_lore(before)), draw(changed_lore(before))):
+        try:
+            found.append(codec.write_new(changed, CATEGORIES))
+        except ValidationError:
+            found.append(codec.write_new(before, CATEGORIES))
+    return found[0], found[1], found[2]
+
+
+def by_the_long_way(triple: Triple) -> Merged | None:
+    sides = [read_side(raw, source, JOB) for raw, source in zip(triple, ("", *SOURCES), strict=True)]
+    base, one, other = sides
+    assert base
+    assert one
+    assert other
+    pair = pair_up(base, one, other, NOW)
+    assert pair
+    result = merge_pair(pair, JOB)
+    return None if result is None else Merged(*result)
+
+
+@settings(quick, max_examples=examples(150, 1500))
+@given(machine_made())
+def test_the_short_way_gives_the_bytes_and_the_losses_of_the_long_way(triple: Triple) -> None:
+    if len(set(triple)) == 3:
+        short = merge_canonical(*triple, SOURCES, JOB)
+        assert short is None or Merged(*short) == by_the_long_way(triple)
+
+
+def test_votes_and_edits_of_files_as_engram_writes_them_take_the_short_way() -> None:
+    before = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "One.\n\nTwo.", "FACT", NOW, NOW, type="semantic")
+    ours = before._replace(content="One, seen again.\n\nTwo.", votes={"AAAAAAAA": judge(Vote(), 700, HELPFUL)})
+    theirs = before._replace(content="One.\n\nTwo.\n\nThree.", votes={"BBBBBBBB": judge(Vote(), 700, HELPFUL)})
+    raws = [codec.write_new(found, CATEGORIES) for found in (before, ours, theirs)]
+    short = merge_canonical(raws[0], raws[1], raws[2], SOURCES, JOB)
+    assert short is not None
+    merged = codec.read_canonical(short.content.decode(), CATEGORIES)
+    assert merged is not None
+    assert merged.content == "One, seen again.\n\nTwo.\n\nThree."
+    assert (merged.validation_count, merged.thousandths) == (2, 860)
+    assert merge_files(*raws, PATH, CATEGORIES, NOW, SOURCES) == Merged(*short)
+
+
+def test_a_file_with_a_comment_or_an_unknown_key_takes_the_long_way() -> None:
+    lore = Lore("01JD6TQ8XW9YV3N5K7P2M4R6ST", "One.", "FACT", NOW, NOW, type="semantic")
+    raw = codec.write_new(lore, CATEGORIES)
+    for line in (b"# mine\n", b"note: mine\n"):
+        changed = raw.replace(b"category:", line + b"category:")
+        assert merge_canonical(raw, changed, raw, SOURCES, JOB) is None
