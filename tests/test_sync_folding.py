@@ -9,6 +9,7 @@ from apikit import git
 from sync_kit import Clones
 
 from engram.domain.confidence import Vote
+from engram.domain.errors import NotFoundError
 from engram.usecases.commit import commit_pending
 from engram.usecases.undo import undo
 
@@ -55,6 +56,16 @@ def test_what_two_clones_learnt_alike_becomes_the_older_lore_with_the_knowledge_
     assert kept.tags == ("retries", "queue")
     assert kept.sources == (first.source_id, second.source_id)
     assert (kept.thousandths, kept.validation_count) == (700 + 100 + 80, 1)
+
+
+def test_the_id_of_a_lore_that_was_folded_still_leads_to_the_one_that_took_it_in(clones: Clones) -> None:
+    first, second = twins(clones)
+    clones.sync("a", "b", "a")
+    assert clones["a"].get(second.id).lore.id == first.id
+    clones["a"].feedback(helpful=second.id)
+    assert only(clones, "a").validation_count == 1
+    with pytest.raises(NotFoundError):
+        clones["a"].get("01JD6TQ8XW9YV3N5K7P2M4R6ST")
 
 
 def test_two_clones_that_fold_at_once_give_the_gain_once(clones: Clones) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from apikit import git
 from sync_kit import SOON, TEXT, Clones, commit, copied, files, opened
 
 from engram.usecases.edit import Edit
-from engram.usecases.sync import sync
+from engram.usecases.sync import Options, sync
 from engram.usecases.sync_settle import settle
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
 
 
 class Scene:
@@ -161,3 +166,30 @@ def test_a_merge_by_the_rules_is_left_alone(scene: Scene) -> None:
     head = git(root, "rev-parse", "HEAD")
     assert scene.settled() == scene.wanted
     assert scene.clones.heads() == {head}
+
+
+def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_markers(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram.usecases import sync_foreign
+
+    scene.merge()
+    big = scene.host / "lore/2026/11/big.md"
+    big.parent.mkdir(parents=True, exist_ok=True)
+    big.write_bytes(b"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n" + b"z\n" * 200_000)
+    scene.push()
+    read: list[int] = []
+    real = sync_foreign.blobs
+
+    def noted(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
+        found = real(repo, oids)
+        read.extend(map(len, found.values()))
+        return found
+
+    monkeypatch.setattr(sync_foreign, "blobs", noted)
+    root = scene.clones.root("a")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    sync(scene.clones["a"].store, Options())
+    assert read
+    assert max(read) < 400_000
+    assert (root / "lore/2026/11/big.md").stat().st_size > 400_000

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, git, ok, opened, repository
+from apikit import QUEUE, cli, git, ok, opened, repository
 from test_trust import NOTE, clones, hold, learn, template, titles, waiting
 
 from engram.usecases.brief import brief
@@ -41,6 +41,33 @@ def test_review_can_reject_what_waits(clones: Clones, home: Path) -> None:
     ok("review", "reject", str(item["id"]), "--yes", cwd=root)
     assert (foreign_items(root), waiting(root)) == ([], [])
     assert NOTE not in [one["title"] for one in ok("list", "--json", cwd=root).json["lore"]]
+
+
+def test_what_waits_is_one_decision_and_no_second_for_being_weak(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    text = "Restarting the broker may help a little."
+    lore_id = clones["b"].record(text, category="fact", confidence=0.1).lore.id
+    clones.sync("b")
+    root = clones.root("a")
+    ok("sync", cwd=root)
+
+    def kinds() -> list[object]:
+        items = ok("review", "--json", cwd=root).json["items"]
+        return [one["kind"] for one in items if lore_id in one["lore"]]
+
+    assert kinds() == ["foreign"]
+    ok("trust", "accept", lore_id, cwd=root)
+    assert kinds() == ["stale", "weak"]  # the clones live in another time
+
+
+def test_what_waits_is_not_promoted(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    lore_id, root = learn(clones), clones.root("a")
+    ok("sync", cwd=root)
+    done = cli("promote", lore_id, "--to", "user", cwd=root)
+    assert done.code == 2
+    assert "waits until it is accepted" in done.err
+    assert f"engram trust accept {lore_id}" in done.err
 
 
 def test_what_waits_is_not_folded_into_what_says_the_same(clones: Clones, home: Path) -> None:

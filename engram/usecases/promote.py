@@ -17,7 +17,7 @@ from engram.domain.lore import NO_VOTES
 from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, scopes
+from engram.usecases import change, held, scopes
 from engram.usecases.resolve import Found, hits_by_id, resolve
 
 if TYPE_CHECKING:
@@ -94,7 +94,13 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 
 def _step(found: Found, target: Store) -> _Step:
     """What promoting one lore comes to, from its file and the target's as they are now."""
-    lore = _without_votes(change.load(found.store, found.path).lore)
+    ours = change.load(found.store, found.path).lore
+    if held.is_held(found.store, ours):
+        raise UsageError(
+            f"{found.ref or found.id} waits until it is accepted, so it is not promoted.",
+            f"Look at it, then accept it: engram trust accept {found.id}",
+        )
+    lore = _without_votes(ours)
     plain = codec.write_new(lore, target.categories)
     _refuse_secrets(target, plain)
     place = _origin(found.store, lore)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from engram.domain.errors import AmbiguousError, NotFoundError
-from engram.domain.review import KINDS, Item, check_kinds
+from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consult import consult
-from engram.usecases.review_detectors import DETECTORS
+from engram.usecases.held import texts
+from engram.usecases.review_detectors import DETECTORS, foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,4 +57,8 @@ def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
 
 
 def _detected(store: Store, generation: Generation, kinds: Sequence[str]) -> list[Item]:
-    return [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
+    found = [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
+    # What waits until it is accepted is one decision, not three: whether it is weak or junk comes after.
+    held = texts(store)
+    waiting = {item.lore[0] for item in foreign(store, generation)} if held else set()
+    return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]

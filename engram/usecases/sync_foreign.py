@@ -61,6 +61,14 @@ def looked_at(store: Store, head: str) -> None:
         return
 
 
+def _is_small(path: str) -> bool:
+    """Whether a file can be a lore: a plain `git pull` brings in files of any size."""
+    try:
+        return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
+    except OSError:
+        return False
+
+
 def _known(store: Store) -> str:
     try:
         found = atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii", "replace").strip()
@@ -106,8 +114,14 @@ class _Work:
             for path, change in differences(self._repo, known, self._head).items()
             if change.after and sync_plan.is_lore(path, self._store.places.folder) and path not in self._files
         }
+        root = self._repo.worktree
         contents = blobs(
-            self._repo, (entry.oid for entry in found.values() if entry.mode in sync_plan.REGULAR)
+            self._repo,
+            (
+                entry.oid
+                for path, entry in found.items()
+                if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
+            ),
         )
         (moment,) = merging.moments(self._repo, [self._head])
         for path, entry in found.items():

@@ -29,7 +29,9 @@ def merge_canonical(
     if before is None or one is None or other is None or not before.id == one.id == other.id:
         return None
     winner, loser = rules.in_order(
-        rules.Version(one, digest(ours), sources[0]), rules.Version(other, digest(theirs), sources[1]), job.now
+        rules.Version(one, digest(ours), sources[0]),
+        rules.Version(other, digest(theirs), sources[1]),
+        job.now,
     )
     settled = rules.merge(before, winner, loser, job.categories, job.now)
     merged = statement.canonical(settled.lore)

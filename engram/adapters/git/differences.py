@@ -20,7 +20,9 @@ SECONDS = 120.0
 DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 AT_ONCE = 4000  # objects read by one git process
-_REMEMBERED = 8  # answers about pairs of commits, which never change; a sync asks for the same few again and again
+_REMEMBERED = (
+    8  # answers about pairs of commits, which never change; a sync asks for the same few again and again
+)
 _LARGEST_REMEMBERED = 5000  # paths
 
 
