@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
+import prepared
+
 from engram.app import Engram
 from engram.cli.main import main
 from engram.domain import ulid
@@ -65,7 +67,10 @@ def plain(root: Path, settings: str = "") -> Path:
 
 def dedicated(root: Path) -> Path:
     """A store that is a repository of its own, as `engram init` makes it."""
-    init(str(root), placement="dedicated")
+    if root.exists() and any(root.iterdir()):
+        init(str(root), placement="dedicated")
+    else:
+        prepared.copy("dedicated", root, lambda place: init(str(place), placement="dedicated"))
     return root
 
 
@@ -151,12 +156,17 @@ def git(root: Path, *arguments: str, check: bool = True) -> str:
 
 def repository(root: Path) -> Path:
     """Somebody's code repository with one commit."""
-    (root / "src").mkdir(parents=True)
+    root.mkdir(parents=True, exist_ok=True)
+    prepared.copy("code", root, _make_repository)
+    return root
+
+
+def _make_repository(root: Path) -> None:
+    (root / "src").mkdir()
     (root / "src" / "main.py").write_text("print()\n", "utf-8")
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "code")
-    return root
 
 
 def lore_files(root: Path) -> list[Path]:

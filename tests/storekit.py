@@ -13,12 +13,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from apikit import dedicated
+
 from engram.app import Engram
 from engram.domain import ulid
 from engram.domain.errors import EngramError
 from engram.usecases.clock import Clock
 from engram.usecases.commit import commit_pending
-from engram.usecases.init import init
 from engram.usecases.open_store import open_store
 from engram.usecases.refresh import refresh
 from engram.usecases.store import Caller, Store
@@ -64,7 +65,7 @@ def opened(
 ) -> Engram:
     """The store at `root`, which is made where there is none."""
     if not (root / ".engram.toml").exists():
-        init(str(root), placement="dedicated")
+        dedicated(root)
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=background)
 
 

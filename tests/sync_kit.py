@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apikit import SetClock, git
+import prepared
+from apikit import SetClock, dedicated, git
 
 from engram.app import Engram
 from engram.domain import ulid
 from engram.usecases import remote
 from engram.usecases.commit import commit_pending
-from engram.usecases.init import init
 from engram.usecases.open_store import open_store
 from engram.usecases.store import Caller
 from engram.usecases.sync import Options, Synced, sync
@@ -62,15 +62,25 @@ class ManyClock(SetClock):
         moment = self.nanoseconds() if nanoseconds is None else nanoseconds
         return ulid.encode(moment // 1_000_000, self._last << 68 | self._last)
 
+    def go_on(self, given: int) -> None:
+        """Go on after so many ids."""
+        self._last = given
+
+    @property
+    def given(self) -> int:
+        """How many ids were given."""
+        return self._last
+
 
 class Clones:
     """A bare remote and some clones of it, all showing one clock."""
 
     def __init__(self, folder: Path, names: str = "ab") -> None:
         self.folder = folder
-        self.hub = bare(folder / "hub.git")
+        self.hub = folder / "hub.git"
         self.clock = ManyClock()
-        self.stores = {name: self.add(name) for name in names}
+        self.clock.go_on(prepared.copy(f"clones {names}", folder, lambda place: _make_clones(place, names)))
+        self.stores = {name: self.add_opened(name) for name in names}
 
     def add(self, name: str) -> Engram:
         """One more clone, made by `engram clone`."""
@@ -136,6 +146,15 @@ class Clones:
         assert not any(b"<<<<<<<" in raw for raw in trees[0].values())
 
 
+def _make_clones(folder: Path, names: str) -> int:
+    """What `Clones` copies: a bare remote, and clones of it in which nobody has it open; the ids given."""
+    made = Clones.__new__(Clones)
+    made.folder, made.hub, made.clock, made.stores = folder, bare(folder / "hub.git"), ManyClock(), {}
+    for name in names:
+        made.add(name).close()
+    return made.clock.given
+
+
 def bare(path: Path, *options: str) -> Path:
     """An empty bare repository."""
     path.mkdir(parents=True)
@@ -146,7 +165,7 @@ def bare(path: Path, *options: str) -> Path:
 def opened(root: Path, clock: Clock, session: str = "test") -> Engram:
     """The store at `root`, made where there is none."""
     if not (root / ".engram.toml").exists():
-        init(str(root), placement="dedicated")
+        dedicated(root)
     return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=False)
 
 
