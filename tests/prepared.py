@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MADE: dict[tuple[object, ...], tuple[Path, Any]] = {}
+_numbers = itertools.count()
 _folder: list[Path] = []  # the one in which the originals are, as soon as conftest.py has made it
 
 
@@ -27,12 +29,12 @@ def copy(kind: str, target: Path, make: Callable[[Path], Any]) -> Any:
     """
     key = (kind, *_world())
     if key not in _MADE:
-        original = _folder[0] / f"{len(_MADE)}-original"
+        original = _folder[0] / f"original-{next(_numbers)}"
         original.mkdir()
         _MADE[key] = (original, make(original))
     original, answer = _MADE[key]
     shutil.copytree(original, target, symlinks=True, dirs_exist_ok=True)
-    for config in target.glob("*/.git/config"):
+    for config in (*target.glob("*/.git/config"), *target.glob("*/*/.git/config")):
         text = config.read_text("utf-8")
         if str(original) in text:
             config.write_text(text.replace(str(original), str(target)), "utf-8")

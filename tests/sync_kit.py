@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import prepared
-from apikit import SetClock, dedicated, git
+from apikit import START, SetClock, dedicated, git
 
 from engram.app import Engram
 from engram.domain import ulid
@@ -19,6 +19,9 @@ from engram.usecases.store import Caller
 from engram.usecases.sync import Options, Synced, sync
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Self
+
     from engram.domain.lore import Lore
     from engram.usecases.clock import Clock
 
@@ -62,25 +65,49 @@ class ManyClock(SetClock):
         moment = self.nanoseconds() if nanoseconds is None else nanoseconds
         return ulid.encode(moment // 1_000_000, self._last << 68 | self._last)
 
-    def go_on(self, given: int) -> None:
-        """Go on after so many ids."""
-        self._last = given
-
     @property
     def given(self) -> int:
-        """How many ids were given."""
+        """How many ids were given; a clock that goes on for another one is told."""
         return self._last
+
+    @given.setter
+    def given(self, count: int) -> None:
+        self._last = count
+
+
+class Left(NamedTuple):
+    """Clones in which nobody works: their names, the ids that were given, the time their clock showed."""
+
+    names: str
+    given: int
+    moment: datetime
 
 
 class Clones:
     """A bare remote and some clones of it, all showing one clock."""
 
     def __init__(self, folder: Path, names: str = "ab") -> None:
+        self._open(folder, prepared.copy(f"clones {names}", folder, lambda place: _make_clones(place, names)))
+
+    def _open(self, folder: Path, left: Left) -> None:
         self.folder = folder
         self.hub = folder / "hub.git"
-        self.clock = ManyClock()
-        self.clock.go_on(prepared.copy(f"clones {names}", folder, lambda place: _make_clones(place, names)))
-        self.stores = {name: self.add_opened(name) for name in names}
+        self.clock = ManyClock(left.moment)
+        self.clock.given = left.given
+        self.stores = {name: self.add_opened(name) for name in left.names}
+
+    def leave(self) -> Left:
+        """Close everything; what `again` needs to go on in a copy of the folder."""
+        for store in self.stores.values():
+            store.close()
+        return Left("".join(self.stores), self.clock.given, self.clock.moment)
+
+    @classmethod
+    def again(cls, folder: Path, left: Left) -> Self:
+        """Go on with clones that were left."""
+        found = cls.__new__(cls)
+        found._open(folder, left)
+        return found
 
     def add(self, name: str) -> Engram:
         """One more clone, made by `engram clone`."""
@@ -146,13 +173,25 @@ class Clones:
         assert not any(b"<<<<<<<" in raw for raw in trees[0].values())
 
 
-def _make_clones(folder: Path, names: str) -> int:
-    """What `Clones` copies: a bare remote, and clones of it in which nobody has it open; the ids given."""
-    made = Clones.__new__(Clones)
-    made.folder, made.hub, made.clock, made.stores = folder, bare(folder / "hub.git"), ManyClock(), {}
+def _make_clones(folder: Path, names: str) -> Left:
+    bare(folder / "hub.git")
+    made = Clones.again(folder, Left("", 0, START))
     for name in names:
-        made.add(name).close()
-    return made.clock.given
+        made.stores[name] = made.add(name)
+    return made.leave()
+
+
+def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
+    """Clones a and b that both have one lore, and its id."""
+    left, lore_id = prepared.copy(f"settled {text}", folder, lambda place: _settle(place, text))
+    return Clones.again(folder, left), lore_id
+
+
+def _settle(folder: Path, text: str) -> tuple[Left, str]:
+    made = Clones(folder)
+    lore_id = made.record("a", text).id
+    made.settle()
+    return made.leave(), lore_id
 
 
 def bare(path: Path, *options: str) -> Path:

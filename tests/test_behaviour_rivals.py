@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from sync_kit import TEXT, Clones
+from sync_kit import Clones, settled
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.edit import Edit
@@ -29,14 +29,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    return Clones(tmp_path)
+    return settled(tmp_path)[0]
 
 
 @pytest.fixture
 def lore(clones: Clones) -> Lore:
     """One lore at 0.70 that both clones have."""
-    made = clones.record("a", TEXT)
-    clones.settle()
+    [made] = [shown.lore for shown in clones["b"].list().lore]
     assert made.confidence == 0.70
     return made
 

@@ -98,7 +98,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         sys.executable,
         str(BENCHMARKS / "run.py"),
         "--sizes",
-        "200",
+        "60",
         "--runs",
         "1",
         "--attempts",
@@ -109,7 +109,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     text = output.read_text("utf-8")
-    assert "## 200 lore" in text
+    assert "## 60 lore" in text
     assert "- bare Python at its fastest" in text
     for measure in (
         "Rebuild the index",

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from codec_blocks import blocks
 from codec_strategies import CATEGORIES, NASTY, contents, files, lore, nearly_canonical, texts
+from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -92,7 +93,7 @@ def foreign(entries: list) -> list:
     return [(entry.key, entry.value) for entry in entries if entry.key not in KEYS]
 
 
-@settings(quick, max_examples=5 * quick.max_examples)
+@settings(quick, max_examples=examples(2, 5) * quick.max_examples)
 @given(st.one_of(blocks, lore().map(lambda found: block_of(found))))
 def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> None:
     fast = plain_yaml.parse(block)
@@ -100,7 +101,7 @@ def test_the_fast_parser_agrees_with_pyyaml_on_all_it_accepts(block: str) -> Non
         assert fast == yaml_events.parse(block)
 
 
-@settings(quick, max_examples=5 * quick.max_examples)
+@settings(quick, max_examples=examples(2, 5) * quick.max_examples)
 @given(
     st.one_of(
         nearly_canonical(),

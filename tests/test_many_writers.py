@@ -121,7 +121,7 @@ def check(root: Path, acknowledged: dict[str, str]) -> None:
 def test_writers_that_are_killed_and_started_again_lose_nothing(tmp_path: Path, seed: int) -> None:
     root, chance = tmp_path / "store", random.Random(seed)
     opened(root).close()
-    writers, each, kills = 8, examples(60, 200), examples(6, 16)
+    writers, each, kills = examples(6, 8), examples(30, 200), examples(4, 16)
     crowd = Crowd(root, writers, each)
     moments = sorted(chance.randrange(writers * each // 2) for _ in range(kills))
     with killed_at_exit(crowd.everybody):
@@ -146,7 +146,7 @@ JUDGE = """
 
 
 def test_votes_of_two_processes_on_the_same_lore_all_count(tmp_path: Path) -> None:
-    root, each = tmp_path / "store", 25
+    root, each = tmp_path / "store", examples(12, 25)
     with opened(root) as engram:
         lore_id = engram.record("retry the broker", category="FACT", confidence=0.1).lore.id
         commit(engram)
@@ -230,7 +230,7 @@ def test_a_reader_never_misses_a_lore_while_another_process_changes_the_index(
             assert process.stdout.readline() == b"ready\n"
         assert changer.stdin is not None
         said = []
-        for _ in range(40):
+        for _ in range(examples(20, 40)):
             changer.stdin.write(b"\n")
             changer.stdin.flush()
             said += [ask(reader) for _ in range(3)]
@@ -241,12 +241,12 @@ def test_a_reader_never_misses_a_lore_while_another_process_changes_the_index(
 
 @pytest.mark.slow
 def test_commands_run_at_once_leave_a_committed_store(tmp_path: Path) -> None:
-    root, texts = tmp_path / "store", [f"retry the broker, case {number}" for number in range(12)]
+    root, texts = tmp_path / "store", [f"retry the broker, case {number}" for number in range(8)]
     opened(root).close()
     command = ["record", "--category", "FACT", "--json", "--store", str(root)]
     script = "import sys; from engram.cli.main import main; sys.exit(main(sys.argv[1:]))"
     acknowledged: dict[str, str] = {}
-    for batch in (texts[:6], texts[6:]):
+    for batch in (texts[:4], texts[4:]):
         processes = [start(script, command[0], text, *command[1:]) for text in batch]
         with killed_at_exit(processes):
             for text, process in zip(batch, processes, strict=True):

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from apikit import dedicated, git, lore_files, opened, plain, variables
+from effort import examples
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, Raw, answering, apart, ok, working_in
 from mcp_types import PromptReference, ResourceTemplateReference
 
@@ -130,9 +131,9 @@ def test_what_was_acknowledged_outlives_a_kill_and_is_in_git_when_the_client_has
     assert git(root, "status", "--porcelain") == ""
 
 
-async def test_four_servers_share_one_store(tmp_path: Path) -> None:
+async def test_several_servers_share_one_store(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    each = 3
+    servers, each = examples(3, 4), 3
 
     async def agent(number: int) -> None:
         async with apart(
@@ -148,9 +149,9 @@ async def test_four_servers_share_one_store(tmp_path: Path) -> None:
             await ok(client, "recall_feedback", helpful=["L1"])
 
     async with anyio.create_task_group() as group:
-        for number in range(4):
+        for number in range(servers):
             group.start_soon(agent, number)
-    assert len(lore_files(root)) == 4 * each
+    assert len(lore_files(root)) == servers * each
     with opened(root) as engram:
-        assert engram.list().total == 4 * each
+        assert engram.list().total == servers * each
     assert git(root, "status", "--porcelain") == ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, plain, repository
+from effort import is_thorough
 
 import engram
 from engram.adapters.git import hidden_tree
@@ -326,6 +327,8 @@ QUICK = {
         strict=True,
     )
 }
+# Every day each way and each step, and twice what differs by the way; all of them together with --thorough.
+KILLS = [kill for at, kill in enumerate(KILLS) if is_thorough() or kill in QUICK or at % 3 == 1]
 KILLS_MARKED = [pytest.param(*kill, marks=() if kill in QUICK else pytest.mark.slow) for kill in KILLS]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from apikit import cli, git
 from remote_kit import allow_loopback, answering, damage, hanging_up, listening, refusing
-from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside
+from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside, settled
 
 from engram.cli import registry
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED
@@ -29,10 +29,7 @@ LESSON = "Worth keeping."
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
     """Two clones of a remote that both have one lore."""
-    found = Clones(tmp_path)
-    found.record("a")
-    found.settle()
-    return found
+    return settled(tmp_path)[0]
 
 
 @pytest.fixture
@@ -355,7 +352,10 @@ def test_a_dirty_work_tree_is_no_error(clones: Clones) -> None:
     assert clones["a"].get(lore.id).lore.validation_count == 1
 
 
-def test_a_lock_that_somebody_holds_and_one_that_is_stale(clones: Clones) -> None:
+def test_a_lock_that_somebody_holds_and_one_that_is_stale(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engram.adapters.git.staging.PATIENCE", 0.2)
     clones.record("b", "From b.")
     clones.sync("b")
     lock = clones.root("a") / ".git/index.lock"

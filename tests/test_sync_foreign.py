@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import prepared
 import pytest
 from apikit import git
-from sync_kit import SOON, TEXT, Clones, commit, copied, files, opened
+from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
 from engram.usecases.edit import Edit
 from engram.usecases.sync import Options, sync
@@ -23,24 +24,9 @@ class Scene:
     """Clones a and b changed two lore; b's changes are a branch of the remote, as for a pull request."""
 
     def __init__(self, folder: Path) -> None:
-        self.clones = Clones(folder / "x")
-        self.lore = [self.clones.record("a", TEXT).id, self.clones.record("a", "Measure first.").id]
-        self.clones.settle()
-        self.path = self.clones["a"].get(self.lore[0]).path
-        self.clones["a"].feedback(helpful=[self.lore[0]])
-        self.clones["b"].feedback(incorrect=[self.lore[0]])
-        self.clones.edit("a", self.path, "must be idempotent", "must tolerate repeats")
-        self.clones.edit("b", self.path, "must be idempotent", "must be idempotent, always")
-        self.clones["b"].edit(self.lore[1], Edit(add_tags=("measuring",)))
-        self.clones.sync("a")
-        settle(self.clones["b"].store)
-        commit(self.clones["b"])
-        git(self.clones.root("b"), "push", "-q", "origin", "HEAD:topic")
-        # What `engram sync` makes of it, on a copy.
-        elsewhere = copied(folder / "x", folder / "copy")
-        self.wanted = synced_alone(elsewhere, self.clones)
+        left, self.lore, self.path, self.wanted = prepared.copy("merge elsewhere", folder, make)
+        self.clones = Clones.again(folder / "x", left)
         self.host = folder / "host"
-        git(folder, "clone", "-q", str(self.clones.hub), str(self.host))
 
     def merge(self, *options: str) -> bool:
         """Merge the branch where no driver is configured; whether git found conflicts."""
@@ -61,6 +47,26 @@ class Scene:
         self.clones.settle()
         self.clones.assert_equal()
         return lore_files(self.clones.root("a"))
+
+
+def make(folder: Path) -> tuple[Left, list[str], str, dict[str, bytes]]:
+    """The clones, the ids of the lore, where the first is, and the files that `engram sync` makes of it all."""
+    clones = Clones(folder / "x")
+    lore = [clones.record("a", TEXT).id, clones.record("a", "Measure first.").id]
+    clones.settle()
+    path = clones["a"].get(lore[0]).path
+    clones["a"].feedback(helpful=[lore[0]])
+    clones["b"].feedback(incorrect=[lore[0]])
+    clones.edit("a", path, "must be idempotent", "must tolerate repeats")
+    clones.edit("b", path, "must be idempotent", "must be idempotent, always")
+    clones["b"].edit(lore[1], Edit(add_tags=("measuring",)))
+    clones.sync("a")
+    settle(clones["b"].store)
+    commit(clones["b"])
+    git(clones.root("b"), "push", "-q", "origin", "HEAD:topic")
+    wanted = synced_alone(copied(folder / "x", folder / "copy"), clones)
+    git(folder, "clone", "-q", str(clones.hub), str(folder / "host"))
+    return clones.leave(), lore, path, wanted
 
 
 def synced_alone(folder: Path, clones: Clones) -> dict[str, bytes]:

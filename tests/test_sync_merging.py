@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import TEXT, Clones, commit, connected, files, push_from_outside
+from sync_kit import TEXT, Clones, commit, connected, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
 from engram.usecases.sync import Options, preview, sync
@@ -17,15 +17,15 @@ def clones(tmp_path: Path) -> Clones:
     return Clones(tmp_path)
 
 
-def shared(clones: Clones, text: str = TEXT) -> str:
+def shared(clones: Clones, text: str) -> str:
     """A lore that every clone has; its id."""
     lore = clones.record("a", text)
     clones.settle()
     return lore.id
 
 
-def test_votes_of_two_clones_add_up(clones: Clones) -> None:
-    lore = shared(clones)
+def test_votes_of_two_clones_add_up(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     for name in "ab":
         clones[name].feedback(helpful=[lore])
     clones.settle()
@@ -34,8 +34,8 @@ def test_votes_of_two_clones_add_up(clones: Clones) -> None:
     assert (found.confidence, found.validation_count) == (0.86, 2)
 
 
-def test_helpful_against_incorrect(clones: Clones) -> None:
-    lore = shared(clones)
+def test_helpful_against_incorrect(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(incorrect=[lore])
     first, second = clones.sync("a", "b")
@@ -45,8 +45,8 @@ def test_helpful_against_incorrect(clones: Clones) -> None:
     assert clones["a"].get(lore).lore.confidence == 0.63
 
 
-def test_edits_of_different_paragraphs_are_both_kept(clones: Clones) -> None:
-    lore = shared(clones)
+def test_edits_of_different_paragraphs_are_both_kept(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue consumers", "All queue consumers")
     clones.edit("b", path, "late.", "late: after 30 s.")
@@ -57,8 +57,8 @@ def test_edits_of_different_paragraphs_are_both_kept(clones: Clones) -> None:
     assert found.conflicts == ()
 
 
-def test_both_versions_of_one_sentence_are_kept(clones: Clones) -> None:
-    lore = shared(clones, "Retries need jitter.")
+def test_both_versions_of_one_sentence_are_kept(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path, "Retries need jitter.")
     path = clones["a"].get(lore).path
     clones.edit("a", path, "need jitter", "need full jitter")
     clones.edit("b", path, "need jitter", "need jitter of 20 %")
@@ -71,8 +71,9 @@ def test_both_versions_of_one_sentence_are_kept(clones: Clones) -> None:
     assert texts == {"Retries need full jitter.", "Retries need jitter of 20 %."}
 
 
-def test_an_edit_outlives_a_deletion_and_a_vote_does_not(clones: Clones) -> None:
-    edited, voted = shared(clones), shared(clones, "Another lesson.")
+def test_an_edit_outlives_a_deletion_and_a_vote_does_not(tmp_path: Path) -> None:
+    clones, edited = settled(tmp_path)
+    voted = shared(clones, "Another lesson.")
     clones["a"].forget(edited, voted)
     clones.edit("b", clones["b"].get(edited).path, "twice", "three times")
     clones["b"].feedback(helpful=[voted])
@@ -92,8 +93,8 @@ def test_what_both_record_is_in_both(clones: Clones) -> None:
     assert clones["a"].query("learnt", min_confidence=0.0).lore
 
 
-def test_clones_that_merge_the_same_heads_make_the_same_commit(clones: Clones) -> None:
-    lore = shared(clones)
+def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     clones["a"].feedback(helpful=[lore])
     clones["b"].feedback(helpful=[lore])
     commit(clones["a"])
@@ -107,9 +108,9 @@ def test_clones_that_merge_the_same_heads_make_the_same_commit(clones: Clones) -
     clones.assert_equal()
 
 
-def test_several_bases_are_merged_first(clones: Clones) -> None:
+def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
-    lore = shared(clones)
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     from engram.usecases.sync_settle import bring_in
 
@@ -160,8 +161,8 @@ def test_a_branch_of_something_else_is_refused(tmp_path: Path) -> None:
     assert files(tmp_path / "a") == before
 
 
-def test_other_files_both_changed_keep_both_versions(clones: Clones) -> None:
-    shared(clones)
+def test_other_files_both_changed_keep_both_versions(tmp_path: Path) -> None:
+    clones, _ = settled(tmp_path)
     (clones.root("a") / "README.md").write_text("one\n")
     git(clones.root("a"), "add", "README.md")
     git(clones.root("a"), "commit", "-q", "-m", "readme")
@@ -176,8 +177,8 @@ def test_other_files_both_changed_keep_both_versions(clones: Clones) -> None:
     assert {path.partition(".theirs-")[0] for path in readmes} == {"README.md"}
 
 
-def test_a_hand_edit_that_was_not_committed_is_merged_too(clones: Clones) -> None:
-    lore = shared(clones)
+def test_a_hand_edit_that_was_not_committed_is_merged_too(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", "Work queue")
     clones["b"].feedback(helpful=[lore])
@@ -202,8 +203,8 @@ def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(clones: Clone
     assert (clones.root("a") / path).read_bytes() == edited
 
 
-def test_a_preview_changes_nothing_here(clones: Clones) -> None:
-    lore = shared(clones)
+def test_a_preview_changes_nothing_here(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     mine, theirs = clones.record("a", "Mine."), clones.record("b", "Theirs.")
     for name in "ab":
         clones[name].feedback(helpful=[lore])
@@ -217,15 +218,15 @@ def test_a_preview_changes_nothing_here(clones: Clones) -> None:
     assert (files(clones.root("a")), git(clones.root("a"), "rev-parse", "HEAD")) == (before, head)
 
 
-def test_folders_that_become_empty_go(clones: Clones) -> None:
-    lore = shared(clones)
+def test_folders_that_become_empty_go(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     clones["a"].forget(lore)
     clones.sync("a", "b")
     assert [path for path in (clones.root("b") / "lore").rglob("*") if path.is_dir()] == []
 
 
-def test_files_that_plain_git_pushed_come_in(clones: Clones, tmp_path: Path) -> None:
-    shared(clones)
+def test_files_that_plain_git_pushed_come_in(tmp_path: Path) -> None:
+    clones, _ = settled(tmp_path)
     push_from_outside(clones.hub, tmp_path / "plain", {"lore/dropped.md": "Dropped by hand.\n", "NOTES": "x"})
     done = clones.sync("a")[0]
     assert done.pulled == 1
@@ -233,8 +234,8 @@ def test_files_that_plain_git_pushed_come_in(clones: Clones, tmp_path: Path) -> 
     assert clones["a"].query("dropped by hand", min_confidence=0.0).lore
 
 
-def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(clones: Clones) -> None:
-    lore = shared(clones)
+def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     (clones.root("a") / path).rename(clones.root("a") / "lore/moved.md")
     clones["b"].feedback(helpful=[lore])
@@ -245,8 +246,8 @@ def test_a_lore_that_was_moved_and_changed_elsewhere_is_one_lore(clones: Clones)
     assert (found.validation_count, found.conflicts) == (1, ())
 
 
-def test_a_lore_that_both_moved_is_at_one_place(clones: Clones) -> None:
-    lore = shared(clones)
+def test_a_lore_that_both_moved_is_at_one_place(tmp_path: Path) -> None:
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     for name in "ab":
         clones[name].feedback(helpful=[lore])
@@ -257,8 +258,8 @@ def test_a_lore_that_both_moved_is_at_one_place(clones: Clones) -> None:
     assert clones["b"].get(lore).lore.validation_count == 2
 
 
-def test_settings_that_both_changed_are_merged_by_lines(clones: Clones) -> None:
-    shared(clones)
+def test_settings_that_both_changed_are_merged_by_lines(tmp_path: Path) -> None:
+    clones, _ = settled(tmp_path)
     file = clones.root("a") / ".engram.toml"
     file.write_text(file.read_text() + "\n[recall]\nlimit = 7\n")
     other = clones.root("b") / ".engram.toml"

@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git
-from sync_kit import Clones, bare, files
+from sync_kit import Clones, bare, files, settled
 
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED, RemoteError, SyncBlockedError
 
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    found = Clones(tmp_path)
-    found.record("a")
-    found.settle()
-    return found
+    return settled(tmp_path)[0]
 
 
 FORGED = (

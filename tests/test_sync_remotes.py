@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, cli, git
-from sync_kit import SOON, Clones, ManyClock, bare, connected, files
+from sync_kit import SOON, Clones, ManyClock, bare, connected, files, settled
 
 from engram.domain.errors import (
     REMOTE_FAILED,
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Clones:
-    found = Clones(tmp_path)
-    found.record("a")
-    found.settle()
-    return found
+    return settled(tmp_path)[0]
 
 
 @pytest.fixture
