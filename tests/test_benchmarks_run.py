@@ -105,6 +105,8 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
         "1",
         "--output",
         str(output),
+        "--keep",  # what is deleted at once may still be written to by a process that commits
+        str(tmp_path / "stores"),
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

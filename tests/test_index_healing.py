@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 TEXTS = (
-    (
-        "The queue consumer must be idempotent, because the broker redelivers after a timeout.",
-        "PATTERN_OUTCOME",
-    ),
+    ("The queue consumer must be idempotent: the broker redelivers after a timeout.", "PATTERN_OUTCOME"),
     ("Use selectinload for collections in async database sessions.", "DEPENDENCY_BEHAVIOR"),
     ("The parser fixture is flaky when the cache of the index is cold.", "TESTING_STRATEGY"),
     ("A lock of the index must be released before the branch is merged.", "FACT"),
@@ -98,7 +95,6 @@ def flip(file: Path, chance: random.Random) -> None:
 
 
 LOUD: tuple[Callable[[Path, random.Random], None], ...] = (delete, empty, cut, scramble, replace, zero)
-FLIPS = 2
 SEARCHED = ("vectors.i8", "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fieldnorm")
 
 
@@ -132,7 +128,7 @@ def child(root: str, name: str, while_open: str) -> None:
     shutil.copytree(index_of(Path(root)), saved)
     engram.close()
     ways = (delete, empty, scramble) if name in SEARCHED else LOUD
-    for number, way in enumerate([*ways, *[flip] * FLIPS]):
+    for number, way in enumerate([*ways, *[flip] * 2]):
         attempt(Path(root), saved, name, way, number, while_open, expected, clock)
     say(done=True)
 
@@ -176,7 +172,6 @@ FILES = (
     "CURRENT", "meta.json", "catalog.db", "catalog.db-wal", "vectors.i8", "starts.u32", ".managed.json",
     "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fieldnorm",
 )  # fmt: skip
-
 
 # Every day each file is damaged in every way, but either while nobody has it open or while somebody has.
 DAMAGES = [(name, state) for name in FILES for state in ("closed", "open")]

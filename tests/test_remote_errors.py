@@ -16,6 +16,7 @@ from apikit import cli, git
 from remote_kit import allow_loopback, answering, damage, hanging_up, listening, refusing
 from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside, settled
 
+from engram.adapters.git import locks
 from engram.cli import registry
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED
 from engram.usecases import remote
@@ -355,7 +356,9 @@ def test_a_dirty_work_tree_is_no_error(clones: Clones) -> None:
 def test_a_lock_that_somebody_holds_and_one_that_is_stale(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engram.adapters.git.staging.PATIENCE", 0.2)
+    for name in ("held", "wait_free"):  # three seconds, each time that somebody waits
+        wait = getattr(locks, name)
+        monkeypatch.setattr(locks, name, lambda lock, _, wait=wait: wait(lock, 0.1))
     clones.record("b", "From b.")
     clones.sync("b")
     lock = clones.root("a") / ".git/index.lock"

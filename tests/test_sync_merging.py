@@ -189,10 +189,10 @@ def test_a_hand_edit_that_was_not_committed_is_merged_too(tmp_path: Path) -> Non
     assert found.content.startswith("Work queue")
 
 
-def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(clones: Clones) -> None:
+def test_an_edit_that_cannot_be_committed_stops_the_sync_and_stays(tmp_path: Path) -> None:
     from apikit import SECRET
 
-    lore = shared(clones)
+    clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
     clones.edit("a", path, "Queue", f"token {SECRET} Queue")
     edited = (clones.root("a") / path).read_bytes()
