@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 import prepared
+from prepared import dedicated as dedicated
 
 from engram.app import Engram
 from engram.cli.main import main
 from engram.domain import ulid
 from engram.usecases.clock import Clock
-from engram.usecases.init import init
 from engram.usecases.open_store import open_store
 from engram.usecases.store import Caller
 
@@ -62,15 +62,6 @@ def plain(root: Path, settings: str = "") -> Path:
     """A store in a folder without git: the quickest kind to test with."""
     root.mkdir(parents=True, exist_ok=True)
     (root / ".engram.toml").write_text(settings or '[store]\nfolder = "lore"\n', "utf-8")
-    return root
-
-
-def dedicated(root: Path) -> Path:
-    """A store that is a repository of its own, as `engram init` makes it."""
-    if root.exists() and any(root.iterdir()):
-        init(str(root), placement="dedicated")
-    else:
-        prepared.copy("dedicated", root, lambda place: init(str(place), placement="dedicated"))
     return root
 
 

@@ -8,6 +8,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engram.usecases.init import init
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,6 +29,9 @@ def copy(kind: str, target: Path, make: Callable[[Path], Any]) -> Any:
     It is made once for each environment that git and Engram can tell apart. An address in a configuration
     of git that led into the original leads into the copy.
     """
+    if not _folder:  # a process that a test started
+        target.mkdir(parents=True, exist_ok=True)
+        return make(target)
     key = (kind, *_world())
     if key not in _MADE:
         original = _folder[0] / f"original-{next(_numbers)}"
@@ -39,6 +44,15 @@ def copy(kind: str, target: Path, make: Callable[[Path], Any]) -> Any:
         if str(original) in text:
             config.write_text(text.replace(str(original), str(target)), "utf-8")
     return answer
+
+
+def dedicated(root: Path) -> Path:
+    """A store that is a repository of its own, as `engram init` makes it."""
+    if root.exists() and any(root.iterdir()):
+        init(str(root), placement="dedicated")
+    else:
+        copy("dedicated", root, lambda place: init(str(place), placement="dedicated"))
+    return root
 
 
 def _world() -> tuple[object, ...]:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apikit import dedicated
+from prepared import dedicated
 
 from engram.app import Engram
 from engram.domain import ulid
