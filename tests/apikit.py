@@ -149,6 +149,9 @@ def repository(root: Path) -> Path:
     """Somebody's code repository with one commit."""
     root.mkdir(parents=True, exist_ok=True)
     prepared.copy("code", root, _make_repository)
+    git(
+        root, "update-index", "--refresh"
+    )  # or whoever looks first writes into the index that these are other files
     return root
 
 

@@ -126,10 +126,11 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _one_word_list() -> Iterator[None]:
     """Has each test process read the bundled model's 30,000 words once, not with every store that it opens."""
-    from engram.adapters.embed import tokenizing
+    from engram.adapters.embed import provider
 
+    once = functools.cache(provider._open_bundled_tokenizer)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizing, "bundled_tokenizer", functools.cache(tokenizing.bundled_tokenizer))
+        patch.setattr(provider, "_open_bundled_tokenizer", once)
         yield
 
 
