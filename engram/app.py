@@ -196,6 +196,10 @@ class Engram(Sharing):
         self._changed()
         return shown
 
+    def edited(self) -> None:
+        """Have committed what a use case wrote that has no method here."""
+        self._changed()
+
     def forget(self, *names: str) -> builtins.list[Shown]:
         """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError."""
         from engram.usecases.forget import forget

@@ -104,22 +104,25 @@ class Sharing(ABC):
             self.store.close()
         return found
 
-    def undo(self, count: int = 1) -> Undone:
+    def undo(self, count: int = 1, *, operations: Sequence[str] = (), scope: str = "") -> Undone:
         """Take back this clone's last `count` operations by a new commit; what others changed since stays.
 
+        `operations` names them by their ids (`Engram-Op` in the commits) instead, `scope` another store.
         Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
         """
+        from engram.usecases.scopes import reach
         from engram.usecases.undo import undo
 
-        done = undo(self.store, count)
+        done = undo(reach(self.store, scope), count, operations)
         self._changed()
         return done
 
-    def redo(self) -> Undone:
+    def redo(self, *, scope: str = "") -> Undone:
         """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
+        from engram.usecases.scopes import reach
         from engram.usecases.undo import redo
 
-        done = redo(self.store)
+        done = redo(reach(self.store, scope))
         self._changed()
         return done
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from engram_tui.help import HelpScreen
+from engram_tui.messages import Fetched, Matched
 from textual import events
 from textual.widgets import Footer, Input, Markdown, OptionList, Static
 
@@ -16,8 +18,6 @@ import engram
 from engram.domain.errors import StoreError
 from engram_tui.app import EngramApp
 from engram_tui.browse import BrowseScreen
-from engram_tui.help import HelpScreen
-from engram_tui.messages import Fetched, Matched
 from engram_tui.reading import Matches
 from engram_tui.rows import sorted_rows
 

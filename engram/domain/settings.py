@@ -11,6 +11,7 @@ from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
 PROVIDERS = ("bundled", "path", "none")
+THEMES = ("dark", "light", "high-contrast", "colour-blind")
 
 
 class Key(NamedTuple):
@@ -60,6 +61,8 @@ KEYS = (
     Key("scopes.project.retention_days", 0, "Days after which the project's lore is not recalled any more, counted from when it was recorded or last found helpful (0: never; pinned lore: never).", user_only=True, low=0, high=36500),
     Key("scopes.user.weight", 0.7, "How much the score of your own lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.user.retention_days", 0, "The same days for your own store.", user_only=True, low=0, high=36500),
+    Key("app.theme", "dark", "The colours of the terminal app.", user_only=True, choices=THEMES),
+    Key("app.keys", {}, "Keys of your own in the terminal app: a table of action = keys, such as `archive = \"A\"` (docs/app.md).", user_only=True),
 )  # fmt: skip
 # What `engram scope add NAME` writes for each team.
 TEAM_KEYS = (
@@ -153,7 +156,7 @@ def check(name: str, value: object, where: str) -> object:
     if name == "store.folder":
         _check_folder(str(value), where)
     if isinstance(value, dict):
-        _check_categories(value, where)
+        _CHECKS_OF_TABLES[name](value, where)
     return value
 
 
@@ -194,6 +197,18 @@ def _check_categories(value: Mapping[str, object], where: str) -> None:
                 f"{where}: store.categories: '{name}' has the type {kind!r}.",
                 f"Valid types: {', '.join(TYPES)}.",
             )
+
+
+def _check_keys(value: Mapping[str, object], where: str) -> None:
+    for name, keys in value.items():
+        if not isinstance(keys, str) or not keys.strip() or not keys.isprintable():
+            raise ConfigError(
+                f"{where}: app.keys: '{str(name)[:80]}' must be the name of a key, not {keys!r}.",
+                'For example: archive = "A", or two of them: "A,ctrl+a".',
+            )
+
+
+_CHECKS_OF_TABLES = {"store.categories": _check_categories, "app.keys": _check_keys}
 
 
 def _check_folder(value: str, where: str) -> None:

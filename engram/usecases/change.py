@@ -109,6 +109,8 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
     for operation in operations:
         for change in operation.changes:
             store.own_writes[change.path] = "" if change.content is None else atomic.digest(change.content)
+        if store.on_write is not None:
+            store.on_write(store.places.scope, operation)
 
 
 def new_path(store: Store, lore: Lore) -> str:

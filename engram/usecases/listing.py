@@ -28,6 +28,28 @@ SORTS = {
 }
 
 
+class Narrow(NamedTuple):
+    """Further filters of a list: types and agents, confidence in thousandths, made since (Unix seconds)."""
+
+    types: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    lowest: int = 0
+    highest: int = 1000
+    since: float = 0.0
+
+    @property
+    def where(self) -> str:
+        """The condition, with a `?` for each of `values`."""
+        lists = [("type", self.types), ("coalesce(agent, '')", self.agents)]
+        named = [f"{column} IN ({','.join('?' * len(found))})" for column, found in lists if found]
+        return " AND ".join(["confidence BETWEEN ? AND ?", "created_at >= ?", *named])
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What stands for the `?`."""
+        return (self.lowest, self.highest, self.since, *self.types, *self.agents)
+
+
 class Shown(NamedTuple):
     """One lore with its place, its ref in this session ("" if it was not surfaced) and its scope."""
 
@@ -66,9 +88,12 @@ def list_hits(
     status: str = "",
     tags: Sequence[str] = (),
     sort: str = "created",
+    narrow: Narrow | None = None,
 ) -> tuple[list[Hit], int]:
     """The catalog's lines that fulfil all filters, in order, and how many there are in all."""
     where, values = _conditions(store, categories, status, tags)
+    if narrow is not None:
+        where, values = f"{where} AND {narrow.where}", [*values, *narrow.values]
     if sort not in SORTS:
         raise UsageError(f"Lore cannot be sorted by '{sort}'.", f"Sort keys: {', '.join(SORTS)}.")
     if limit is not None and limit < 0:

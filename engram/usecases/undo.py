@@ -37,8 +37,8 @@ class Undone(NamedTuple):
     kept: tuple[str, ...]
 
 
-def undo(store: Store, count: int = 1) -> Undone:
-    """Take back this clone's last `count` operations that are not taken back yet.
+def undo(store: Store, count: int = 1, operations: Sequence[str] = ()) -> Undone:
+    """Take back this clone's last `count` operations that are not taken back yet, or those with the ids `operations`.
 
     Where nothing is left of them that could be taken back, the one before is taken back too, and so on.
     Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
@@ -48,7 +48,8 @@ def undo(store: Store, count: int = 1) -> Undone:
         raise UsageError(f"The number of operations must be 1 or more, not {count}.")
     with store.lock:
         for _ in range(_TRIES):
-            done = _undo(store, standing(_own(store)), count)
+            own = standing(_own(store))
+            done = _undo(store, _named(own, operations) if operations else own, len(operations) or count)
             if done is not None:
                 return done
         raise _never_still()
@@ -79,6 +80,17 @@ def standing(commits: Iterable[OwnCommit]) -> Iterator[OwnCommit]:
             undone.update(() if commit.oid in redone else commit.undoes)
         elif commit.oid not in undone:
             yield commit
+
+
+def _named(commits: Iterator[OwnCommit], operations: Sequence[str]) -> Iterator[OwnCommit]:
+    """Those of the commits that are of these operations; looks no further back than the last of them."""
+    wanted = set(operations)
+    for commit in commits:
+        if commit.op in wanted:
+            wanted.remove(commit.op)
+            yield commit
+        if not wanted:
+            return
 
 
 def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:

@@ -1,92 +1,99 @@
 """The first screen: all lore as a list, a search over it, and the chosen lore beside it (or in its place).
 
-Wide terminals show list and lore side by side; narrow ones one of them. The screen decides what is
-shown; `store_work` asks the store in threads and answers with messages.
+Wide terminals show list and lore side by side; narrow ones one of them. What is done to lore is in `browse_deeds`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.containers import Horizontal
-from textual.widgets import Footer, Input, Static
-from textual.worker import Worker, WorkerState
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Static
 
-from engram.domain.safe_text import safe_text
+from engram_tui import reading
+from engram_tui.actions.action import bindings
+from engram_tui.actions.browse import ACTIONS
+from engram_tui.browse_deeds import BrowseDeeds
+from engram_tui.facets import NAMES, Facets, values_of
 from engram_tui.filter_input import FilterInput
-from engram_tui.help import HelpScreen
-from engram_tui.keys import BROWSE, MOVES, Key, bindings
 from engram_tui.lore_list import LoreList
-from engram_tui.messages import Described, Failed, Fetched, Listed, Matched, Voted
 from engram_tui.preview import Preview
-from engram_tui.reading import Heading, Matches, short_path
-from engram_tui.rows import BEST, SORT_NAMES, Row, sorted_rows
-from engram_tui.store_work import StoreWork
-from engram_tui.wording import counts, empty_store, heading_line, judgement, no_match
+from engram_tui.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
+from engram_tui.shell.gate import words
+from engram_tui.shell.picker import Choice, Picker
+from engram_tui.wording import counts, empty_store, no_match, nothing_fits
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.usecases.listing import Shown
 
-TYPING_REST = 0.08  # seconds without a key before a search starts
+TYPING_REST = 0.06  # seconds without a key before a search starts
 CURSOR_REST = 0.05  # seconds on a row before its lore is shown
+FIRST_PAGE = 500
 
 
-class BrowseScreen(StoreWork):
+class BrowseScreen(BrowseDeeds):
     """Browse, search, read and judge lore."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    SCREEN = "browse"
     AUTO_FOCUS = "LoreList"
     DEFAULT_CSS = """
     BrowseScreen {
-        & > #heading { height: 1; padding: 0 1; background: $primary 20%; text-wrap: nowrap; text-overflow: ellipsis; }
-        & > #search { height: 1; padding: 0 1; background: $surface; }
-        & > #search > #slash { width: 2; color: $text-accent; }
-        & > #search > #counts { width: auto; color: $text-muted; }
-        & > #trouble { display: none; height: auto; max-height: 3; padding: 0 1; background: $error 20%; color: $text-error; }
-        & > #panes { height: 1fr; }
-        & LoreList { width: 3fr; }
+        & #panes { height: 1fr; }
+        & #left { width: 3fr; }
+        & #search { height: 1; padding: 0 1; background: $surface; }
+        & #slash { width: 2; color: $text-accent; }
+        & #counts { width: auto; color: $text-muted; }
+        & #facets { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & LoreList { height: 1fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
         &.-narrow Preview { display: none; }
         &.-narrow.-reading Preview { display: block; width: 1fr; border-left: none; }
-        &.-narrow.-reading LoreList { display: none; }
+        &.-narrow.-reading #left { display: none; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings(BROWSE, priority=["filter"])
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.listed: list[Row] = []
-        self.total = 0
+        self.listed: Sequence[Row] = ()
+        self.total = self.matching = 0
         self.order = "created"
-        self.listed_order = ""  # of what `listed` holds; empty until the first page comes
-        self.matches: Matches | None = None
+        self.facets = Facets()
+        self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
+        self.matches: reading.Matches | None = None
         self.match_order = BEST
-        self.heading: Heading | None = None
         self._typing: Timer | None = None
         self._resting: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        """Heading, search line, list and lore, trouble, keys."""
-        yield Static(f"engram  {safe_text(short_path(self.store.path))}", id="heading", markup=False)
-        with Horizontal(id="search"):
-            yield Static("/", id="slash", markup=False)
-            yield FilterInput(leave=self.leave_filter, move=self.move_cursor, id="filter")
-            yield Static("opening …", id="counts", markup=False)
+    def compose_body(self) -> Iterator[Widget]:
+        """Search line, list and filters; beside them the lore."""
         with Horizontal(id="panes"):
-            yield LoreList(id="list")
+            with Vertical(id="left"):
+                with Horizontal(id="search"):
+                    yield Static("/", id="slash", markup=False)
+                    yield FilterInput(leave=self.leave_filter, move=self.move_cursor, id="filter")
+                    yield Static("opening …", id="counts", markup=False)
+                yield LoreList(id="list")
+                yield Static(id="facets", markup=False)
             yield Preview(id="preview")
-        yield Static(id="trouble", markup=False)
-        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Ask for the list."""
-        self.read_list(self.order)
+        """Go on where the last run ended."""
+        remembered = self.shell.remembered
+        self.order = remembered.get("browse.sort", "created")
+        self.order = self.order if self.order in SORT_NAMES and self.order != BEST else "created"
+        self.facets = Facets.from_kept(remembered.get("browse.filter"))
+        self._show_facets()
+        self.read_list()
 
     @property
     def lore_list(self) -> LoreList:
@@ -108,78 +115,129 @@ class BrowseScreen(StoreWork):
         """What is searched for; empty: the whole list is shown."""
         return self.search_line.value.strip()
 
-    # Answers of the store
+    # What actions ask
 
-    @on(Listed)
-    def take_list(self, message: Listed) -> None:
-        """A page of the list came: show it unless a search is on."""
-        page = message.page
-        reordered = page.order != self.listed_order
-        if page.order != self.order or not (page.complete or reordered):
-            return  # of what is shown already, a first page alone would be less
-        self.listed, self.listed_order, self.total = page.rows, page.order, page.total
-        self._trouble("")
-        if page.complete:
-            self.read_heading()
+    def has_lore(self) -> bool:
+        """Whether there is a lore to do something to."""
+        return bool(self.chosen())
+
+    def is_reading(self) -> bool:
+        """Whether the lore has the focus."""
+        return self.has_class("-reading")
+
+    def is_listing(self) -> bool:
+        """Whether the list has the focus."""
+        return not self.is_reading()
+
+    def can_read(self) -> bool:
+        """Whether there is a line to open or mark."""
+        return self.is_listing() and self.lore_list.current is not None
+
+    def can_clear(self) -> bool:
+        """Whether esc has something to let go of."""
+        return self.is_listing() and bool(self.lore_list.marked or self.wanted or self.is_filtered())
+
+    def is_filtered(self) -> bool:
+        """Whether a filter is on."""
+        return any(self.facets)
+
+    # Questions to the store
+
+    def read_list(self) -> None:
+        """The list: a first page soon, then all of it."""
+        order, facets, now = self.order, self.facets, self.now()
+        first = self.page_of != (order, facets)
+        question = partial(self._page, order, facets, now, FIRST_PAGE if first else None)
+        self.ask("list", question, self._take_list)
+
+    @staticmethod
+    def _page(order: str, facets: Facets, now: float, limit: int | None, store: Engram) -> reading.Page:
+        return reading.read_page(store, order, facets, now, limit)
+
+    def _take_list(self, page: reading.Page) -> None:
+        if (page.order, page.facets) != (self.order, self.facets):
+            return
+        top = self.page_of != (page.order, page.facets)
+        self.listed, self.page_of = page.rows, (page.order, page.facets)
+        self.total, self.matching = page.total, page.matching
+        self.trouble("")
         if self.wanted:
             self._show_counts()
         else:
-            self._show(self.listed, top=reordered)
+            self._show(self.listed, top=top)
+        if page.complete:
+            self.shell.listed(self)
+        else:
+            self.read_list()
 
-    @on(Matched)
-    def take_matches(self, message: Matched) -> None:
+    def _search(self) -> None:
+        if self.wanted:
+            text, facets, now = self.wanted, self.facets, self.now()
+            self.ask(
+                "search", lambda store: reading.read_matches(store, text, facets, now), self.take_matches
+            )
+
+    def take_matches(self, matches: reading.Matches) -> None:
         """A search was answered: show it if it is still what is asked."""
-        if message.matches.text != self.wanted:
+        if (matches.text, matches.facets) != (self.wanted, self.facets):
             return
-        new = self.matches is None or self.matches.text != message.matches.text
-        self.matches = message.matches
-        self._trouble("; ".join(message.matches.notes))
-        self.lore_list.say(*no_match(message.matches.text))
-        self._show(sorted_rows(message.matches.rows, self.match_order), top=new)
+        new = self.matches is None or (self.matches.text, self.matches.facets) != (
+            matches.text,
+            matches.facets,
+        )
+        self.matches = matches
+        self.trouble("; ".join(matches.notes))
+        self._show(sorted_rows(matches.rows, self.match_order), top=new)
 
-    @on(Fetched)
-    def take_lore(self, message: Fetched) -> None:
+    def _ask_lore(self) -> None:
+        row = self.lore_list.current
+        if row is None:
+            self.preview.say()
+        elif not self.is_narrow or self.is_reading():
+            self.ask(
+                "lore",
+                lambda store: store.get(row.id),
+                partial(self.take_lore, row.id),
+                failed=partial(self._no_lore, row),
+            )
+
+    def take_lore(self, lore_id: str, shown: Shown) -> None:
         """The lore under the cursor was read."""
         row = self.lore_list.current
-        if row is None or row.id != message.wanted:
-            return
-        if message.shown is None:
-            self.preview.say(row.title, message.trouble)
-        else:
-            self.preview.show(message.shown, self.now(), row.why)
+        if row is not None and row.id == lore_id:
+            self.preview.show(shown, self.now(), row.why)
 
-    @on(Described)
-    def take_heading(self, message: Described) -> None:
-        """The store described itself."""
-        self.heading = message.heading
-        self._trouble(message.heading.trouble)
-        self._show_counts()
+    def _no_lore(self, row: Row, line: str) -> None:
+        if self.lore_list.current == row:
+            self.preview.say(row.title, line)
 
-    @on(Voted)
-    def take_vote(self, message: Voted) -> None:
-        """A judgement is written: show what it did, in place; the order stays as it is."""
-        judged = message.judged
-        self._trouble("")
-        for rows in (self.listed, self.matches.rows if self.matches else [], self.lore_list.rows):
-            assert isinstance(rows, list)
-            _replace(rows, judged.id, round(judged.current * 1000), judged.validation_count)
-        self.lore_list.refresh()
-        title, words = judgement(judged, message.title)
-        self.notify(words, title=title, markup=False)
+    def store_changed(self) -> None:
+        """Somebody else changed the store."""
+        self.read_list()
+        self._search()
         self._ask_lore()
 
-    @on(Failed)
-    def take_failure(self, message: Failed) -> None:
-        """Say what went wrong and carry on."""
-        if not self.listed_order:
-            self.query_one("#counts", Static).update("")
-        self._trouble(message.line)
+    def lore_changed(self, ids: Sequence[str]) -> None:
+        """Show in place what a deed did; the order stays as it is."""
+        self.ask("rows", lambda store: reading.read_rows(store, ids), self._take_rows, exclusive=False)
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """A defect of ours in a thread: say so in one line too."""
-        if event.state is WorkerState.ERROR:
-            error = event.worker.error
-            self._trouble(f"A defect in Engram: {type(error).__name__}: {error}. Please report it.")
+    def _take_rows(self, changed: dict[str, Row | None]) -> None:
+        gone = [lore_id for lore_id, row in changed.items() if row is None]
+        self.total, self.matching = self.total - len(gone), self.matching - len(gone)
+        self.lore_list.mark(gone, on=False)
+        ids = ids_of(self.lore_list.rows)
+        refs = {lore_id: self.lore_list.rows[ids.index(lore_id)] for lore_id in changed if lore_id in ids}
+        kept = {
+            lore_id: row and row._replace(ref=refs[lore_id].ref, why=refs[lore_id].why)
+            if lore_id in refs
+            else row
+            for lore_id, row in changed.items()
+        }
+        self.listed = with_rows(self.listed, kept)
+        if self.matches is not None:
+            self.matches = self.matches._replace(rows=list(with_rows(self.matches.rows, kept)))
+        self._show(with_rows(self.lore_list.rows, kept))
+        self._ask_lore()
 
     # What the user does
 
@@ -192,7 +250,7 @@ class BrowseScreen(StoreWork):
             self._typing = self.set_timer(TYPING_REST, self._search)
         elif self.matches is not None:
             self.matches = None
-            self._trouble("")
+            self.trouble("")
             self._show(self.listed)
 
     @on(LoreList.Highlighted)
@@ -209,18 +267,26 @@ class BrowseScreen(StoreWork):
             self.add_class("-reading")
             self._ask_lore()
             self.set_focus(self.preview)
+            self.refresh_bindings()
 
     def action_back(self) -> None:
         """From the lore to the list."""
         self.remove_class("-reading")
         self.set_focus(self.lore_list)
+        self.refresh_bindings()
 
     def action_clear(self) -> None:
-        """From the search to everything."""
-        self.search_line.clear()
+        """Marks go first, then the search, then the filters."""
+        if self.lore_list.marked:
+            self.lore_list.mark(list(self.lore_list.marked), on=False)
+            self._show_counts()
+        elif self.wanted:
+            self.search_line.clear()
+        else:
+            self.narrow_to(Facets())
 
     def action_filter(self) -> None:
-        """Go to the search line; at once, so that the next key already arrives there."""
+        """Go to the search line."""
         self.remove_class("-reading")
         self.set_focus(self.search_line)
 
@@ -234,98 +300,103 @@ class BrowseScreen(StoreWork):
         """Move in the list from wherever the focus is."""
         self.lore_list.action_move(rows)
 
-    def action_next(self, rows: int) -> None:
-        """The next or previous lore."""
-        self.move_cursor(rows)
+    def action_next_lore(self) -> None:
+        """The next lore."""
+        self.move_cursor(1)
+
+    def action_previous_lore(self) -> None:
+        """The lore before."""
+        self.move_cursor(-1)
 
     def action_sort(self) -> None:
         """The next order; a search has one more, its own."""
+        self._sort(1)
+
+    def action_sort_back(self) -> None:
+        """The order before."""
+        self._sort(-1)
+
+    def _sort(self, by: int) -> None:
         orders = [name for name in SORT_NAMES if name != BEST or self.matches]
         if self.matches is None:
-            self.order = _after(self.order, orders)
-            self.read_list(self.order)
+            self.order = _after(self.order, orders, by)
+            self.shell.remembered.set("browse.sort", self.order)
+            self.read_list()
         else:
-            self.match_order = _after(self.match_order, orders)
+            self.match_order = _after(self.match_order, orders, by)
             self._show(sorted_rows(self.matches.rows, self.match_order), top=True)
+        self._show_facets()
 
-    def action_refresh(self) -> None:
-        """Look at every file again."""
-        self.read_list(self.order, thorough=True)
-        if self.wanted:
-            self._search()
+    # Filters
 
-    def action_judge(self, kind: str) -> None:
-        """Judge the lore under the cursor."""
-        row = self.lore_list.current
-        if row is not None:
-            self.judge(kind, row.id, row.title)
+    def action_facet(self) -> None:
+        """Choose what to filter by, then the value."""
+        choices = [
+            Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
+        ]
+        self.app.push_screen(Picker("Filter by", choices, hint="scope, category, tag …"), self._facet_named)
 
-    def action_keys(self) -> None:
-        """Show all keys, and run the one that is picked."""
-        self.app.push_screen(HelpScreen(), self._run_key)
+    def _facet_named(self, name: str | None) -> None:
+        if name:
+            self.ask("facet", lambda store: values_of(store, name), partial(self._facet_values, name))
 
-    def action_quit(self) -> None:
-        """Leave."""
-        self.app.exit()
+    def _facet_values(self, name: str, values: list[tuple[str, str]]) -> None:
+        choices = [
+            Choice("", "all", after="no filter"),
+            *(Choice(value, words(value), after=note) for value, note in values),
+        ]
+        picker = Picker(f"Filter by {name}", choices, hint=f"which {name} …")
+        self.app.push_screen(picker, partial(self._facet_chosen, name))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """While one types a search, letters are letters; enter goes into a lore and esc out of it."""
-        if isinstance(self.focused, Input):
-            return action not in {key.action.partition("(")[0] for key in BROWSE}
-        reading = self.has_class("-reading")
-        return {"read": not reading, "back": reading, "clear": not reading}.get(action, True)
+    def _facet_chosen(self, name: str, value: str | None) -> None:
+        if value is not None:
+            self.narrow_to(self.facets._replace(**{name: value}))
+
+    def action_no_facets(self) -> None:
+        """All lore again."""
+        self.narrow_to(Facets())
+
+    def narrow_to(self, facets: Facets) -> None:
+        """Show only what these filters let through."""
+        self.facets = facets
+        self.shell.remembered.set("browse.filter", facets.kept)
+        self._show_facets()
+        self.read_list()
+        self._search()
 
     # Showing
-
-    def _search(self) -> None:
-        if self.wanted:
-            self.read_matches(self.wanted)
-
-    def _ask_lore(self) -> None:
-        row = self.lore_list.current
-        if row is None:
-            self.preview.say()
-        elif self.has_class("-wide") or self.has_class("-reading"):
-            self.read_lore(row.id)
 
     def on_resize(self) -> None:
         """A terminal that became wide shows a lore it had not read."""
         self.call_after_refresh(self._ask_lore)
 
-    def _show(self, rows: list[Row], *, top: bool = False) -> None:
+    def _show(self, rows: Sequence[Row], *, top: bool = False) -> None:
         """Show rows, the cursor on the lore where it was, or at the top."""
         current = self.lore_list.current
         self.lore_list.now = self.now()
-        if not self.wanted:
-            self.lore_list.say(*empty_store() if self.listed_order else ())
+        if self.matches is not None:
+            self.lore_list.say(*no_match(self.matches.text))
+        elif self.page_of is not None:
+            self.lore_list.say(*(nothing_fits(self.facets.written) if self.is_filtered() else empty_store()))
         self.lore_list.show(rows, keep="" if top or current is None else current.id)
         self._show_counts()
+        self.refresh_bindings()
 
     def _show_counts(self) -> None:
+        found = counts(self.matches, self.matching, self.total, self.is_narrow)
+        marked = len(self.lore_list.marked)
+        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{found}")
+        self._show_facets()
+
+    def marks_changed(self) -> None:
+        """Say how many are marked."""
+        self._show_counts()
+
+    def _show_facets(self) -> None:
         order = self.order if self.matches is None else self.match_order
-        self.query_one("#counts", Static).update(counts(self.matches, self.total, order))
-        strategy = self.matches.strategy if self.matches else ""
-        line = heading_line(
-            short_path(self.store.path), self.heading, self.total, strategy, self.size.width - 2
-        )
-        self.query_one("#heading", Static).update(line)
-
-    def _trouble(self, line: str) -> None:
-        widget = self.query_one("#trouble", Static)
-        widget.update(safe_text(line))
-        widget.display = bool(line)
-
-    async def _run_key(self, key: Key | None) -> None:
-        if key is not None:
-            await self.app.run_action(key.action, self.lore_list if key in MOVES else self)
+        line = f"{self.facets.written or 'all lore'} · {SORT_NAMES[order]}   (f filters, s sorts)"
+        self.query_one("#facets", Static).update(words(line))
 
 
-def _after(name: str, names: list[str]) -> str:
-    return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
-
-
-def _replace(rows: list[Row], lore_id: str, confidence: int, validation_count: int) -> None:
-    for index, row in enumerate(rows):
-        if row.id == lore_id:
-            rows[index] = row._replace(confidence=confidence, validation_count=validation_count)
-            return
+def _after(name: str, names: list[str], by: int) -> str:
+    return names[(names.index(name) + by) % len(names)] if name in names else names[0]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Input
 
 from engram.domain.safe_text import safe_text
-from engram_tui.keys import FILTER, bindings
+from engram_tui.actions.action import bindings
+from engram_tui.actions.browse import TYPING
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -25,7 +26,7 @@ class FilterInput(Input):
     """
 
     DEFAULT_CSS = "FilterInput { width: 1fr; background: transparent; padding: 0; }"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(FILTER, priority=[key.action for key in FILTER])
+    BINDINGS: ClassVar[list[BindingType]] = bindings(TYPING, priority=True)
 
     def __init__(self, *, leave: Callable[[bool], None], move: Callable[[int], None], id: str) -> None:  # noqa: A002
         """`leave` gets whether the search is over, `move` by how many rows the list's cursor should move."""

@@ -20,8 +20,9 @@ from textual.strip import Strip
 from engram.domain.confidence import STATES, state
 from engram.domain.lore import ACTIVE
 from engram.domain.safe_text import safe_text
-from engram_tui.keys import MOVES, bindings
-from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, short_category
+from engram_tui.actions.action import bindings
+from engram_tui.actions.everywhere import MOVES
+from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, ids_of, short_category
 
 ROOMY = 82  # cells from which the longer confidence bar fits
 AGE_CELLS, COUNT_CELLS = 7, 6
@@ -72,6 +73,9 @@ class LoreList(ScrollView, can_focus=True):
         self.rows: Sequence[Row] = ()
         self.now = now  # ages are told from here, in Unix seconds
         self.instead: tuple[str, ...] = ()  # what an empty list says
+        self.marked: dict[
+            str, None
+        ] = {}  # ids, in the order in which they were marked; also of rows not listed now
 
     @property
     def current(self) -> Row | None:
@@ -79,16 +83,31 @@ class LoreList(ScrollView, can_focus=True):
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def show(self, rows: Sequence[Row], *, keep: str = "") -> None:
-        """Show other rows, the cursor on the lore with the id `keep`, or at the top."""
-        before = self.current
+        """Show other rows, the cursor on the lore with the id `keep` and on its line of the screen, or at the top.
+
+        Where that lore is gone, the cursor stays on its line.
+        """
+        before, line, old = self.current, self.cursor - self.scroll_offset.y, self.cursor
         self.rows = rows
-        wanted = next((index for index, row in enumerate(rows) if row.id == keep), 0) if keep else 0
+        ids = ids_of(rows) if keep else []
+        wanted = ids.index(keep) if keep in ids else (min(old, max(0, len(rows) - 1)) if keep else 0)
         self._measure()
         self.set_reactive(LoreList.cursor, wanted)
+        if keep:
+            self.scroll_to(y=max(0, wanted - line), animate=False, force=True)
         self._into_view()
         self.refresh()
         if self.current != before:
             self.post_message(self.Highlighted(self.current))
+
+    def mark(self, ids: Sequence[str], *, on: bool) -> None:
+        """Mark lore, or take their marks away."""
+        for lore_id in ids:
+            if on:
+                self.marked[lore_id] = None
+            else:
+                self.marked.pop(lore_id, None)
+        self.refresh()
 
     def say(self, *lines: str) -> None:
         """What to show while there are no rows."""
@@ -158,15 +177,17 @@ class LoreList(ScrollView, can_focus=True):
             (fraction(row.confidence), base, 5),
             (short_category(row.category), quiet, CATEGORY_CELLS + 1),
         ]
-        taken = 1 + sum(cells for _, _, cells in parts) + AGE_CELLS + COUNT_CELLS
-        title = row.title if row.status == ACTIVE else f"({row.status}) {row.title}"
+        taken = 2 + sum(cells for _, _, cells in parts) + AGE_CELLS + COUNT_CELLS
+        title = f"{'⚲ ' if row.pinned else ''}{row.title}"
+        title = title if row.status == ACTIVE else f"({row.status}) {title}"
         count = f"✓{row.validation_count}" if row.validation_count else NO_REF
         parts += [
             (title, base if row.status == ACTIVE else quiet, max(0, width - taken)),
             (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet, AGE_CELLS),
             (f"{count:>{COUNT_CELLS - 1}}", quiet, COUNT_CELLS),
         ]
-        marker = Segment("▌" if chosen else " ", strength)
+        sign = "●" if row.id in self.marked else " "
+        marker = Segment(f"{'▌' if chosen else ' '}{sign}", base if sign == "●" else strength)
         return Strip(
             [marker, *(Segment(column(text, cells), style) for text, style, cells in parts)]
         ).adjust_cell_length(width, base)

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain import review
+from engram.domain.errors import NotFoundError
 from engram.usecases.listing import list_hits
-from engram_tui.rows import Row, row_of_hit, row_of_recalled
+from engram.usecases.refresh import refresh
+from engram.usecases.scopes import reach
+from engram_tui.facets import Facets
+from engram_tui.rows import LazyRows, Row, row_of_recalled, row_of_shown
+from engram_tui.shell.frame import Heading
 
 if TYPE_CHECKING:
     from engram.app import Engram
 
 MOST_MATCHES = 50
+QUICK = (
+    review.PROBLEM,
+    review.CONFLICT,
+    review.FOREIGN,
+    review.PENDING,
+)  # the kinds that the index tells at once
 
 
 class Page(NamedTuple):
-    """The list, or its beginning: `total` counts all lore of the store."""
+    """A list, or its beginning: `matching` lore fulfil its filters, of `total` in the store."""
 
-    rows: list[Row]
+    rows: Sequence[Row]
+    matching: int
     total: int
     order: str
-
-    @property
-    def complete(self) -> bool:
-        """Whether this is the whole list."""
-        return len(self.rows) >= self.total
+    facets: Facets
+    complete: bool
 
 
 class Matches(NamedTuple):
-    """What a search found, best first, and which `text` it answers; `notes` say what was degraded."""
+    """What a search found, best first, and which `text` and filters it answers; `notes` say what was degraded."""
 
     text: str
     rows: list[Row]
@@ -36,41 +47,99 @@ class Matches(NamedTuple):
     strategy: str
     took_ms: float
     notes: tuple[str, ...]
+    facets: Facets = Facets()
 
 
-class Heading(NamedTuple):
-    """What the first line says of the store; `branch` is empty outside git, `trouble` says what is wrong."""
+def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int | None) -> Page:
+    """The first `limit` lore in this order (None: all). Raises StoreError, NotFoundError (no such scope)."""
+    where = reach(store.store, facets.scope)
+    hits, matching = list_hits(
+        where,
+        limit=limit,
+        sort=order,
+        categories=(facets.category,) if facets.category else (),
+        status=facets.status,
+        tags=(facets.tag,) if facets.tag else (),
+        narrow=facets.narrow(now),
+    )
+    generation = where.index.generation
+    total = generation.catalog.count() if generation else matching
+    rows = LazyRows(hits, _refs(store), where.places.scope)
+    return Page(rows, matching, total, order, facets, limit is None or matching <= limit)
 
-    path: str
-    branch: str
-    strategy: str
-    trouble: str
 
-
-def read_page(store: Engram, order: str, limit: int | None) -> Page:
-    """The first `limit` lore in this order (None: all). Raises StoreError."""
-    hits, total = list_hits(store.store, limit=limit, sort=order)
-    refs = _refs(store)
-    rows = [row_of_hit(hit, refs) for hit in hits]
-    return Page(rows, total if limit is not None else len(rows), order)
-
-
-def read_matches(store: Engram, text: str) -> Matches:
+def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matches:
     """The lore that answer `text`; leaves no trace in the session or the log. Raises ValidationError, StoreError."""
-    answer = store.query(text, k=MOST_MATCHES, min_confidence=0, keep=False)
+    answer = store.query(
+        text,
+        k=MOST_MATCHES,
+        min_confidence=0,
+        keep=False,
+        categories=facets.category or (),
+        types=facets.type or (),
+        tags=facets.tag or (),
+        scopes=facets.scope or (),
+    )
     refs = _refs(store)
     rows = [row_of_recalled(recalled, refs) for recalled in answer.lore]
-    return Matches(text, rows, answer.strength, answer.strategy, answer.took_ms, answer.notes)
+    fitting = [row for row in rows if facets.lets_through(row, now)]
+    return Matches(text, fitting, answer.strength, answer.strategy, answer.took_ms, answer.notes, facets)
+
+
+def read_rows(store: Engram, ids: Sequence[str]) -> dict[str, Row | None]:
+    """These lore as they are now; None for one that is gone."""
+    found: dict[str, Row | None] = {}
+    for lore_id in ids:
+        try:
+            found[lore_id] = row_of_shown(store.get(lore_id))
+        except NotFoundError:
+            found[lore_id] = None
+    return found
 
 
 def read_heading(store: Engram) -> Heading:
-    """Where the store is and how it is doing. Looks at every file, so it comes after the first list."""
-    status = store.status()
-    git, index = status["git"], status["index"]
+    """Where the store is and how it is doing, as far as that is found quickly."""
+    status = store.status(thorough=False)
+    git, index, held = status["git"], status["index"], store.review(kinds=QUICK).total
     assert isinstance(git, dict)
     assert isinstance(index, dict)
     trouble = "" if index["ok"] else str(index["message"])
-    return Heading(short_path(store.path), git["branch"] or "", str(index.get("strategy", "")), trouble)
+    total = status["lore_count"]
+    assert isinstance(total, int)
+    strategy = str(index.get("strategy", ""))
+    return Heading(
+        short_path(store.path),
+        git["branch"] or "",
+        git["ahead"],
+        git["behind"],
+        total,
+        strategy,
+        held,
+        trouble,
+    )
+
+
+def token(store: Engram) -> tuple[object, ...]:
+    """What is another value after each change of the index, whoever made it."""
+    generation = store.store.index.generation
+    if generation is None:
+        return ()
+    found: list[object] = [generation.folder]
+    for name in ("catalog.db", "catalog.db-wal"):
+        try:
+            stat = os.stat(os.path.join(generation.folder, name))
+            found += [stat.st_mtime_ns, stat.st_size]
+        except OSError:
+            found.append(None)
+    return tuple(found)
+
+
+def look(store: Engram) -> tuple[object, ...]:
+    """Look for changes of others, as cheaply as a query does, and say whether there were any."""
+    if not store.store.asked_ns:
+        store.store.asked_ns = 1  # from the second question on the system tells of changes
+    refresh(store.store, thorough=False)
+    return token(store)
 
 
 def short_path(path: str) -> str:

@@ -4,48 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.domain.confidence import HELPFUL, INCORRECT
 from engram.domain.safe_text import safe_text
-from engram_tui.lore_list import fitted
-from engram_tui.rows import BEST, SORT_NAMES, count, fraction
+from engram_tui.rows import count
 
 if TYPE_CHECKING:
-    from engram.usecases.feedback import Judged
-    from engram_tui.reading import Heading, Matches
+    from engram_tui.reading import Matches
 
 
-def heading_line(path: str, heading: Heading | None, total: int, strategy: str, cells: int) -> str:
-    """The first line, in that many cells: a long path loses its beginning."""
-    parts = [count(total, "lore")]
-    if heading is not None:
-        parts.insert(0, heading.branch or "not in git")
-        parts.append(strategy or heading.strategy)
-    rest = "".join(f" · {safe_text(part)}" for part in parts if part)
-    room = max(12, cells - len("engram  ") - len(rest))
-    path = safe_text(path)
-    return f"engram  {path if len(path) <= room else '…' + path[-room + 1 :]}{rest}"
-
-
-def counts(matches: Matches | None, total: int, order: str) -> str:
-    """What the list shows of how much, and in which order."""
+def counts(matches: Matches | None, matching: int, total: int, narrow: bool = False) -> str:
+    """What the list shows of how much."""
     if matches is None:
-        return f"{count(total, 'lore')} · {SORT_NAMES[order]}"
+        return count(total, "lore") if matching == total else f"{count(matching)} of {count(total, 'lore')}"
     took = f"{matches.took_ms:.0f} ms" if matches.took_ms >= 1 else "under 1 ms"
-    sorting = "" if order == BEST else f" · {SORT_NAMES[order]}"
-    return f"{count(len(matches.rows))} of {count(total)} · {matches.strength} · {took}{sorting}"
+    return (
+        f"{count(len(matches.rows))} of {count(total)} · {matches.strength}{'' if narrow else f' · {took}'}"
+    )
 
 
-def judgement(judged: Judged, title: str) -> tuple[str, str]:
-    """A headline and a sentence about what a judgement did."""
-    before, after = fraction(round(judged.previous * 1000)), fraction(round(judged.current * 1000))
-    what = fitted(safe_text(title), 40).rstrip()
-    if judged.repeated:
-        return "Said before in this session", f"{what}: confidence stays {after}"
-    if judged.kind == HELPFUL:
-        return "Helpful", f"{what}: confidence {before} → {after}, helpful {judged.validation_count}×"
-    if judged.kind == INCORRECT:
-        return "Incorrect", f"{what}: confidence {before} → {after}"
-    return "Not relevant", f"{what}: noted, confidence stays {after}"
+def nothing_fits(filters: str) -> tuple[str, ...]:
+    """What a list says that the filters leave empty."""
+    return (f"No lore fits: {safe_text(filters)}.", "", "F takes all filters away, f changes one.")
 
 
 def no_match(text: str) -> tuple[str, ...]:

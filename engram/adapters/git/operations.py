@@ -22,7 +22,7 @@ _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
 
 
 class OwnCommit(NamedTuple):
-    """A commit of one operation, made in `session` ("" unknown).
+    """A commit of the operation `op`, made in `session` ("" unknown).
 
     `undoes` names the commits that it takes back, `redoes` the undo that it takes back.
     """
@@ -33,6 +33,7 @@ class OwnCommit(NamedTuple):
     undoes: tuple[str, ...]
     redoes: tuple[str, ...]
     session: str = ""
+    op: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -53,7 +54,15 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
             if said.get(SOURCE, (source,))[0] != source or (SOURCE not in said and who != person):
                 continue
             session = said.get(SESSION, ("",))[0]
-            yield OwnCommit(oid, subject, said[LORE], said.get(UNDO, ()), said.get(REDO, ()), session)
+            yield OwnCommit(
+                oid,
+                subject,
+                said[LORE],
+                said.get(UNDO, ()),
+                said.get(REDO, ()),
+                session,
+                said[trailers.OPERATION][0],
+            )
         skip += _PAGE
 
 

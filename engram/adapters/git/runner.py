@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from contextlib import suppress
 
 from engram.adapters.git import environment, failures
@@ -12,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.transfer import Tell
@@ -24,6 +25,8 @@ MOST_MEMORY = 1024 * 1024 * 1024
 _AT_ONCE = 1024 * 1024
 # These look into files of the work tree, be it only to see whether the index is up to date.
 LOOKING = frozenset(("read-tree", "status", "update-index"))
+# Told of every command that ended: its arguments, exit code and how long it took in seconds.
+listeners: list[Callable[[tuple[str, ...], int, float], None]] = []
 NETWORK = frozenset(("clone", "fetch", "ls-remote", "pull", "push"))
 
 
@@ -62,7 +65,10 @@ def run(
         and "GIT_SSH" not in variables
     ):
         variables["GIT_SSH_COMMAND"] = _ssh_command(folder)
+    began = time.monotonic() if listeners else 0.0
     result = _execute(folder, args, stdin, deadline, variables, tell)
+    for listener in listeners:
+        listener(args, result.code, time.monotonic() - began)
     if check and result.code != 0:
         raise failures.failure(folder, args, result.code, result.stderr)
     return result

@@ -7,7 +7,7 @@ import os
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.present import lore_json
-from engram.domain.errors import EngramError, UsageError
+from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -73,6 +73,7 @@ def _in_editor(call: Call) -> Shown | None:
     import tempfile
 
     from engram.usecases.edit import rewrite
+    from engram.usecases.editor import open_editor
     from engram.usecases.listing import get
     from engram.usecases.scopes import reach
 
@@ -82,7 +83,7 @@ def _in_editor(call: Call) -> Shown | None:
     handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
     with os.fdopen(handle, "wb") as file:
         file.write(before)
-    _open_editor(copy)
+    open_editor(copy)
     with open(copy, "rb") as file:
         after = file.read()
     if after == before:
@@ -95,22 +96,3 @@ def _in_editor(call: Call) -> Shown | None:
         raise
     os.unlink(copy)
     return shown
-
-
-def _open_editor(path: str) -> None:
-    import shlex
-    import subprocess
-
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    try:
-        words = shlex.split(editor)
-    except ValueError as error:
-        raise UsageError(f"The editor '{editor}' cannot be read: {error}.", "Set $EDITOR.") from None
-    try:
-        code = subprocess.run([*words, path], check=False).returncode
-    except OSError as error:
-        raise UsageError(
-            f"The editor '{editor}' cannot be started: {error.strerror}.", "Set $EDITOR."
-        ) from None
-    if code:
-        raise UsageError(f"The editor ended with {code}; nothing was changed.", f"Your text is in {path}")

@@ -1,0 +1,1 @@
+"""The tables of actions: one module for each screen, and one for what goes everywhere."""

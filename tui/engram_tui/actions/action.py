@@ -1,0 +1,53 @@
+"""One action of the app: bindings, footer, list of keys and configuration are all made from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+
+SIGNS = {
+    "question_mark": "?", "colon": ":", "slash": "/", "full_stop": ".", "at": "@", "space": "space", "escape": "esc",
+    "down": "↓", "up": "↑", "left": "←", "right": "→", "left_square_bracket": "[", "right_square_bracket": "]",
+    "less_than_sign": "<", "greater_than_sign": ">", "comma": ",", "pagedown": "pgdn", "pageup": "pgup",
+}  # fmt: skip
+
+
+class Action(NamedTuple):
+    """An action: its name (also in `[app.keys]`), Textual's names of its keys, a title and a sentence.
+
+    It runs the method `action_<name>` of the screen, or `run` where that is said, on the widget `target`.
+    `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen that
+    says whether it is enabled, or `screen:<name>`: whether there is that screen. `command` is what does the same on the command line.
+    """
+
+    name: str
+    keys: str
+    title: str
+    help: str
+    footer: int = 0
+    when: str = ""
+    run: str = ""
+    target: str = ""
+    command: str = ""
+
+    @property
+    def called(self) -> str:
+        """What Textual runs."""
+        return self.run or self.name
+
+
+def bindings(actions: Iterable[Action], *, priority: bool = False) -> list[BindingType]:
+    """Textual's bindings of these actions; with `priority` they act before any widget sees the key."""
+    return [
+        Binding(action.keys, action.called, action.title, priority=priority, id=action.name)
+        for action in actions
+    ]
+
+
+def written(keys: str, *, all_of: bool = False) -> str:
+    """How people write the first of these keys, or all of them: `ctrl+d`, `?`, `↓`."""
+    names = [name.strip() for name in keys.split(",") if name.strip()]
+    signs = [name if name.startswith("ctrl+") else SIGNS.get(name, name) for name in names]
+    return " ".join(signs if all_of else signs[:1])

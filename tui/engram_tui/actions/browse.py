@@ -1,0 +1,41 @@
+"""The actions of the browse screen."""
+
+# ruff: noqa: E501 - a table
+from __future__ import annotations
+
+from engram_tui.actions.action import Action
+
+ACTIONS = (
+    Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", 1, "has_lore", command="engram feedback --helpful"),
+    Action("incorrect", "x", "incorrect", "this is incorrect: confidence −0.15", 2, "has_lore", command="engram feedback --incorrect"),
+    Action("not_relevant", "n", "not relevant", "not relevant here: confidence stays", 3, "has_lore", command="engram feedback --not-relevant"),
+    Action("back", "escape", "back", "back to the list", 4, "is_reading"),
+    Action("filter", "slash", "search", "search as you type, by words and meaning", 4, "is_listing"),
+    Action("read", "enter", "open", "read this lore; esc goes back", 5, "can_read"),
+    Action("edit", "e", "edit", "in $EDITOR, or here where none is set", 6, "has_lore", command="engram edit"),
+    Action("mark", "space", "mark", "mark this lore: what follows is about all that are marked", 7, "can_read"),
+    Action("mark_all", "asterisk", "mark all", "mark all that are listed, or none", 0, "is_listing"),
+    Action("clear", "escape", "clear", "let go of marks, then of the search, then of the filters", 0, "can_clear"),
+    Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),
+    Action("activate", "A", "activate", "into recall again", 0, "has_lore", command="engram edit --status active"),
+    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_lore", command="engram edit --pin"),
+    Action("tags", "t", "tags", "add tags, or take them away with -tag", 0, "has_lore", command="engram edit --add-tag"),
+    Action("category", "c", "category", "another category", 0, "has_lore", command="engram edit --category"),
+    Action("forget", "d,delete", "forget", "delete it; undo brings it back", 0, "has_lore", command="engram forget"),
+    Action("copy_path", "y", "copy path", "the path of its file, to the clipboard", 0, "has_lore"),
+    Action("copy_name", "Y", "copy id", "its id, or its ref in this session", 0, "has_lore"),
+    Action("open_file", "o", "open file", "a file that the lore is about, or its own, in the editor", 0, "has_lore"),
+    Action("facet", "f", "filter by", "scope, category, status, type, tag, confidence, agent, age", 8, "is_listing"),
+    Action("no_facets", "F", "no filter", "take all filters away", 0, "is_filtered"),
+    Action("sort", "s", "sort", "sort by the next order", 9),
+    Action("sort_back", "S", "sort back", "sort by the order before"),
+    Action("next_lore", "J", "next lore", "the next lore, while reading too"),
+    Action("previous_lore", "K", "previous lore", "the lore before, while reading too"),
+)  # fmt: skip
+# While one types a search; they come before any letter.
+TYPING = (
+    Action("keep_filter", "enter,tab", "to the results", "to the results"),
+    Action("clear_filter", "escape", "clear", "clear the search"),
+    Action("next_result", "down,ctrl+n", "next result", "the next result", run="move(1)"),
+    Action("previous_result", "up", "previous result", "the result before", run="move(-1)"),
+)

@@ -1,0 +1,123 @@
+"""What can be done to lore, from a list or anywhere: each is one `Deed`, so that it repeats and is undone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.domain.confidence import HELPFUL, INCORRECT, KINDS
+from engram.domain.errors import ValidationError
+from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.usecases.edit import Edit, rewrite
+from engram.usecases.scopes import reach
+from engram_tui.rows import count, fraction
+from engram_tui.shell.work import Deed
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.usecases.feedback import Judged
+    from engram.usecases.listing import Shown
+
+_TITLES = {HELPFUL: "Helpful", INCORRECT: "Incorrect"}
+_MOST_TITLE = 40
+
+
+def judge(kind: str) -> Deed:
+    """Say that lore was `helpful`, `incorrect` or `not_relevant`."""
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        chosen = {name: ids if name == kind else () for name in KINDS}
+        done = store.feedback(
+            helpful=chosen[KINDS[0]], not_relevant=chosen[KINDS[1]], incorrect=chosen[KINDS[2]]
+        )
+        if len(done) > 1:
+            repeated = sum(judged.repeated for judged in done)
+            return f"{count(len(done), 'lore')}{f', {repeated} said before' if repeated else ''}"
+        return _judged(done[0], store.get(ids[0]))
+
+    return Deed(_TITLES.get(kind, "Not relevant"), work, f"engram feedback --{kind.replace('_', '-')} {{}}")
+
+
+def _judged(judged: Judged, shown: Shown) -> str:
+    before, after = fraction(round(judged.previous * 1000)), fraction(round(judged.current * 1000))
+    title = titled(shown.lore.title)
+    if judged.repeated:
+        return f"Said before in this session, {title}: confidence stays {after}"
+    if judged.kind == HELPFUL:
+        return f"{title}: confidence {before} → {after}, helpful {judged.validation_count}×"
+    return (
+        f"{title}: confidence {before} → {after}"
+        if judged.kind == INCORRECT
+        else f"{title}: noted, confidence stays {after}"
+    )
+
+
+def edit_fields(title: str, wanted: Edit, said: str, options: str) -> Deed:
+    """Change fields of lore; `said` is what becomes of each: `is archived`."""
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        done = [store.edit(lore_id, wanted) for lore_id in ids]
+        what = titled(done[0].lore.title) if len(done) == 1 else count(len(done), "lore")
+        return (
+            f"{what} {said if len(done) == 1 else said.replace('is ', 'are ', 1).replace('has ', 'have ', 1)}"
+        )
+
+    return Deed(title, work, f"engram edit {{}} {options}")
+
+
+def archive() -> Deed:
+    """Out of recall."""
+    return edit_fields("Archive", Edit(status=ARCHIVED), "is archived", "--status archived")
+
+
+def activate() -> Deed:
+    """Into recall again."""
+    return edit_fields("Activate", Edit(status=ACTIVE), "is active", "--status active")
+
+
+def pin(on: bool) -> Deed:
+    """Never fades, or does."""
+    words = ("Pin", "is pinned", "--pin") if on else ("Unpin", "is not pinned any more", "--unpin")
+    return edit_fields(words[0], Edit(pinned=on), words[1], words[2])
+
+
+def tag(text: str) -> Deed:
+    """Add the tags in `text`, and take away those with `-` before them. Raises ValidationError where there is none."""
+    named = [word.strip().lstrip("#") for word in text.replace(",", " ").split()]
+    gone = tuple(word[1:] for word in named if word.startswith("-") and word[1:])
+    added = tuple(word.lstrip("+") for word in named if word and not word.startswith("-"))
+    if not (added or gone):
+        raise ValidationError("tags", "No tag was typed.", "For example: queue -old")
+    changes = " ".join([*(f"+{name}" for name in added), *(f"−{name}" for name in gone)])
+    options = " ".join([*(f"--add-tag {name}" for name in added), *(f"--remove-tag {name}" for name in gone)])
+    return edit_fields("Tags", Edit(add_tags=added, remove_tags=gone), f"has tags {changes}", options)
+
+
+def categorise(category: str) -> Deed:
+    """Another category."""
+    return edit_fields("Category", Edit(category=category), f"is {category} now", f"--category {category}")
+
+
+def forget() -> Deed:
+    """Delete."""
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        gone = store.forget(*ids)
+        return f"{titled(gone[0].lore.title) if len(gone) == 1 else count(len(gone), 'lore')} forgotten"
+
+    return Deed("Forget", work, "engram forget {}")
+
+
+def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Deed:
+    """The whole file of one lore, as somebody edited it."""
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        shown = rewrite(reach(store.store, scope), path, ids[0], before, after)
+        store.edited()
+        return f"{titled(shown.lore.title)} is changed"
+
+    return Deed("Edit", work, "engram edit {}", repeats=False)
+
+
+def titled(title: str) -> str:
+    """A title in a sentence."""
+    return f"“{title if len(title) <= _MOST_TITLE else title[: _MOST_TITLE - 1] + '…'}”"

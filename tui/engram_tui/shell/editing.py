@@ -1,0 +1,61 @@
+"""Editing a text: in the editor of the environment while the app steps aside, or in the app."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import TextArea
+
+from engram.usecases.editor import open_editor
+from engram_tui.shell.gate import lines, words
+
+if TYPE_CHECKING:
+    from textual.app import App, ComposeResult
+
+
+def edited_outside(app: App[None], before: bytes) -> bytes:
+    """What a person makes of the text in their own editor. Raises UsageError, OSError; then the copy is kept."""
+    handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
+    with os.fdopen(handle, "wb") as file:
+        file.write(before)
+    with app.suspend():
+        open_editor(copy)
+    with open(copy, "rb") as file:
+        after = file.read()
+    os.unlink(copy)
+    return after
+
+
+class TextEditor(ModalScreen[bytes | None]):
+    """Edits a text in the app; returns it as UTF-8, or None where nothing is to be saved."""
+
+    DEFAULT_CSS = """
+    TextEditor { align: center middle; }
+    TextEditor > Vertical { width: 96%; height: 92%; border: round $primary; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "save", priority=True),
+        Binding("escape", "dismiss", "close", priority=True),
+    ]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        """The text in a box."""
+        with Vertical() as box:
+            box.border_title, box.border_subtitle = (
+                words(self._title),
+                "ctrl+s saves · esc leaves it as it was",
+            )
+            yield TextArea(lines(self._text), soft_wrap=True)
+
+    def action_save(self) -> None:
+        """Take the text as it is now."""
+        self.dismiss(self.query_one(TextArea).text.encode())

@@ -1,0 +1,149 @@
+"""The frame around each screen: the line about the store, the line of screens, the line of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.widgets import Static
+
+from engram_tui.actions.action import Action, written
+from engram_tui.shell.gate import words
+from engram_tui.shell.table import ENTRIES
+
+if TYPE_CHECKING:
+    from textual import events
+
+NARROW = 110  # columns from which two panes fit
+
+
+class Heading(NamedTuple):
+    """What the first line says of the store; `branch` is empty outside git, `trouble` says what is wrong.
+
+    `waiting` counts what wants a person, as far as that is found quickly.
+    """
+
+    path: str
+    branch: str
+    ahead: int
+    behind: int
+    total: int
+    strategy: str
+    waiting: int
+    trouble: str = ""
+
+
+class HeadingLine(Static):
+    """The first line."""
+
+    DEFAULT_CSS = "HeadingLine { height: 1; padding: 0 1; background: $primary 25%; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def show(self, path: str, heading: Heading | None) -> None:
+        """Say how the store is doing, in the width there is."""
+        self.update(Text(heading_line(path, heading, self.app.size.width - 2)))
+
+
+def heading_line(path: str, heading: Heading | None, cells: int) -> str:
+    """The first line, in that many cells: a long path loses its beginning."""
+    rest = "".join(f" · {words(part)}" for part in _parts(heading) if part) if heading else ""
+    room = max(12, cells - len("engram  ") - cell_len(rest))
+    path = words(path)
+    return f"engram  {path if len(path) <= room else '…' + path[-room + 1 :]}{rest}"
+
+
+def _parts(heading: Heading) -> list[str]:
+    moved = f" ↑{heading.ahead} ↓{heading.behind}" if heading.ahead or heading.behind else ""
+    waiting = f"{heading.waiting:,} waiting for review" if heading.waiting else ""
+    return [
+        f"{heading.branch or 'not in git'}{moved}",
+        f"{heading.total:,} lore",
+        heading.strategy,
+        waiting,
+    ]
+
+
+class TabLine(Static):
+    """The screens with their number keys; a click opens one. Narrow: only the one that is open."""
+
+    DEFAULT_CSS = "TabLine { height: 1; padding: 0 1; background: $primary 10%; text-wrap: nowrap; }"
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, id="tabs")
+        self._places: list[tuple[int, int, str]] = []
+
+    def show(self, current: str, heading: Heading | None, *, narrow: bool) -> None:
+        """Draw the line; the open screen is underlined and bold, and has a mark before it."""
+        text, self._places = Text(no_wrap=True), []
+        for entry in ENTRIES:
+            if not entry.exists or (narrow and entry.name != current):
+                continue
+            number = f"{entry.number}/{len(ENTRIES)}" if narrow else f"{entry.number}"
+            label = f"{number} {entry.title}{_badge(entry.name, heading)}"
+            start = text.cell_len
+            text.append(label, "bold underline" if entry.name == current else "dim")
+            self._places.append((start, text.cell_len, entry.name))
+            text.append("   ")
+        if narrow:
+            text.append("1…6 other screens", "dim")
+        self.update(text)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Open the screen under the mouse."""
+        for start, end, name in self._places:
+            if start <= event.x - 1 < end:
+                await self.screen.run_action(f"go('{name}')")
+
+
+def _badge(name: str, heading: Heading | None) -> str:
+    if heading is None:
+        return ""
+    if name == "review" and heading.waiting:
+        return f" ({heading.waiting})"
+    if name == "sync" and (heading.ahead or heading.behind):
+        return f" ↑{heading.ahead} ↓{heading.behind}"
+    return ""
+
+
+class KeyLine(Static):
+    """The keys that matter here, as many as fit; a click presses one."""
+
+    DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; padding: 0 1; background: $panel; text-wrap: nowrap; }"
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, id="keys")
+        self._places: list[tuple[int, int, Action]] = []
+
+    def show(self, actions: Sequence[tuple[Action, str]]) -> None:
+        """Draw these actions with their keys; `?` and quit keep their place at the end."""
+        room = self.app.size.width - 2
+        shown = fitting(actions, room)
+        text, self._places = Text(no_wrap=True), []
+        for action, keys in shown:
+            start = text.cell_len
+            text.append(written(keys), "bold")
+            text.append(f" {action.title}", "dim" if not self.app.ansi_color else "")
+            self._places.append((start, text.cell_len, action))
+            text.append("  ")
+        self.update(text)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Run the action under the mouse."""
+        from engram_tui.shell.screen import ShellScreen
+
+        for start, end, action in self._places:
+            if start <= event.x - 1 < end and isinstance(self.screen, ShellScreen):
+                await self.screen.run(action)
+
+
+def fitting(actions: Sequence[tuple[Action, str]], room: int) -> list[tuple[Action, str]]:
+    """As many of the actions as fit into so many cells, in their order; the last ones stay, those before them go."""
+    shown = sorted(actions, key=lambda pair: pair[0].footer)
+    while (
+        shown
+        and sum(cell_len(written(keys)) + cell_len(action.title) + 3 for action, keys in shown) > room + 2
+    ):
+        middle = [pair for pair in shown if pair[0].footer < 98] or shown
+        shown.remove(middle[-1])
+    return shown

@@ -1,0 +1,73 @@
+"""Small questions over a screen: a line of text, and yes or no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from engram_tui.shell.gate import lines, words
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+_BOX = """
+    %(name)s { align: center middle; }
+    %(name)s > Vertical {
+        width: 70; max-width: 96%%; height: auto; border: round %(colour)s; background: $surface; padding: 0 1;
+    }
+    %(name)s Static { height: auto; }
+    %(name)s Input { background: transparent; padding: 0; }
+"""
+
+
+class Prompt(ModalScreen[str | None]):
+    """Asks for a line of text; returns it, or None."""
+
+    DEFAULT_CSS = _BOX % {"name": "Prompt", "colour": "$primary"}
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close")]
+
+    def __init__(self, title: str, value: str = "", *, hint: str = "", explain: str = "") -> None:
+        super().__init__()
+        self._title, self._value, self._hint, self._explain = title, value, hint, explain
+
+    def compose(self) -> ComposeResult:
+        """The line, and what it is for."""
+        with Vertical() as box:
+            box.border_title, box.border_subtitle = words(self._title), "enter takes it · esc closes"
+            if self._explain:
+                yield Static(lines(self._explain), markup=False)
+            yield Input(
+                words(self._value), placeholder=words(self._hint), compact=True, select_on_focus=False
+            )
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter takes the line."""
+        self.dismiss(event.value)
+
+
+class Confirm(ModalScreen[bool | None]):
+    """Asks before what undo cannot bring back; only y says yes."""
+
+    DEFAULT_CSS = _BOX % {"name": "Confirm", "colour": "$warning"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape,q", "answer(False)", "no"),
+    ]
+
+    def __init__(self, title: str, question: str) -> None:
+        super().__init__()
+        self._title, self._question = title, question
+
+    def compose(self) -> ComposeResult:
+        """The question and its keys."""
+        with Vertical() as box:
+            box.border_title, box.border_subtitle = words(self._title), "y yes · n or esc no"
+            yield Static(lines(self._question), markup=False)
+
+    def action_answer(self, yes: bool) -> None:
+        """Say it."""
+        self.dismiss(yes)

@@ -1,0 +1,49 @@
+"""What the app knows of its last run: screen, filter, sort, theme. Kept beside the store's private state, never in git."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING
+
+from engram.adapters.files import atomic
+from engram.domain.errors import EngramError
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+_NAME = "app.json"
+_MOST_BYTES = 16_384
+
+
+class Remembered:
+    """Texts by name; a file that cannot be read or written is as none."""
+
+    def __init__(self, store: Engram) -> None:
+        self._path = os.path.join(store.store.places.state, _NAME)
+        self._values = self._read()
+        self._written = dict(self._values)
+
+    def get(self, name: str, default: str = "") -> str:
+        """What was remembered under this name."""
+        return self._values.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        """Remember it; written by `keep`."""
+        self._values[name] = value
+
+    def keep(self) -> None:
+        """Write the file if anything is new."""
+        if self._values != self._written:
+            with contextlib.suppress(OSError, EngramError):
+                atomic.write(self._path, json.dumps(self._values, indent=1).encode(), "app")
+                self._written = dict(self._values)
+
+    def _read(self) -> dict[str, str]:
+        try:
+            with open(self._path, "rb") as file:
+                found = json.loads(file.read(_MOST_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}

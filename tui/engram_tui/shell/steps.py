@@ -1,0 +1,35 @@
+"""What was done in the app, so that it can be taken back and brought back, newest first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """A deed: the sentence about it and the operations it wrote, by scope."""
+
+    said: str
+    operations: dict[str, list[str]]
+
+
+class Steps:
+    """What can be undone, and what can be redone."""
+
+    def __init__(self) -> None:
+        self.done: list[Step] = []
+        self.undone: list[Step] = []
+
+    def add(self, step: Step) -> None:
+        """Something new was done: what was undone before cannot be brought back any more."""
+        self.done.append(step)
+        self.undone.clear()
+
+    @property
+    def next_undo(self) -> str:
+        """What undo would take back; "" where there is nothing."""
+        return self.done[-1].said if self.done else ""
+
+    @property
+    def next_redo(self) -> str:
+        """What redo would bring back; "" where there is nothing."""
+        return self.undone[-1].said if self.undone else ""

@@ -1,0 +1,72 @@
+"""The screens of the app, in the order of their number keys; one that is not there yet has no tab."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from engram_tui.actions import everywhere
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram_tui.actions.action import Action
+    from engram_tui.shell.screen import ShellScreen
+
+
+class Entry(NamedTuple):
+    """A screen: its name (also of its module of actions), its title and the class that draws it."""
+
+    name: str
+    title: str
+    module: str
+    shown_by: str
+
+    @property
+    def number(self) -> int:
+        """Its number key."""
+        return ENTRIES.index(self) + 1
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a screen."""
+        return self.name in _existing()
+
+    def make(self, store: Engram) -> ShellScreen:
+        """A new screen of this kind."""
+        return cast("ShellScreen", getattr(import_module(self.module), self.shown_by)(store))
+
+
+ENTRIES = (
+    Entry("browse", "Browse", "engram_tui.browse", "BrowseScreen"),
+    Entry("review", "Review", "engram_tui.review", "ReviewScreen"),
+    Entry("consolidate", "Consolidate", "engram_tui.consolidate", "ConsolidateScreen"),
+    Entry("sync", "Sync", "engram_tui.sync", "SyncScreen"),
+    Entry("insight", "Insight", "engram_tui.insight", "InsightScreen"),
+    Entry("live", "Live", "engram_tui.live", "LiveScreen"),
+)
+_FOUND: dict[str, bool] = {}
+
+
+def _existing() -> set[str]:
+    if not _FOUND:
+        _FOUND.update({entry.name: find_spec(entry.module) is not None for entry in ENTRIES})
+    return {name for name, there in _FOUND.items() if there}
+
+
+def entry_named(name: str) -> Entry:
+    """The entry of a screen that exists, else the first."""
+    return next((entry for entry in ENTRIES if entry.name == name and entry.exists), ENTRIES[0])
+
+
+def actions_of(name: str) -> tuple[Action, ...]:
+    """The actions of one screen, those of every screen not among them."""
+    return tuple(import_module(f"engram_tui.actions.{name}").ACTIONS)
+
+
+def every_action() -> dict[str, Action]:
+    """All actions of the app by name."""
+    found = [*everywhere.ACTIONS, *everywhere.MOVES]
+    for entry in ENTRIES:
+        found += actions_of(entry.name) if entry.exists else ()
+    return {action.name: action for action in found}

@@ -1,0 +1,61 @@
+"""Keys one after another: each acts before the next is looked at, so that a burst lands where a person means it.
+
+A terminal may send `/merge` at once. `/` moves the focus to the search line; were `m` looked at meanwhile, it
+would still go to the list and merge. So a key waits until whoever got the one before has dealt with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import App
+    from textual.message_pump import MessagePump
+
+PATIENCE = 0.5  # seconds for one that is busy; then the next key goes on
+
+
+class Typist:
+    """Hands keys out in order."""
+
+    def __init__(self, app: App[None], deal: Callable[[events.Key], Awaitable[None]]) -> None:
+        """`deal` is how the app deals with a key."""
+        self._app = app
+        self._deal = deal
+        self._keys: deque[events.Key] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def type(self, key: events.Key) -> None:
+        """Deal with a key as soon as those before it are dealt with."""
+        self._keys.append(key)
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._keys and self._app.is_running:
+                await self._deal(self._keys.popleft())
+                if self._keys:
+                    await self._quiet()
+        finally:
+            self._task = None
+
+    async def _quiet(self) -> None:
+        """Wait until the focused widget, then the screen have done what they were told until now."""
+        for _ in range(2):  # what the widget tells the screen in answer is the second round
+            for pump in (self._app.focused, self._app.screen, self._app):
+                if pump is not None:
+                    await _reached(pump)
+
+
+async def _reached(pump: MessagePump) -> None:
+    done = asyncio.Event()
+    if pump.call_later(done.set):
+        try:
+            await asyncio.wait_for(done.wait(), PATIENCE)
+        except TimeoutError:
+            return

@@ -1,0 +1,136 @@
+"""The one door to the store: every call runs in a thread, and its answer or its trouble comes back as a call here.
+
+Reading is exclusive in its group: a newer question makes an older one pointless. Writing never is: every change must
+be written. Only one thread at a time is inside the store; one that waited and is no longer wanted leaves at once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from textual.screen import Screen
+from textual.worker import get_current_worker
+
+from engram.domain.errors import EngramError
+
+if TYPE_CHECKING:
+    from engram.adapters.files.journal import Operation
+    from engram.app import Engram
+
+T = TypeVar("T")
+EXPECTED = (EngramError, OSError, sqlite3.Error)
+
+
+class Deed(NamedTuple):
+    """A change that can be done to any lore, once more, and taken back.
+
+    `work` does it to the lore with these ids and returns a sentence about what happened; it runs in a thread.
+    `command` is what does the same on the command line, `{}` in the place of the ids. `repeats`: `.` does it again.
+    """
+
+    title: str
+    work: Callable[[Engram, tuple[str, ...]], str]
+    command: str = ""
+    repeats: bool = True
+
+
+class Written(NamedTuple):
+    """What a deed did: its sentence, the operations it wrote by scope, and what went wrong ("" nothing)."""
+
+    said: str
+    operations: dict[str, list[str]]
+    trouble: str = ""
+
+
+class StoreWork(Screen[None]):
+    """A screen with a store behind it. What runs in a thread touches no widget."""
+
+    def __init__(self, store: Engram) -> None:
+        super().__init__()
+        self.store = store
+
+    def now(self) -> float:
+        """The present moment, by the store's clock, in Unix seconds."""
+        return self.store.store.clock.now().timestamp()
+
+    def ask(
+        self,
+        group: str,
+        question: Callable[[Engram], T],
+        answer: Callable[[T], None],
+        *,
+        failed: Callable[[str], None] | None = None,
+        exclusive: bool = True,
+    ) -> None:
+        """Have `question` run in a thread and `answer` here with what it returned.
+
+        Expected trouble goes to `failed` as one line, else to `trouble`. An `exclusive` question is dropped
+        where a newer one of its group was asked meanwhile.
+        """
+
+        def run() -> None:
+            worker = get_current_worker()
+            try:
+                with self.store.store.lock:
+                    if exclusive and worker.is_cancelled:
+                        return
+                    found = question(self.store)
+            except EXPECTED as error:
+                self.call_later(failed or self.trouble, one_line(error))
+            except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+                self.call_later(failed or self.trouble, defect(error))
+            else:
+                if not (exclusive and worker.is_cancelled):
+                    self.call_later(answer, found)
+
+        self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
+
+    def trouble(self, line: str) -> None:
+        """Something went wrong: say so and carry on."""
+        self.notify(line, severity="error", markup=False)
+
+
+def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:
+    """Do a deed in a thread and note which operations it wrote; what fails half-way can be taken back, too."""
+    from engram.usecases.refresh import refresh
+
+    operations: dict[str, list[str]] = {}
+
+    def note(scope: str, written: Operation) -> None:
+        operations.setdefault(scope, []).append(written.op)
+
+    trouble = said = ""
+    store.store.on_write = note
+    try:
+        said = deed.work(store, ids)
+    except EXPECTED as error:
+        trouble = one_line(error)
+    except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+        trouble = defect(error)
+    finally:
+        for one in (store.store, *store.store.others.values()):
+            one.on_write = None
+    if operations:
+        try:
+            refresh(store.store, thorough=False)
+        except EXPECTED as error:
+            trouble = trouble or one_line(error)
+    return Written(said, operations, trouble)
+
+
+def one_line(error: Exception) -> str:
+    """What happened and what to do, without line breaks."""
+    if isinstance(error, EngramError):
+        found = f"{error.message} {error.hint}"
+    elif isinstance(error, OSError):
+        found = f"{error.strerror or error}: {error.filename or ''}. Nothing else was changed; try again."
+    else:
+        found = f"{type(error).__name__}: {error}. Run `engram doctor`."
+    return " ".join(found.split())
+
+
+def defect(error: Exception) -> str:
+    """What is our own fault, in one line."""
+    return f"A defect in Engram: {type(error).__name__}: {' '.join(str(error).split())}. Please report it."
