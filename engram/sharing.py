@@ -104,16 +104,16 @@ class Sharing(ABC):
             self.store.close()
         return found
 
-    def undo(self, count: int = 1, *, operations: Sequence[str] = (), scope: str = "") -> Undone:
+    def undo(self, count: int = 1, *, deed: str = "", scope: str = "") -> Undone:
         """Take back this clone's last `count` operations by a new commit; what others changed since stays.
 
-        `operations` names them by their ids (`Engram-Op` in the commits) instead, `scope` another store.
+        `deed`: those that have this in common (`Engram-Deed` in their commits). `scope` names another store.
         Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
         """
         from engram.usecases.scopes import reach
         from engram.usecases.undo import undo
 
-        done = undo(reach(self.store, scope), count, operations)
+        done = undo(reach(self.store, scope), count, deed)
         self._changed()
         return done
 

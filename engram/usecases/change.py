@@ -105,12 +105,17 @@ def write(store: Store, operations: Sequence[Operation], *, brought_in: bool = F
     """
     if not brought_in:
         check_writable(store)
+    deed = store.deed
+    if deed is not None:
+        operations = [
+            one._replace(trailers=(*one.trailers, ("Engram-Deed", deed.name))) for one in operations
+        ]
     store.files.apply(operations)
+    if deed is not None:
+        deed.operations[store.places.scope] = deed.operations.get(store.places.scope, 0) + len(operations)
     for operation in operations:
         for change in operation.changes:
             store.own_writes[change.path] = "" if change.content is None else atomic.digest(change.content)
-        if store.on_write is not None:
-            store.on_write(store.places.scope, operation)
 
 
 def new_path(store: Store, lore: Lore) -> str:

@@ -33,7 +33,7 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
         other.session_state = store.session_state
         other.stand = store.stand._replace(named=True)
         store.others[name] = other
-    store.others[name].on_write = store.on_write
+    store.others[name].deed = store.deed
     return store.others[name]
 
 

@@ -18,10 +18,7 @@ from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.files.journal import Operation
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
@@ -75,6 +72,13 @@ class Caller(NamedTuple):
     agent: str
 
 
+class Deed(NamedTuple):
+    """What several operations have in common that are done, and taken back, as one: its id, and how many by scope."""
+
+    name: str
+    operations: dict[str, int]
+
+
 class Store:
     """One store, open. Use cases take it as their first argument; `lock` keeps its threads apart."""
 
@@ -105,7 +109,7 @@ class Store:
         self.watch: FolderWatch | None = None
         self.watchable = True
         self.recent: dict[str, Said] = {}
-        self.on_write: Callable[[str, Operation], None] | None = None  # told of the scope and each operation
+        self.deed: Deed | None = None
         self._index: Index | None = None
         self._embedder: Embedder | None = None
         self._embedder_opened = False

@@ -37,8 +37,8 @@ class Undone(NamedTuple):
     kept: tuple[str, ...]
 
 
-def undo(store: Store, count: int = 1, operations: Sequence[str] = ()) -> Undone:
-    """Take back this clone's last `count` operations that are not taken back yet, or those with the ids `operations`.
+def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
+    """Take back this clone's last `count` operations that are not taken back yet, or those of `deed`.
 
     Where nothing is left of them that could be taken back, the one before is taken back too, and so on.
     Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
@@ -49,7 +49,7 @@ def undo(store: Store, count: int = 1, operations: Sequence[str] = ()) -> Undone
     with store.lock:
         for _ in range(_TRIES):
             own = standing(_own(store))
-            done = _undo(store, _named(own, operations) if operations else own, len(operations) or count)
+            done = _undo(store, _of_deed(own, deed, count) if deed else own, count)
             if done is not None:
                 return done
         raise _never_still()
@@ -82,15 +82,9 @@ def standing(commits: Iterable[OwnCommit]) -> Iterator[OwnCommit]:
             yield commit
 
 
-def _named(commits: Iterator[OwnCommit], operations: Sequence[str]) -> Iterator[OwnCommit]:
-    """Those of the commits that are of these operations; looks no further back than the last of them."""
-    wanted = set(operations)
-    for commit in commits:
-        if commit.op in wanted:
-            wanted.remove(commit.op)
-            yield commit
-        if not wanted:
-            return
+def _of_deed(commits: Iterator[OwnCommit], deed: str, count: int) -> Iterator[OwnCommit]:
+    """Those of the commits that are of this deed, which has `count`; looks no further back than the first of them."""
+    return islice((commit for commit in commits if commit.deed == deed), count)
 
 
 def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:

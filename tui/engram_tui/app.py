@@ -163,12 +163,12 @@ class EngramApp(App[None]):
             self.notify("Nothing was done here yet that could be taken back.", title="Undo", markup=False)
             return
         step = self.steps.done.pop()
-        self.log_command("engram undo {}", (str(sum(map(len, step.operations.values()))),))
+        self.log_command("engram undo {}", (str(sum(step.operations.values())),))
 
         def undo(store: Engram) -> tuple[str, ...]:
             kept: tuple[str, ...] = ()
-            for scope, operations in step.operations.items():
-                kept += store.undo(operations=operations, scope=scope).kept
+            for scope, written in step.operations.items():
+                kept += store.undo(written, deed=step.deed, scope=scope).kept
             return kept
 
         screen.ask("deed", undo, lambda kept: self._taken_back(screen, step, kept), exclusive=False,
@@ -186,17 +186,11 @@ class EngramApp(App[None]):
         step = self.steps.undone.pop()
         self.log_command("engram redo", ())
 
-        def redo(store: Engram) -> dict[str, list[str]]:
-            written: dict[str, list[str]] = {}
-            store.store.on_write = lambda scope, operation: written.setdefault(scope, []).append(operation.op)
-            try:
-                for scope in step.operations:
-                    store.redo(scope=scope)
-            finally:
-                store.store.on_write = None
-            return written
+        def redo(store: Engram) -> None:
+            for scope in step.operations:
+                store.redo(scope=scope)
 
-        screen.ask("deed", redo, lambda _written: self._brought_back(screen, step), exclusive=False,
+        screen.ask("deed", redo, lambda _done: self._brought_back(screen, step), exclusive=False,
                    failed=lambda line: self._failed(screen, "Redo", line))  # fmt: skip
 
     def _brought_back(self, screen: ShellScreen, step: Step) -> None:

@@ -16,13 +16,14 @@ SESSION = "Engram-Session"
 SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
+DEED = "Engram-Deed"
 _PAGE = 500
 _SECONDS = 60.0
 _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
 
 
 class OwnCommit(NamedTuple):
-    """A commit of the operation `op`, made in `session` ("" unknown).
+    """A commit of one operation, made in `session` and as part of `deed` ("" unknown).
 
     `undoes` names the commits that it takes back, `redoes` the undo that it takes back.
     """
@@ -33,7 +34,7 @@ class OwnCommit(NamedTuple):
     undoes: tuple[str, ...]
     redoes: tuple[str, ...]
     session: str = ""
-    op: str = ""
+    deed: str = ""
 
 
 def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
@@ -61,7 +62,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
                 said.get(UNDO, ()),
                 said.get(REDO, ()),
                 session,
-                said[trailers.OPERATION][0],
+                said.get(DEED, ("",))[0],
             )
         skip += _PAGE
 

@@ -19,7 +19,8 @@ class Action(NamedTuple):
 
     It runs the method `action_<name>` of the screen, or `run` where that is said, on the widget `target`.
     `footer` is its place in the footer (0: not there). `when` names an attribute or method of the screen that
-    says whether it is enabled, or `screen:<name>`: whether there is that screen. `command` is what does the same on the command line.
+    says whether it is enabled, or `screen:<name>`: whether there is that screen.
+    `command` is what does the same on the command line.
     """
 
     name: str

@@ -214,10 +214,11 @@ class ShellScreen(StoreWork):
 
     def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
         self.trouble(done.trouble)
-        if done.operations:
-            self.shell.steps.add(Step(f"{deed.title}: {done.said or 'a part of it'}", done.operations))
+        if done.mark.operations:
+            said = f"{deed.title}: {done.said or 'a part of it'}"
+            self.shell.steps.add(Step(said, done.mark.name, done.mark.operations))
         if done.said:
-            how = "  ·  u undoes it" if done.operations and self.shell.can_undo else ""
+            how = "  ·  u undoes it" if done.mark.operations and self.shell.can_undo else ""
             self.notify(words(f"{done.said}{how}"), title=words(deed.title), markup=False)
         self.shell.written_here(self)
         self.lore_changed(ids)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """A deed: the sentence about it and the operations it wrote, by scope."""
+    """A deed: the sentence about it, its id, and how many operations it wrote, by scope."""
 
     said: str
-    operations: dict[str, list[str]]
+    deed: str
+    operations: dict[str, int]
 
 
 class Steps:

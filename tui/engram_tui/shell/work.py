@@ -7,16 +7,17 @@ be written. Only one thread at a time is inside the store; one that waited and i
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from engram.domain.errors import EngramError
+from engram.usecases.store import Deed as Mark
 
 if TYPE_CHECKING:
-    from engram.adapters.files.journal import Operation
     from engram.app import Engram
 
 T = TypeVar("T")
@@ -37,10 +38,10 @@ class Deed(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a deed did: its sentence, the operations it wrote by scope, and what went wrong ("" nothing)."""
+    """What a deed did: its sentence, the mark of what it wrote, and what went wrong ("" nothing)."""
 
     said: str
-    operations: dict[str, list[str]]
+    mark: Mark
     trouble: str = ""
 
 
@@ -93,31 +94,37 @@ class StoreWork(Screen[None]):
 
 
 def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:
-    """Do a deed in a thread and note which operations it wrote; what fails half-way can be taken back, too."""
+    """Do a deed in a thread and mark what it writes; what fails half-way can be taken back, too."""
     from engram.usecases.refresh import refresh
 
-    operations: dict[str, list[str]] = {}
-
-    def note(scope: str, written: Operation) -> None:
-        operations.setdefault(scope, []).append(written.op)
-
     trouble = said = ""
-    store.store.on_write = note
-    try:
-        said = deed.work(store, ids)
-    except EXPECTED as error:
-        trouble = one_line(error)
-    except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
-        trouble = defect(error)
-    finally:
-        for one in (store.store, *store.store.others.values()):
-            one.on_write = None
-    if operations:
+    with marked(store) as mark:
+        try:
+            said = deed.work(store, ids)
+        except EXPECTED as error:
+            trouble = one_line(error)
+        except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+            trouble = defect(error)
+    if mark.operations:
         try:
             refresh(store.store, thorough=False)
         except EXPECTED as error:
             trouble = trouble or one_line(error)
-    return Written(said, operations, trouble)
+    return Written(said, mark, trouble)
+
+
+@contextmanager
+def marked(store: Engram) -> Iterator[Mark]:
+    """Within this, what is written in any scope is marked as one deed. Call it holding the store's lock."""
+    mark = Mark(store.store.clock.new_id(), {})
+    stores = [store.store, *store.store.others.values()]
+    for one in stores:
+        one.deed = mark
+    try:
+        yield mark
+    finally:
+        for one in (store.store, *store.store.others.values()):
+            one.deed = None
 
 
 def one_line(error: Exception) -> str:
