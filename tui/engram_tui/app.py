@@ -10,8 +10,8 @@ from textual.app import App
 from engram.adapters.git import runner
 from engram.adapters.git.failures import without_credentials
 from engram_tui import reading
-from engram_tui.shell.command_log import CommandLog, CommandLogScreen
-from engram_tui.shell.gate import Gate, words
+from engram_tui.shell.command_log import CommandLog
+from engram_tui.shell.gate import Gate
 from engram_tui.shell.remembered import Remembered
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.steps import Step, Steps
@@ -160,7 +160,7 @@ class EngramApp(App[None]):
     def take_back(self, screen: ShellScreen) -> None:
         """Take back what this app did last."""
         if not self.steps.done:
-            self.notify("Nothing was done here yet that could be taken back.", title="Undo", markup=False)
+            screen.tell("Undo", "Nothing was done here yet that could be taken back.")
             return
         step = self.steps.done.pop()
         self.log_command("engram undo {}", (str(sum(step.operations.values())),))
@@ -181,7 +181,7 @@ class EngramApp(App[None]):
     def bring_back(self, screen: ShellScreen) -> None:
         """Bring back what was taken back last."""
         if not self.steps.undone:
-            self.notify("Nothing was taken back.", title="Redo", markup=False)
+            screen.tell("Redo", "Nothing was taken back.")
             return
         step = self.steps.undone.pop()
         self.log_command("engram redo", ())
@@ -198,14 +198,13 @@ class EngramApp(App[None]):
         self._tell(screen, "Brought back", step.said, "u undoes it")
 
     def _tell(self, screen: ShellScreen, title: str, said: str, how: str) -> None:
-        self.notify(words(f"{said}  ·  {how}"), title=title, markup=False)
+        screen.tell(title, f"{said}  ·  {how}")
         self.written_here(screen)
         screen.store_changed()
         screen.refresh_bindings()
 
     def _failed(self, screen: ShellScreen, title: str, line: str) -> None:
-        screen.trouble(line)
-        self.notify(words(line), title=title, severity="warning", markup=False)
+        screen.trouble(f"{title}: {line}")
 
     # Log and themes
 
@@ -216,6 +215,8 @@ class EngramApp(App[None]):
 
     def show_log(self) -> None:
         """Show the commands that ran."""
+        from engram_tui.shell.command_log_screen import CommandLogScreen
+
         self.push_screen(CommandLogScreen(self.commands))
 
     def _git_ran(self, arguments: tuple[str, ...], code: int, seconds: float) -> None:

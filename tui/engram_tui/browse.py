@@ -23,7 +23,6 @@ from engram_tui.lore_list import LoreList
 from engram_tui.preview import Preview
 from engram_tui.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 from engram_tui.shell.gate import words
-from engram_tui.shell.picker import Choice, Picker
 from engram_tui.wording import counts, empty_store, no_match, nothing_fits
 
 if TYPE_CHECKING:
@@ -331,6 +330,8 @@ class BrowseScreen(BrowseDeeds):
 
     def action_facet(self) -> None:
         """Choose what to filter by, then the value."""
+        from engram_tui.shell.picker import Choice, Picker
+
         choices = [
             Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
         ]
@@ -341,6 +342,8 @@ class BrowseScreen(BrowseDeeds):
             self.ask("facet", lambda store: values_of(store, name), partial(self._facet_values, name))
 
     def _facet_values(self, name: str, values: list[tuple[str, str]]) -> None:
+        from engram_tui.shell.picker import Choice, Picker
+
         choices = [
             Choice("", "all", after="no filter"),
             *(Choice(value, words(value), after=note) for value, note in values),

@@ -11,10 +11,7 @@ from engram.usecases.editor import open_editor, own_editor
 from engram_tui import deeds
 from engram_tui.lore_list import LoreList
 from engram_tui.rows import count, ids_of
-from engram_tui.shell.editing import TextEditor, edited_outside
 from engram_tui.shell.gate import words
-from engram_tui.shell.picker import Choice, Picker
-from engram_tui.shell.prompts import Confirm, Prompt
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.work import one_line
 
@@ -89,6 +86,8 @@ class BrowseDeeds(ShellScreen):
 
     def action_forget(self) -> None:
         """Delete; where undo cannot help, only after a question."""
+        from engram_tui.shell.prompts import Confirm
+
         ids = self.chosen()
         if self.shell.can_undo:
             self.do(deeds.forget(), ids)
@@ -100,6 +99,8 @@ class BrowseDeeds(ShellScreen):
 
     def action_tags(self) -> None:
         """Ask for tags to add and to take away."""
+        from engram_tui.shell.prompts import Prompt
+
         ids = self.chosen()
         prompt = Prompt(
             f"Tags of {count(len(ids), 'lore')}",
@@ -118,6 +119,8 @@ class BrowseDeeds(ShellScreen):
 
     def action_category(self) -> None:
         """Pick another category."""
+        from engram_tui.shell.picker import Choice, Picker
+
         ids, categories = self.chosen(), self.store.store.categories
         choices = [
             Choice(name, name.replace("_", " "), after=categories.type_of(name)) for name in categories.names
@@ -157,9 +160,11 @@ class BrowseDeeds(ShellScreen):
 
     def _copy(self, text: str) -> None:
         self.app.copy_to_clipboard(text)
-        self.notify(words(text), title="Copied", markup=False)
+        self.tell("Copied", text)
 
     def _choose_file(self, shown: Shown) -> None:
+        from engram_tui.shell.picker import Choice, Picker
+
         root = self._root(shown)
         about = [os.path.join(base, name) for name in shown.lore.files for base in (os.getcwd(), root)]
         found = [path for path in dict.fromkeys(about) if os.path.isfile(path)]
@@ -172,7 +177,7 @@ class BrowseDeeds(ShellScreen):
 
     def _open(self, path: str) -> None:
         if not own_editor():
-            self.notify(words(path), title="No $EDITOR is set; the file is", markup=False)
+            self.tell("No $EDITOR is set; the file is", path)
             return
         try:
             with self.app.suspend():
@@ -190,6 +195,8 @@ class BrowseDeeds(ShellScreen):
         self.ask("file", read, partial(self._edit_file, shown))
 
     def _edit_file(self, shown: Shown, before: bytes) -> None:
+        from engram_tui.shell.editing import TextEditor, edited_outside
+
         finish = partial(self._edited, shown, before)
         if not own_editor():
             self.app.push_screen(TextEditor(shown.lore.title, before.decode("utf-8", "replace")), finish)
@@ -203,6 +210,6 @@ class BrowseDeeds(ShellScreen):
 
     def _edited(self, shown: Shown, before: bytes, after: bytes | None) -> None:
         if after is None or after == before:
-            self.notify("Nothing was changed.", markup=False)
+            self.tell("Edit", "Nothing was changed.")
             return
         self.do(deeds.replace_text(shown.path, shown.scope, before, after), (shown.lore.id,))

@@ -57,9 +57,9 @@ def edit_fields(title: str, wanted: Edit, said: str, options: str) -> Deed:
     def work(store: Engram, ids: tuple[str, ...]) -> str:
         done = [store.edit(lore_id, wanted) for lore_id in ids]
         what = titled(done[0].lore.title) if len(done) == 1 else count(len(done), "lore")
-        return (
-            f"{what} {said if len(done) == 1 else said.replace('is ', 'are ', 1).replace('has ', 'have ', 1)}"
-        )
+        several = said.replace("is ", "are ", 1).replace("has ", "have ", 1)
+        wrote = store.store.deed is not None and store.store.deed.operations
+        return f"{what} {said if len(done) == 1 else several}{'' if wrote else ' already'}"
 
     return Deed(title, work, f"engram edit {{}} {options}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.safe_text import safe_text
@@ -17,6 +17,7 @@ from engram_tui.rows import age, bar, fraction
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.widgets import Markdown
 
     from engram.usecases.listing import Shown
 
@@ -51,7 +52,6 @@ class Preview(VerticalScroll, can_focus=True):
         """Title, facts, the text (in one of two ways), details."""
         yield Static(id="title", markup=False)
         yield Static(id="facts", markup=False)
-        yield Markdown(id="body", open_links=False)
         yield Static(id="plain", markup=False)
         yield Static(id="details", markup=False)
 
@@ -83,11 +83,26 @@ class Preview(VerticalScroll, can_focus=True):
     @work(exclusive=True, group="body")
     async def _put_body(self, body: str) -> None:
         """Exclusive, so that moving on quickly leaves no queue of renderings behind."""
-        markdown, plain = self.query_one("#body", Markdown), self.query_one("#plain", Static)
         light = is_light(body)
-        markdown.display, plain.display = light and bool(body), not light
-        plain.update("" if light else body)
-        await markdown.update(body if light else "")
+        plain = self.query_one("#plain", Static)
+        if not light or not (body or self.query("#body")):
+            for markdown in self.query("#body"):
+                markdown.display = False
+            plain.display = not light
+            plain.update("" if light else body)
+            return
+        markdown = await self._markdown()
+        markdown.display, plain.display = bool(body), False
+        await markdown.update(body)
+
+    async def _markdown(self) -> Markdown:
+        """The widget for markdown, made when first needed: importing it costs a tenth of the first paint."""
+        from textual.widgets import Markdown
+
+        found = self.query(Markdown)
+        if not found:
+            await self.mount(Markdown(id="body", open_links=False), before="#plain")
+        return self.query_one(Markdown)
 
 
 def facts(shown: Shown, now: float) -> str:

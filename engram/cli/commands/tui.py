@@ -29,5 +29,8 @@ def run(call: Call) -> int:
     from engram.app import Engram
     from engram_tui.main import run as run_app
 
-    with Engram(call.store) as store:
+    store = Engram(call.store)
+    try:
         return run_app(store)
+    finally:
+        store.leave()

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.containers import Container
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from engram_tui.actions import everywhere
 from engram_tui.actions.action import Action, bindings, written
 from engram_tui.shell.frame import NARROW, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.gate import words
-from engram_tui.shell.picker import Choice, Picker
 from engram_tui.shell.steps import Step
 from engram_tui.shell.table import ENTRIES, actions_of, entry_named, every_action
 from engram_tui.shell.work import Deed, StoreWork, Written, carry_out
@@ -20,6 +19,7 @@ from engram_tui.shell.work import Deed, StoreWork, Written, carry_out
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widget import Widget
 
     from engram.app import Engram
     from engram_tui.app import EngramApp
@@ -126,6 +126,11 @@ class ShellScreen(StoreWork):
         widget.update(words(line))
         widget.display = bool(line)
 
+    def tell(self, title: str, said: str) -> None:
+        """A toast; it takes the place of the one before."""
+        self.app.clear_notifications()
+        self.notify(words(said), title=words(title), markup=False)
+
     # Actions
 
     def actions(self) -> tuple[Action, ...]:
@@ -157,7 +162,7 @@ class ShellScreen(StoreWork):
         own = [known for known in self.actions() if known.called.partition("(")[0] == action]
         if not own or not self.is_mounted:
             return True
-        if isinstance(self.focused, Input | TextArea) and action != "palette":
+        if takes_letters(self.focused) and action != "palette":
             return False
         return True if action == "go" else any(self.enabled(known) for known in own)
 
@@ -179,6 +184,8 @@ class ShellScreen(StoreWork):
         )
 
     def _pick(self, title: str, actions: Sequence[Action]) -> None:
+        from engram_tui.shell.picker import Choice, Picker
+
         choices = [
             Choice(known.name, known.title, written(self.keys_of(known)), self.help_of(known))
             for known in actions
@@ -200,7 +207,7 @@ class ShellScreen(StoreWork):
     def do(self, deed: Deed, ids: tuple[str, ...]) -> None:
         """Carry out a deed on these lore; `.` does it again on what is chosen then."""
         if not ids:
-            self.notify("Nothing is chosen.", markup=False)
+            self.tell(deed.title, "Nothing is chosen.")
             return
         if deed.repeats:
             self.shell.last_deed = deed
@@ -219,7 +226,7 @@ class ShellScreen(StoreWork):
             self.shell.steps.add(Step(said, done.mark.name, done.mark.operations))
         if done.said:
             how = "  ·  u undoes it" if done.mark.operations and self.shell.can_undo else ""
-            self.notify(words(f"{done.said}{how}"), title=words(deed.title), markup=False)
+            self.tell(deed.title, f"{done.said}{how}")
         self.shell.written_here(self)
         self.lore_changed(ids)
         self.refresh_bindings()
@@ -227,7 +234,7 @@ class ShellScreen(StoreWork):
     def action_repeat(self) -> None:
         """The last deed once more."""
         if self.shell.last_deed is None:
-            self.notify("Nothing was changed yet that could be repeated.", markup=False)
+            self.tell("Repeat", "Nothing was changed yet that could be repeated.")
         else:
             self.do(self.shell.last_deed, self.chosen())
 
@@ -260,3 +267,8 @@ class ShellScreen(StoreWork):
     def action_leave(self) -> None:
         """Leave."""
         self.shell.leave()
+
+
+def takes_letters(widget: Widget | None) -> bool:
+    """Whether one types into this widget; by name, as importing the editor costs a tenth of the first paint."""
+    return isinstance(widget, Input) or any(kind.__name__ == "TextArea" for kind in type(widget).__mro__)

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from engram.domain.errors import EngramError
+from engram.domain.safe_text import safe_text
 from engram.usecases.store import Deed as Mark
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class StoreWork(Screen[None]):
 
     def trouble(self, line: str) -> None:
         """Something went wrong: say so and carry on."""
-        self.notify(line, severity="error", markup=False)
+        self.notify(safe_text(line), severity="error", markup=False)
 
 
 def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:
