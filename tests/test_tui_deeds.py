@@ -156,4 +156,5 @@ async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:
         await user.press("u")
         await user.told("Taken back")
         await user.press("at")
-        await user.sees_text("Commands that ran", f"engram edit {lore(store, QUEUE).id} --pin", "git")
+        await user.sees_text("Commands that ran", "engram undo 1", "git ")
+        assert f"engram edit {lore(store, QUEUE).id} --pin" in user.app.commands.written()
