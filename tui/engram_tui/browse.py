@@ -1,6 +1,7 @@
 """The first screen: all lore as a list, a search over it, and the chosen lore beside it (or in its place).
 
-Wide terminals show list and lore side by side; narrow ones one of them. What is done to lore is in `browse_deeds`.
+Wide terminals show list and lore side by side; narrow ones one of them. What is done to lore is in `browse_deeds`, how they are filtered in
+`browse_facets`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from textual.widgets import Input, Static
 from engram_tui import reading
 from engram_tui.actions.action import bindings
 from engram_tui.actions.browse import ACTIONS
-from engram_tui.browse_deeds import BrowseDeeds
-from engram_tui.facets import NAMES, Facets, values_of
+from engram_tui.browse_facets import BrowseFacets
+from engram_tui.facets import Facets
 from engram_tui.filter_input import FilterInput
 from engram_tui.lore_list import LoreList
 from engram_tui.preview import Preview
@@ -38,7 +39,7 @@ CURSOR_REST = 0.05  # seconds on a row before its lore is shown
 FIRST_PAGE = 500
 
 
-class BrowseScreen(BrowseDeeds):
+class BrowseScreen(BrowseFacets):
     """Browse, search, read and judge lore."""
 
     SCREEN = "browse"
@@ -66,7 +67,6 @@ class BrowseScreen(BrowseDeeds):
         self.listed: Sequence[Row] = ()
         self.total = self.matching = 0
         self.order = "created"
-        self.facets = Facets()
         self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
         self.matches: reading.Matches | None = None
         self.match_order = BEST
@@ -327,37 +327,6 @@ class BrowseScreen(BrowseDeeds):
         self._show_facets()
 
     # Filters
-
-    def action_facet(self) -> None:
-        """Choose what to filter by, then the value."""
-        from engram_tui.shell.picker import Choice, Picker
-
-        choices = [
-            Choice(name, name, after=value or "all") for name, value in zip(NAMES, self.facets, strict=True)
-        ]
-        self.app.push_screen(Picker("Filter by", choices, hint="scope, category, tag …"), self._facet_named)
-
-    def _facet_named(self, name: str | None) -> None:
-        if name:
-            self.ask("facet", lambda store: values_of(store, name), partial(self._facet_values, name))
-
-    def _facet_values(self, name: str, values: list[tuple[str, str]]) -> None:
-        from engram_tui.shell.picker import Choice, Picker
-
-        choices = [
-            Choice("", "all", after="no filter"),
-            *(Choice(value, words(value), after=note) for value, note in values),
-        ]
-        picker = Picker(f"Filter by {name}", choices, hint=f"which {name} …")
-        self.app.push_screen(picker, partial(self._facet_chosen, name))
-
-    def _facet_chosen(self, name: str, value: str | None) -> None:
-        if value is not None:
-            self.narrow_to(self.facets._replace(**{name: value}))
-
-    def action_no_facets(self) -> None:
-        """All lore again."""
-        self.narrow_to(Facets())
 
     def narrow_to(self, facets: Facets) -> None:
         """Show only what these filters let through."""
