@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -110,13 +110,15 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "hooks.ask": "false",
         "hooks.capture": "false",
         "hooks.sync": "false",
+        "app.theme": '"light"',
+        "app.keys": '{ pin = "P" }',
     }
     table, _, name = key.rpartition(".")
     with opened(tmp_path, settings=f"[{table}]\n{name} = {values[key]}\n") as store:
         assert store.store.settings.get(key) == next(one.default for one in KEYS if one.name == key)
     user_file.write_text(f"[{table}]\n{name} = {values[key]}\n", "utf-8")
     with opened(tmp_path) as store:
-        assert json.dumps(store.store.settings.get(key)) == values[key]
+        assert store.store.settings.get(key) == tomllib.loads(f"value = {values[key]}")["value"]
     refused = cli("config", key, "x", cwd=tmp_path)
     assert refused.code == 2
     assert "--user" in refused.err

@@ -117,6 +117,21 @@ def test_browse_search_read_and_leave(path: str) -> None:
     assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("\x1b[?1049h")  # the screen is given back
 
 
+def test_bytes_that_come_at_once_land_where_a_person_means_them(path: str) -> None:
+    with Terminal(START.format(path=path)) as terminal:
+        terminal.shows("2 lore", "Money is stored")
+        terminal.types("/dhx")  # the letters of three actions that would change lore
+        terminal.shows("of 2 · ")
+        terminal.types("\x1b")
+        terminal.types(
+            "/money\rjk?quit\r"
+        )  # the whole way out in one burst, through a list that is typed into
+        assert terminal.exit_code() == 0
+    with engram.open(path, session="t") as store:
+        assert [operation.subject.split(":")[0] for operation in store.log()] == ["record", "record"]
+    assert "Traceback" not in terminal.shown
+
+
 def test_no_color_sends_no_colours_and_still_shows_the_cursor(path: str) -> None:
     with Terminal(START.format(path=path), NO_COLOR="1") as terminal:
         terminal.shows("newest first", "▌")

@@ -1,7 +1,7 @@
 """The first screen: all lore as a list, a search over it, and the chosen lore beside it (or in its place).
 
-Wide terminals show list and lore side by side; narrow ones one of them. What is done to lore is in `browse_deeds`, how they are filtered in
-`browse_facets`.
+Wide terminals show list and lore side by side; narrow ones one of them. What is done to
+lore is in `browse_deeds`, how they are filtered in `browse_facets`.
 """
 
 from __future__ import annotations
