@@ -80,7 +80,7 @@ class Preview(VerticalScroll, can_focus=True):
             self.query_one(f"#{name}", Static).update(text)
         self._put_body(body)
 
-    @work(exclusive=True, group="body")
+    @work(exclusive=True, group="body", exit_on_error=False)
     async def _put_body(self, body: str) -> None:
         """Exclusive, so that moving on quickly leaves no queue of renderings behind."""
         light = is_light(body)
@@ -99,10 +99,11 @@ class Preview(VerticalScroll, can_focus=True):
         """The widget for markdown, made when first needed: importing it costs a tenth of the first paint."""
         from textual.widgets import Markdown
 
-        found = self.query(Markdown)
-        if not found:
-            await self.mount(Markdown(id="body", open_links=False), before="#plain")
-        return self.query_one(Markdown)
+        for markdown in self.query(Markdown):
+            return markdown
+        markdown = Markdown(id="body", open_links=False)
+        await self.mount(markdown, before="#plain")
+        return markdown
 
 
 def facts(shown: Shown, now: float) -> str:
