@@ -21,6 +21,7 @@ from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Cost, median, run
 from run import compile_all, count_of, dedicated_store, say
 from scratch_store import FOLDER, ROOT, isolate
+from steady import ATTEMPTS, Steady, bare_python
 
 from engram.adapters.files import codec
 from engram.domain.categories import Categories
@@ -68,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default="10k,100k", help="store sizes (default: %(default)s)")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the generated stores here and use them again")
     parser.add_argument("--output", help="also write the report to this file")
+    parser.add_argument(
+        "--attempts", type=int, default=ATTEMPTS,
+        help="how often what falls into a slow moment is measured at most (default: %(default)s)",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     output = os.path.abspath(given.output) if given.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
@@ -75,9 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         compile_all()
         kept = os.path.abspath(given.keep or temporary)
-        groups = [_size(kept, temporary, count_of(size)) for size in given.sizes.split(",")]
+        steady = Steady(lambda: bare_python(temporary), given.attempts)
+        groups = [_size(kept, temporary, count_of(size), steady) for size in given.sizes.split(",")]
         command = f"python benchmarks/sync.py --sizes {given.sizes}"
-        text = report(groups, describe_machine(), f"{datetime.now(UTC):%Y-%m-%d}", command)
+        text = report(
+            groups, [*describe_machine(), steady.summary()], f"{datetime.now(UTC):%Y-%m-%d}", command
+        )
     print(text)
     if output:
         with open(output, "w", encoding="utf-8") as file:
@@ -85,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _size(kept: str, temporary: str, count: int) -> Group:
+def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
     scene = Scene(dedicated_store(kept, count), os.path.join(temporary, f"scene-{count}"))
     say(f"{count:,} lore: first push")
     first = scene.sync()
@@ -93,16 +101,17 @@ def _size(kept: str, temporary: str, count: int) -> Group:
     figures = [timed("First sync into an empty remote", first.cost, _shown(first))]
     scene.add_other()
     say(f"{count:,} lore: nothing to do")
-    figures += _no_op(scene)
+    figures += steady(f"nothing to do at {count:,}", lambda: _no_op(scene))
     for both, limit in ((100, 1.0), (1000, 4.0)):
         if 2 * both <= count:
             say(f"{count:,} lore: {both} changed by both")
-            scene.change(both)
-            found = scene.sync()
-            assert (found.done["merged"], found.done["conflicts"]) == (both, 0)
             name = f"{both:,} files changed here, the same {both:,} there"
+            found = steady(f"{both:,} changed by both at {count:,}", lambda: scene.merged(both))  # noqa: B023 - called at once
             figures.append(
                 against(timed(name, found.cost, _shown(found)), found.cost.wall_ms / 1000, limit, "s")
+            )
+            figures.append(
+                timed("… of which git's fetch and push, the remote's side included", _transport(found))
             )
     say(f"{count:,} lore: new ones come in")
     scene.edit_there(100)
@@ -125,8 +134,18 @@ def _no_op(scene: Scene) -> list[Figure]:
 
 
 def _shown(found: Timed) -> str:
-    stages = [f"{name} {cost.wall_ms:.0f}" for name, cost in found.stages if cost.wall_ms >= 10]
-    return f"wall ms: {', '.join(stages)}"
+    """The stages of a sync with their wall time, git's own progress within one counted with it."""
+    whole: dict[str, float] = {}
+    for name, cost in found.stages:
+        stage = name.partition(":")[0]
+        whole[stage] = whole.get(stage, 0) + cost.wall_ms
+    return f"wall ms: {', '.join(f'{name} {spent:.0f}' for name, spent in whole.items() if spent >= 10)}"
+
+
+def _transport(found: Timed) -> Cost:
+    """What the stages cost in which git talks to the remote; here its side runs on the same machine."""
+    spent = [cost for name, cost in found.stages if name.startswith(("fetching", "pushing"))]
+    return Cost(sum(cost.cpu_ms for cost in spent), sum(cost.wall_ms for cost in spent))
 
 
 class Scene:
@@ -160,6 +179,13 @@ class Scene:
             for (name, wall, cpu), after in pairwise(marks)
         ]
         return Timed(child.cost, said["done"], stages)
+
+    def merged(self, count: int) -> Timed:
+        """The sync after as many files were changed on both sides."""
+        self.change(count)
+        found = self.sync()
+        assert (found.done["merged"], found.done["conflicts"]) == (count, 0)
+        return found
 
     def change(self, count: int) -> None:
         """The same files are changed here and there, and pushed from there: a vote and a paragraph each."""

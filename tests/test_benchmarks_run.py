@@ -124,7 +124,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
 
 @pytest.mark.skipif(not is_thorough(), reason="takes half a minute; ./test --thorough runs it")
 def test_the_sync_benchmark_merges_a_small_store_and_reports(tmp_path: Path) -> None:
-    command = [sys.executable, str(BENCHMARKS / "sync.py"), "--sizes", "250"]
+    command = [sys.executable, str(BENCHMARKS / "sync.py"), "--sizes", "250", "--attempts", "1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "## 250 lore" in done.stdout
