@@ -134,6 +134,22 @@ def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> No
     assert pairs(store.store) == ()
 
 
+def test_parts_of_one_imported_note_are_not_held_against_one_another(store: Engram, tmp_path: Path) -> None:
+    note = tmp_path / "notes/csv.md"
+    note.parent.mkdir()
+    filler = "\n\n".join(f"Row {number} of the table was read as it stands there." for number in range(55))
+    parts = {"First": TIDES, "Limit": LIMIT, "Other limit": OTHER_LIMIT}
+    note.write_text(
+        "# CSV\n\n" + "".join(f"## {name}\n\n{text}\n\n{filler}\n\n" for name, text in parts.items())
+    )
+    imported = store.import_markdown(note)
+    assert imported.split == 1
+    assert len(store.list().lore) == 3
+    assert pairs(store.store) == ()
+    record(store, LIMIT, OTHER_LIMIT)
+    assert pairs(store.store) != ()
+
+
 def test_without_a_model_the_words_find_candidates(tmp_path: Path) -> None:
     scratch_store.make_plain(str(tmp_path / "store"))
     config = tmp_path / "store" / ".engram.toml"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.near import Terms
     from engram.usecases.store import Store
 
-FORMAT = 1
+FORMAT = 2
 _NAME = "pairs.npz"
 
 

@@ -120,12 +120,21 @@ class _Comparison:
         return sides, dict(zip(self._lore, vectors, strict=True))
 
     def _linked(self, one: int, other: int) -> bool:
-        """Whether one of them names the other: as a relation, or as one that was folded into it and brought back."""
+        """Whether one names the other (as related, or as folded into it and brought back), or a document holds both."""
         first, second = self._lore[one], self._lore[other]
-        return any(
-            theirs.id in {*lore.merged_from, *(relation.id for relation in lore.relations)}
+        return _of_one_document(first, second) or any(
+            theirs.id in {*lore.merged_from, *_related(lore)}
             for lore, theirs in ((first, second), (second, first))
         )
+
+
+def _related(lore: Lore) -> set[str]:
+    return {relation.id for relation in lore.relations}
+
+
+def _of_one_document(first: Lore, second: Lore) -> bool:
+    """Whether both are parts that `engram import` made of one note: they go on from one another, and so differ."""
+    return bool(_related(first) & _related(second) and {*first.context} & {*second.context})
 
 
 def _side(lore: Lore, words: Words) -> Side:
