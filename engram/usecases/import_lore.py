@@ -3,31 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 
-from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.equivalence import NEAR, SAME, compare
+from engram.domain.errors import EngramError
 from engram.domain.lore import Lore, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change
-from engram.usecases.import_sources import Source, markdown_sources, row_sources
+from engram.usecases.import_found import Found
+from engram.usecases.import_kinds import sources
 from engram.usecases.indexing import searchable, text_digest
 from engram.usecases.record import prepare, status_named
 from engram.usecases.refresh import refresh
+from engram.usecases.similar import similar
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
+    from engram.usecases.import_sources import Source
     from engram.usecases.store import Store
 
+NEW, KNOWN, ALIKE = "new", "known", "alike"
 _BATCH = 500
 _MAX_LINKS = 100  # a frontmatter of 16 KiB holds about twice as many
 Progress = Callable[[int, int], None]
 
 
+class Seen(NamedTuple):
+    """One document or row that an import read: where, of which tool ("" for none in particular), as which lore.
+
+    `parts` are how many lore it gives. `verdict` is `new`, `known` (here already), or `alike`: the lore `twin` says it.
+    """
+
+    where: str
+    kind: str
+    title: str
+    category: str
+    parts: int
+    verdict: str
+    twin: str = ""
+
+
 class Imported(NamedTuple):
     """What an import did: lore written, documents that were split, what was skipped as already there.
 
-    `problems` are {path, message, hint}; `redacted` counts masked secrets.
+    `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order.
     """
 
     imported: int
@@ -36,6 +56,7 @@ class Imported(NamedTuple):
     problems: tuple[dict[str, object], ...]
     redacted: int
     paths: tuple[str, ...]
+    seen: tuple[Seen, ...] = ()
 
 
 class Options(NamedTuple):
@@ -47,24 +68,40 @@ class Options(NamedTuple):
     status: str = ""
     redact: bool = False
     dry_run: bool = False
+    kind: str = ""
 
 
-def import_lore(store: Store, path: str, options: Options, progress: Progress | None = None) -> Imported:
-    """Import a folder of markdown, a markdown file, or a JSON or JSON Lines file.
+def import_lore(
+    store: Store, path: str | Sequence[Found], options: Options, progress: Progress | None = None
+) -> Imported:
+    """Import what lies at a path: markdown, JSON, JSON Lines, or memories of another tool (`options.kind`, else told).
 
-    A document that breaks a rule is a problem and never stops the others. Raises NotFoundError, UsageError,
-    ValidationError for an option that no lore can have.
+    Instead of a path: what `find_memories` found. A document that breaks a rule is a problem and never stops the
+    others. Raises NotFoundError, UsageError, ValidationError for an option that no lore can have.
     """
     options = _checked(store, options)
     problems: list[dict[str, object]] = []
-    sources = list(_sources(store, path, problems))
+    places = [Found(options.kind, path)] if isinstance(path, str) else path
+    read = [sources(kind, where, store.categories, problems) for kind, where in places]
+    found = [
+        _named(source, where, len(places))
+        for (_, where), some in zip(places, read, strict=True)
+        for source in some
+    ]
     with store.lock:
         run = _Run(store, options, problems)
-        for number, source in enumerate(sources):
+        for number, source in enumerate(found):
             run.take(source)
             if progress is not None:
-                progress(number + 1, len(sources))
-        return run.finish(os.path.basename(os.path.abspath(path)))
+                progress(number + 1, len(found))
+        return run.finish(", ".join([os.path.basename(os.path.abspath(where)) for _, where in places][:3]))
+
+
+def _named(source: Source, path: str, places: int) -> Source:
+    """The source; of several places, with the one that it is from in its name."""
+    if places == 1 or os.path.basename(path) == source.where:
+        return source
+    return source._replace(where=f"{os.path.basename(path)}/{source.where}")
 
 
 def _checked(store: Store, options: Options) -> Options:
@@ -75,22 +112,6 @@ def _checked(store: Store, options: Options) -> Options:
         check_fraction("confidence", options.confidence)
     check_words("tags", options.tags)
     return options._replace(category=store.categories.parse(options.category) if options.category else "")
-
-
-def _sources(store: Store, path: str, problems: list[dict[str, object]]) -> Iterator[Source]:
-    if not os.path.exists(path):
-        raise NotFoundError(
-            f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines."
-        )
-    kind = os.path.splitext(path)[1].lower()
-    if os.path.isdir(path) or kind in {".md", ".markdown", ".mdx"}:
-        return markdown_sources(path, store.categories, problems)
-    if kind in {".json", ".jsonl", ".ndjson"}:
-        return row_sources(path, store.categories, problems)
-    raise UsageError(
-        f"{path} is neither markdown nor JSON.",
-        "Import .md, .json or .jsonl files, or a folder of .md files.",
-    )
 
 
 class _Run:
@@ -105,6 +126,7 @@ class _Run:
         self._split = 0
         self._skipped = 0
         self._redacted = 0
+        self._seen: list[Seen] = []
 
     def take(self, source: Source) -> None:
         """Turn one document or row into lore, or into a problem."""
@@ -116,7 +138,12 @@ class _Run:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        if all(map(self._present.has, family)):
+        verdict, twin = self._verdict(source, family)
+        first = family[0]
+        self._seen.append(
+            Seen(source.where, source.kind, first.title, first.category, len(family), verdict, twin)
+        )
+        if verdict != NEW:
             self._skipped += 1
             return
         self._split += len(family) > 1
@@ -134,8 +161,19 @@ class _Run:
                 subject = f"import: {len(part)} lore from {name}"
                 change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
         return Imported(
-            len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths)
-        )
+            len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
+            tuple(self._seen),
+        )  # fmt: skip
+
+    def _verdict(self, source: Source, family: list[Lore]) -> tuple[str, str]:
+        """Whether a source is new here; what another tool kept may also be known in other words."""
+        if all(map(self._present.has, family)):
+            return KNOWN, ""
+        if source.kind and len(family) == 1:
+            for twin in similar(self._store, family[0]._replace(context=())):
+                if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
+                    return ALIKE, twin.id
+        return NEW, ""
 
     def _prepare(self, source: Source, part: int) -> Lore:
         options, draft = self._options, source.draft
@@ -144,6 +182,7 @@ class _Run:
             content=source.parts[part],
             category=options.category or draft.category,
             type="" if options.category and draft.type == kind else draft.type,
+            context=_with_origin(source),
             tags=tuple(dict.fromkeys([*draft.tags, *options.tags])),
             confidence=draft.confidence if options.confidence is None else options.confidence,
             status=options.status or draft.status,
@@ -184,11 +223,22 @@ class _Present:
         self.ids |= {lore.id for lore in family}
         self._digests |= {text_digest(searchable(lore)) for lore in family}
 
+    def says(self, path: str, content: str) -> bool:
+        """Whether the lore at `path` says the same as a text."""
+        said = self._content(path)
+        return bool(said) and compare(content, said).kind == SAME
+
     def _content(self, path: str) -> str:
         try:
             return change.load(self._store, path).lore.content
         except EngramError:
             return ""
+
+
+def _with_origin(source: Source) -> tuple[str, ...]:
+    """The context of a source, with the tool and the file that it is from."""
+    context = source.draft.context
+    return (*context, f"Imported from {source.where} ({source.kind})") if source.kind else context
 
 
 def _linked(family: list[Lore]) -> list[Lore]:

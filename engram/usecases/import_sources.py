@@ -14,6 +14,7 @@ from engram.domain.confidence import Vote
 from engram.domain.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
+from engram.domain.memory_kinds import JSON
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.record import Draft
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.domain.categories import Categories
 
-_MARKDOWN = (".md", ".markdown", ".mdx")
-_MAX_BYTES = 10 * 1024 * 1024
+MARKDOWN = (".md", ".markdown", ".mdx")
+MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
 
 
 class Source(NamedTuple):
     """One document or row: where it was, its draft, its text in parts that each fit a lore.
 
-    `id` is set where it is a lore of Engram's own export; `created` where it says when it was written.
+    `id` is set where it is a lore of Engram's own export; `created` where it says when it was written; `kind` is
+    the kind of memory of another tool.
     """
 
     where: str
@@ -42,6 +44,7 @@ class Source(NamedTuple):
     created: datetime | None = None
     own: Lore | None = None
     validations: int = 0
+    kind: str = ""
 
     def new_id(self, fresh: str) -> str:
         """An id for a part: of the time the source was written, if it says so, and the chance of `fresh`."""
@@ -63,15 +66,15 @@ def markdown_sources(
     path: str, categories: Categories, problems: list[dict[str, object]]
 ) -> Iterator[Source]:
     """The markdown files at `path`, in order; what cannot be read becomes a problem."""
-    for file, relative in _files(path, problems):
+    for file, relative in files_below(path, problems):
         try:
-            raw = _read(file, _MAX_BYTES)
+            raw = read_file(file, MAX_BYTES)
             yield _document(raw, relative, _modified(file), categories)
         except (EngramError, OSError) as error:
-            problems.append({"path": relative, **_told(error)})
+            problems.append({"path": relative, **told(error)})
 
 
-def _told(error: EngramError | OSError) -> dict[str, str]:
+def told(error: EngramError | OSError) -> dict[str, str]:
     """Message and hint of a problem, without the path, which stands beside them."""
     if isinstance(error, LoreFileError):
         line = f"line {error.line}: " if error.line else ""
@@ -81,17 +84,24 @@ def _told(error: EngramError | OSError) -> dict[str, str]:
     return {"message": error.strerror or str(error), "hint": ""}
 
 
-def row_sources(path: str, categories: Categories, problems: list[dict[str, object]]) -> Iterator[Source]:
-    """The rows of a JSON or JSON Lines file."""
-    raw = _read(os.path.realpath(path), interchange.MAX_BYTES)
-    rows, bad = interchange.read_rows(raw, _readable(os.path.basename(path)))
+def row_sources(
+    path: str, categories: Categories, problems: list[dict[str, object]], kind: str = ""
+) -> Iterator[Source]:
+    """The rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them."""
+    raw = read_file(os.path.realpath(path), interchange.MAX_BYTES)
+    told_kind, rows, bad = interchange.read_tool_rows(
+        raw, _readable(os.path.basename(path)), "" if kind == JSON else kind
+    )
+    tool = "" if told_kind == JSON else told_kind
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
-        yield _row(row.fields, row.where, categories)
+        yield _row(row.fields, row.where, categories)._replace(kind=tool)
 
 
-def _files(path: str, problems: list[dict[str, object]]) -> Iterator[tuple[str, str]]:
-    """Markdown files below a folder (hidden ones and links left out), as (absolute, relative) paths.
+def files_below(
+    path: str, problems: list[dict[str, object]], kinds: tuple[str, ...] = MARKDOWN
+) -> Iterator[tuple[str, str]]:
+    """Files below a folder whose names end so (hidden ones and links left out), as (absolute, relative) paths.
 
     A folder that cannot be read becomes a problem.
     """
@@ -109,7 +119,7 @@ def _files(path: str, problems: list[dict[str, object]]) -> Iterator[tuple[str, 
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             absolute = os.path.join(folder, name)
-            if name.lower().endswith(_MARKDOWN) and not name.startswith(".") and not os.path.islink(absolute):
+            if name.lower().endswith(kinds) and not name.startswith(".") and not os.path.islink(absolute):
                 yield absolute, _readable(os.path.relpath(absolute, path).replace(os.sep, "/"))
 
 
@@ -118,7 +128,8 @@ def _readable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _read(file: str, limit: int) -> bytes:
+def read_file(file: str, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes. Raises LoreFileError, OSError."""
     found = os.stat(file)
     if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for somebody to write into it
         raise LoreFileError(_readable(file), 0, "this is not a regular file", "Copy its text into one.")
@@ -138,7 +149,7 @@ def _modified(file: str) -> datetime:
 
 def _document(raw: bytes, relative: str, modified: datetime, categories: Categories) -> Source:
     try:
-        text = frontmatter.decode(raw, _MAX_BYTES)
+        text = frontmatter.decode(raw, MAX_BYTES)
         body = frontmatter.split(text).body
     except Problem as problem:
         raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from engram.adapters.files import tool_rows
 from engram.adapters.files.import_fields import RowError, fields_of
 from engram.domain.safe_text import safe_json
 from engram.domain.typed import NamedTuple
@@ -41,19 +42,41 @@ def read_rows(data: bytes, name: str) -> tuple[tuple[ImportRow, ...], tuple[Prob
     `files`, `entities`, `context` lists of text; times RFC 3339 text; numbers checked to be in range.
     At most 64 MiB are read.
     """
-    if len(data) > MAX_BYTES:
-        hint = "Split it into smaller files and import them one by one."
-        return (), (
-            _problem(name, f"The file has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read.", hint),
-        )
+    problem = _too_large(data, name)
+    return ((), (problem,)) if problem else _read(_values(data, name))
+
+
+def read_tool_rows(
+    data: bytes, name: str, kind: str = ""
+) -> tuple[str, tuple[ImportRow, ...], tuple[Problem, ...]]:
+    """As `read_rows`, for rows of another tool: of that kind, or of whichever the rows tell, which is returned first."""
+    problem = _too_large(data, name)
+    if problem:
+        return kind, (), (problem,)
+    values = list(_values(data, name))
+    kind = kind or tool_rows.told_kind(name, [value for _, value in values])
+    return kind, *_read(tool_rows.translated(kind, values))
+
+
+def _too_large(data: bytes, name: str) -> Problem | None:
+    if len(data) <= MAX_BYTES:
+        return None
+    hint = "Split it into smaller files and import them one by one."
+    return _problem(name, f"The file has {len(data) >> 20} MiB; at most {MAX_BYTES >> 20} are read.", hint)
+
+
+def _read(values: Iterable[tuple[str, object]]) -> tuple[tuple[ImportRow, ...], tuple[Problem, ...]]:
     rows: list[ImportRow] = []
     problems: list[Problem] = []
-    for where, found in _values(data, name):
+    for where, found in values:
         if len(rows) >= MAX_ROWS or len(problems) >= MAX_PROBLEMS:
             problems.append(
                 _problem(where, "Reading stopped here: too many rows or problems.", "Split the file.")
             )
             break
+        if isinstance(found, tool_rows.Left):
+            problems += [_problem(where, f"Left out: {found.message}.", found.hint)] if found.hint else []
+            continue
         if isinstance(found, RowError):
             problems.append(_problem(where, found.message, found.hint))
             continue

@@ -1,4 +1,4 @@
-"""`engram import`: markdown, JSON, JSON Lines."""
+"""`engram import`: markdown, JSON, JSON Lines, and what agents and other memory tools keep."""
 
 from __future__ import annotations
 
@@ -6,36 +6,52 @@ import os
 
 from engram.cli.output import counted
 from engram.cli.progress import progress
+from engram.domain.errors import NotFoundError, UsageError
+from engram.domain.memory_kinds import KINDS
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from engram.cli.call import Call
+    from engram.usecases.import_found import Found
+    from engram.usecases.import_lore import Imported
 
 DESCRIPTION = (
-    "Import a folder of markdown notes, a markdown file, or JSON or JSON Lines. Notes longer than one lore are\n"
-    "split by their headings into linked lore; folder names become tags; secrets are refused and reported.\n"
-    "Importing the same again changes nothing."
+    "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
+    "agents keep about this project (with --scope user: about you). Notes longer than one lore are split by their\n"
+    "headings into linked lore; folder names become tags; secrets are refused and reported. Importing the same again\n"
+    "changes nothing."
 )
 EXAMPLES = (
     "engram import ~/notes",
     "engram import export.jsonl --category fact",
     "engram import notes --dry-run --json",
+    "engram import --dry-run                   # CLAUDE.md, AGENTS.md, .cursor/rules, … of this project",
+    "engram import --from mem0 memories.json",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("path", metavar="PATH", help="a folder, or a .md, .json or .jsonl file")
+    add("path", metavar="PATH", nargs="?", help="a folder, or a .md, .json or .jsonl file")
+    names = ", ".join(kind.name for kind in KINDS)
+    add(
+        "--from",
+        dest="kind",
+        default="",
+        metavar="KIND",
+        help=f"what it is (default: told by itself): {names}",
+    )
     add("-c", "--category", default="", help="the category of all (default: as written, else guessed)")
     add("-t", "--tag", action="append", default=[], metavar="TAG", help="a tag for all (repeatable)")
     add("--confidence", type=float, metavar="F", help="the confidence of all")
     add("--status", default="", help="active, or pending to wait for review")
     add("--redact", action="store_true", help="mask secrets instead of refusing the note")
-    add("--dry-run", action="store_true", help="say what would be imported, write nothing")
+    add("--dry-run", action="store_true", help="say what would be imported from where, write nothing")
 
 
 def run(call: Call) -> int:
@@ -44,20 +60,56 @@ def run(call: Call) -> int:
 
     given = call.arguments
     options = Options(
-        given.category, tuple(given.tag), given.confidence, given.status, given.redact, given.dry_run
+        given.category,
+        tuple(given.tag),
+        given.confidence,
+        given.status,
+        given.redact,
+        given.dry_run,
+        given.kind,
     )
+    place = os.path.expanduser(given.path) if given.path else _found(call)
     with progress(call.output, "importing") as step:
-        done = import_lore(call.store, os.path.expanduser(given.path), options, step)
+        done = import_lore(call.store, place, options, step)
     call.wrote = bool(done.imported) and not given.dry_run
-    call.output.document(
-        {
-            "imported": done.imported,
-            "split": done.split,
-            "skipped": done.skipped,
-            "problems": list(done.problems),
-            "redacted": done.redacted,
-        }
-    )
+    _report(call, done)
+    return 1 if done.problems and not (done.imported or done.skipped) else 0
+
+
+def _found(call: Call) -> Sequence[Found]:
+    """What agents keep here, once the person agrees to import it. Raises NotFoundError, UsageError."""
+    from engram.domain.scopes import USER
+    from engram.usecases.import_found import find_memories
+
+    given = call.arguments
+    own = call.store.places.scope == USER
+    found = [one for one in find_memories(os.getcwd(), own=own) if given.kind in ("", one.kind)]
+    if not found:
+        whose = "about you" if own else "about this project"
+        raise NotFoundError(f"No memories of agents {whose} were found.", "Name a file or folder to import.")
+    for one in found:
+        call.output.line(safe_text(f"{one.kind:<14} {one.path}"))
+    if not given.dry_run and not call.confirm(f"Import these {counted(len(found), 'place')}?"):
+        raise UsageError("Nothing was imported.", "Look first: engram import --dry-run")
+    return found
+
+
+def _report(call: Call, done: Imported) -> None:
+    given = call.arguments
+    document: dict[str, object] = {
+        "imported": done.imported,
+        "split": done.split,
+        "skipped": done.skipped,
+        "problems": list(done.problems),
+        "redacted": done.redacted,
+    }
+    if given.dry_run:
+        document["seen"] = [one._asdict() for one in done.seen]
+        for one in done.seen:
+            twin = f" {one.twin}" if one.twin else ""
+            call.output.line(safe_text(f"  {one.verdict + twin:<6} {one.category:<22} {one.title}"))
+            call.output.rule(f"         {one.where}{f' · {one.kind}' if one.kind else ''}")
+    call.output.document(document)
     for problem in done.problems:
         call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
     parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
@@ -70,4 +122,3 @@ def run(call: Call) -> int:
     if done.problems:
         parts.append(counted(len(done.problems), "problem"))
     call.output.line(", ".join(parts))
-    return 1 if done.problems and not (done.imported or done.skipped) else 0

@@ -1,0 +1,87 @@
+"""Markdown as coding agents and other memory tools keep it: what its head says, and its text without what is no knowledge.
+
+Their heads are often no YAML (`globs: **/*.ts`), so they are read line by line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.typed import NamedTuple
+
+_FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_KEY = re.compile(r"\s*([A-Za-z_][\w-]*):[ \t]*(.*)")
+_ITEM = re.compile(r"\s*-[ \t]+(.+)")
+_OURS = re.compile(r"<!-- engram:begin.*?(?:<!-- engram:end -->|\Z)", re.DOTALL)
+_LINKS_A_NOTE = re.compile(r"\s*[-*][ \t]+(?:\*\*)?\[[^\]]*\]\([^)/:]+\.md\)")
+_RELATION = re.compile(r"\[\[([^\]|#]+)")
+_HASHTAG = re.compile(r"(?<![\w#/&(])#([A-Za-z][\w-]*)")
+_OBSERVATION = re.compile(r"^\s*-[ \t]+\[([^\]\s][^\]]*)\][ \t]+(?!\()", re.MULTILINE)
+_TASK_MARKS = ("x", "X", "-")
+
+
+class Note(NamedTuple):
+    """A note: the keys of its head (lists are texts with commas) and its text."""
+
+    head: dict[str, str]
+    text: str
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of the head."""
+        return [tag.strip().lstrip("#") for tag in self.head.get("tags", "").split(",") if tag.strip()]
+
+
+def read_note(text: str) -> Note:
+    """A document as a note; what Engram itself wrote into it (rules between its marks) is left out."""
+    found = _FENCE.match(text)
+    head = _head(found[1]) if found else {}
+    body = text[found.end() :] if found else text.removeprefix("\ufeff")
+    return Note(head, _OURS.sub("", body).strip())
+
+
+def without_index(text: str) -> str:
+    """The text of an index without the lines that only point to a note beside it."""
+    return "\n".join(line for line in text.splitlines() if not _LINKS_A_NOTE.match(line)).strip()
+
+
+def says_something(text: str) -> bool:
+    """Whether there is more than headings."""
+    return any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+
+
+def linked(text: str) -> list[str]:
+    """The names that a note links to: `[[Name]]`."""
+    return list(dict.fromkeys(name.strip() for name in _RELATION.findall(text) if name.strip()))
+
+
+def hashtags(text: str) -> list[str]:
+    """The `#tags` in the observations of a note."""
+    lines = [line for line in text.splitlines() if _OBSERVATION.match(line)]
+    return list(dict.fromkeys(tag for line in lines for tag in _HASHTAG.findall(line)))
+
+
+def observed(text: str) -> list[str]:
+    """The categories of a note's observations, `- [category] …`, each once; boxes of tasks are none."""
+    return list(dict.fromkeys(name for name in _OBSERVATION.findall(text) if name not in _TASK_MARKS))
+
+
+def _head(block: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    last = ""
+    for line in block.splitlines():
+        item, key = _ITEM.match(line), _KEY.match(line)
+        if item and last:
+            found[last] = f"{found[last]}, {_bare(item[1])}" if found[last] else _bare(item[1])
+        elif key:
+            last = key[1].lower()
+            found[last] = _bare(key[2])
+    return found
+
+
+def _bare(value: str) -> str:
+    """A value without quotes, and without the brackets of a list."""
+    value = value.strip()
+    if value[:1] == "[" and value[-1:] == "]":
+        return ", ".join(_bare(part) for part in value[1:-1].split(","))
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value

@@ -1,0 +1,201 @@
+"""Rows of JSON as other memory tools write them, put into the words that every row is read in.
+
+Each tool's rows are told by the keys that only it uses, so that nobody has to say which tool a file is from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from engram.domain.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
+from engram.domain.typed import NamedTuple
+
+Row = Mapping[str, object]
+Values = list[tuple[str, object]]
+
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+_LESSONS = (
+    *(
+        "lesson",
+        "lessons",
+        "lesson_learned",
+        "lessons_learned",
+        "learned",
+        "learning",
+        "learnings",
+        "insight",
+    ),
+    *("recommendation", "takeaway"),
+)
+_TASKS = ("task", "task_description", "situation", "problem", "issue", "goal", "primary_goal", "context")
+_DEEDS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
+_RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation")
+_FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
+_OF_OBSERVATIONS = {
+    "decision": "ARCHITECTURAL_DECISION",
+    "architecture": "ARCHITECTURAL_DECISION",
+    "bugfix": "EDGE_CASE_DISCOVERY",
+    "discovery": "EDGE_CASE_DISCOVERY",
+    "pattern": "PATTERN_OUTCOME",
+    "learning": "PATTERN_OUTCOME",
+    "config": "FACT",
+    "preference": "PREFERENCE",
+    "session_summary": "SESSION_SUMMARY",
+}
+
+
+class Left(NamedTuple):
+    """A row that is left out on purpose: why, and what to do about it ("" for nothing: it is not even told)."""
+
+    message: str
+    hint: str = ""
+
+
+def told_kind(name: str, values: Sequence[object]) -> str:
+    """Which tool's rows these are, from a file of that name; `json` where nothing tells."""
+    if name.lower().rpartition("/")[2].startswith("experience") and any(
+        _is_experience(one) for one in values
+    ):
+        return EXPERIENCE
+    return next((kind for one in values[:20] if (kind := _kind_of(one))), JSON)
+
+
+def translated(kind: str, values: Values) -> Values:
+    """The rows in plain words, with where each was; one that is left out on purpose is a `Left`."""
+    if kind == MCP_MEMORY:
+        return _entities(values)
+    translate = _TRANSLATE.get(kind)
+    if translate is None:
+        return values
+    return [(where, translate(one) if isinstance(one, Mapping) else one) for where, one in values]
+
+
+def _kind_of(row: object) -> str:
+    if not isinstance(row, Mapping):
+        return ""
+    keys = set(row)
+    if {"entityType", "observations"} <= keys or "relationType" in keys:
+        return MCP_MEMORY
+    if {"session_id", "type", "title", "content"} <= keys:
+        return GENTLEMAN
+    if {"content", "category", "confidence", "validation_count"} <= keys and "votes" not in keys:
+        return RECALL
+    if isinstance(row.get("memory"), str) and keys & {"user_id", "agent_id", "run_id", "app_id", "hash"}:
+        return MEM0
+    if _is_experience(row) and keys.isdisjoint(("content", "text", "body", "memory")):
+        return EXPERIENCE
+    return ""
+
+
+def _is_experience(row: object) -> bool:
+    return isinstance(row, Mapping) and bool(
+        _said(row, _LESSONS) or (_said(row, _TASKS) and (_said(row, _RESULTS) or _said(row, _DEEDS)))
+    )
+
+
+def _entities(values: Values) -> Values:
+    """Entities with what was observed of them and how they relate to others; a relation of no entity stays a row."""
+    relations: dict[str, list[str]] = {}
+    known = {row.get("name") for _, row in values if isinstance(row, Mapping) and "observations" in row}
+    rest: Values = []
+    for where, row in values:
+        if isinstance(row, Mapping) and "observations" in row:
+            rest.append((where, row))
+        elif (
+            isinstance(row, Mapping)
+            and row.get("from") in known
+            and row.get("relationType")
+            and row.get("to")
+        ):
+            line = f"{row['relationType']} [[{row['to']}]]"
+            relations.setdefault(str(row["from"]), []).append(line)
+        else:
+            rest.append((where, row))
+    return [(where, _entity(row, relations) if isinstance(row, Mapping) else row) for where, row in rest]
+
+
+def _entity(row: Row, relations: Mapping[str, Sequence[str]]) -> object:
+    name, seen = row.get("name"), row.get("observations")
+    if not isinstance(name, str) or not isinstance(seen, list):
+        return row
+    lines = [f"- {one}" for one in (*[one for one in seen if isinstance(one, str)], *relations.get(name, ()))]
+    if not lines:
+        return Left("an entity without observations and relations says nothing")
+    kind = row.get("entityType")
+    tags = [kind] if isinstance(kind, str) and kind.lower() not in ("", "entity") else []
+    return {"title": name, "content": "\n".join(lines), "tags": tags, "entities": [name]}
+
+
+def _observation(row: Row) -> object:
+    if row.get("deleted_at"):
+        return Left("it was deleted there")
+    if row.get("scope") == "personal":
+        hint = "Import it into your own store: engram --scope user import."
+        return Left("it is marked personal", hint)
+    content = _PRIVATE.sub("[private]", str(row.get("content") or ""))
+    kind, project = str(row.get("type") or ""), row.get("project")
+    fields = {key: row[key] for key in ("title", "created_at", "updated_at") if row.get(key)}
+    category = _OF_OBSERVATIONS.get(kind.lower(), "")
+    tags = [one for one in (project, "" if category else kind) if isinstance(one, str) and one]
+    return {**fields, "content": content, "category": category, "tags": tags}
+
+
+def _recalled(row: Row) -> object:
+    """Ids and counts are kept; sources are names there and clones here, so they become words of the context."""
+    dropped = ("source_id", "sources", "embedding", "embedding_status", "synced_at", "type", "memory")
+    fields = {key: value for key, value in row.items() if key not in dropped}
+    source = row.get("source_id")
+    context = [one for one in (row.get("context"), f"Recorded by {source}" if source else "") if one]
+    return {**fields, "context": context}
+
+
+def _memory(row: Row) -> object:
+    meta = row.get("metadata")
+    kind = meta.get("category") or meta.get("type") if isinstance(meta, Mapping) else ""
+    fields = {key: row[key] for key in ("created_at", "updated_at", "expires_at", "agent_id") if row.get(key)}
+    tags = row.get("categories")
+    return {
+        **fields,
+        "content": row.get("memory"),
+        "category": kind,
+        "tags": tags if isinstance(tags, list) else [],
+    }
+
+
+def _experience(row: Row) -> object:
+    lesson, task = _said(row, _LESSONS), _said(row, _TASKS)
+    done, result = _said(row, _DEEDS), _said(row, _RESULTS)
+    parts = [("", lesson), ("Task: ", task), ("Done: ", done), ("Outcome: ", result)]
+    told = [f"{name}{text}" for name, text in parts if text]
+    if not (lesson or (task and (result or done))):
+        return Left(
+            "it tells neither a lesson nor how a task ended",
+            "Give it a `lesson`, or a `task` and an `outcome`.",
+        )
+    failed = row.get("success") is False or result.lower().startswith(_FAILED)
+    category = row.get("category") or ("FAILURE" if failed else "PATTERN_OUTCOME" if lesson else "OUTCOME")
+    kept = ("tags", "keywords", "files", "confidence", "timestamp", "created_at", "agent", "agent_id")
+    fields = {key: row[key] for key in kept if row.get(key) not in (None, "")}
+    return {**fields, "content": "\n\n".join(told), "category": category}
+
+
+def _said(row: Row, names: Sequence[str]) -> str:
+    """The text under the first of these names that has one; several are lines of a list."""
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if isinstance(value, list):
+            lines = [f"- {one.strip()}" for one in value if isinstance(one, str) and one.strip()]
+            if lines:
+                return "\n".join(lines)
+    return ""
+
+
+_TRANSLATE: dict[str, Callable[[Row], object]] = {
+    GENTLEMAN: _observation,
+    RECALL: _recalled,
+    MEM0: _memory,
+    EXPERIENCE: _experience,
+}

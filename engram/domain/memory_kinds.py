@@ -1,0 +1,42 @@
+"""The kinds of memories that an import knows: what other tools and agents write, by the names that people give them."""
+
+from __future__ import annotations
+
+from engram.domain.typed import NamedTuple
+
+MARKDOWN, JSON = "markdown", "json"
+RULES, CLAUDE_MEMORY, MEMORY_FOLDER = "rules", "claude-memory", "memory-folder"
+BASIC_MEMORY, MCP_MEMORY, GENTLEMAN = "basic-memory", "mcp-memory", "gentleman-engram"
+RECALL, MEM0, EXPERIENCE = "recall", "mem0", "experience"
+
+
+class Kind(NamedTuple):
+    """A kind: its name, what it is, whether it is markdown (else rows of JSON), the agent that wrote it ("": unknown)."""
+
+    name: str
+    what: str
+    is_markdown: bool
+    agent: str = ""
+
+
+KINDS = (
+    Kind(MARKDOWN, "any markdown file, or a folder of them", True),
+    Kind(JSON, "any JSON or JSON Lines with texts in it, also Engram's own export", False),
+    Kind(
+        RULES, "`CLAUDE.md`, `AGENTS.md`, `GEMINI.md`, `.cursor/rules`, `.windsurfrules` and the like", True
+    ),
+    Kind(CLAUDE_MEMORY, "the folder of notes that Claude Code keeps for a project", True, "claude-code"),
+    Kind(MEMORY_FOLDER, "a `MEMORY.md`, or a folder with one and notes by day", True),
+    Kind(BASIC_MEMORY, "a folder of basic-memory", True),
+    Kind(MCP_MEMORY, "the file of the MCP reference memory server: entities and relations", False),
+    Kind(GENTLEMAN, "`engram export` of Gentleman's engram", False),
+    Kind(RECALL, "`recall store export`", False),
+    Kind(MEM0, "memories of mem0, as its API answers", False),
+    Kind(EXPERIENCE, "`experience.jsonl`: tasks, outcomes, lessons", False),
+)
+_BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def kind_named(name: str) -> Kind | None:
+    """The kind of that name, or None."""
+    return _BY_NAME.get(name)

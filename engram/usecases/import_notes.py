@@ -1,0 +1,103 @@
+"""Notes of coding agents and of note-keeping memory tools as sources of an import: rules, auto-memory, MEMORY.md, basic-memory."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from engram.adapters.files import frontmatter, tool_notes
+from engram.adapters.files.tree import Problem
+from engram.domain.classify import guess_category
+from engram.domain.documents import split_document, title_from_file_name
+from engram.domain.errors import EngramError, LoreFileError
+from engram.domain.lore import MAX_CONTENT, title_of
+from engram.domain.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
+from engram.domain.slug import slug
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.import_own import time_of
+from engram.usecases.import_sources import MARKDOWN, MAX_BYTES, Source, files_below, read_file, told
+from engram.usecases.record import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.files.tool_notes import Note
+    from engram.domain.categories import Categories
+
+SECTION = 800  # characters above which rules and logs are cut at their headings: each is about many things
+_INDEX = "memory.md"
+_OF_AUTO_MEMORY = {"user": "PREFERENCE", "feedback": "PREFERENCE", "project": "FACT", "reference": "FACT"}
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
+
+
+def note_sources(
+    kind: str, path: str, categories: Categories, problems: list[dict[str, object]]
+) -> Iterator[Source]:
+    """The notes of that kind at `path`, in order; what cannot be read becomes a problem."""
+    for file, relative in files_below(path, problems, (*MARKDOWN, ".mdc")):
+        try:
+            source = _source(kind, read_file(file, MAX_BYTES), relative, categories)
+        except (EngramError, OSError) as error:
+            problems.append({"path": relative, **told(error)})
+            continue
+        if source is not None:
+            yield source
+
+
+def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Source | None:
+    try:
+        note = tool_notes.read_note(frontmatter.decode(raw, MAX_BYTES))
+    except Problem as problem:
+        raise LoreFileError(relative, problem.line, problem.message, problem.hint) from None
+    index = os.path.basename(relative).lower() == _INDEX
+    text = tool_notes.without_index(note.text) if index else note.text
+    if not tool_notes.says_something(text):
+        return None  # an index of other notes, or rules that Engram itself put there
+    whole = kind == BASIC_MEMORY or (kind == CLAUDE_MEMORY and not index and bool(note.head))
+    named = note.head.get("title") or note.head.get("name") or ""
+    if named and not text.startswith("#"):
+        text = f"# {named}\n\n{text}"
+    title = named or title_from_file_name(relative)
+    parts = tuple(part.content for part in split_document(text, title, MAX_CONTENT if whole else SECTION))
+    known = kind_named(kind)
+    draft = Draft(
+        content="",
+        category=_category(kind, note, text, categories),
+        context=_context(note),
+        tags=_tags(kind, note, text),
+        entities=tuple(tool_notes.linked(text)[:50]) if kind == BASIC_MEMORY else (),
+        agent=known.agent if known else "",
+    )
+    return Source(relative, draft, parts, created=time_of(_when(kind, note, relative)), kind=kind)
+
+
+def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
+    if kind == CLAUDE_MEMORY and note.head.get("type", "").lower() in _OF_AUTO_MEMORY:
+        return _OF_AUTO_MEMORY[note.head["type"].lower()]
+    named = [note.head.get("category", "")]
+    if kind == BASIC_MEMORY:
+        observed = tool_notes.observed(text)
+        named += observed if len(observed) == 1 else []  # a note about several things is of none
+    for name in filter(None, named):
+        try:
+            return categories.parse(name)
+        except EngramError:
+            continue
+    guessed = guess_category(title_of(text), text, ())[0]
+    return "PREFERENCE" if kind == RULES and guessed == "FACT" else guessed
+
+
+def _context(note: Note) -> tuple[str, ...]:
+    said = note.head.get("description", "")
+    return (said[:1000],) if said else ()
+
+
+def _tags(kind: str, note: Note, text: str) -> tuple[str, ...]:
+    tags = [*note.tags, *(tool_notes.hashtags(text) if kind == BASIC_MEMORY else [])]
+    return tuple(dict.fromkeys(filter(None, (slug(tag) for tag in tags))))
+
+
+def _when(kind: str, note: Note, relative: str) -> str:
+    said = next((note.head[key] for key in ("created", "created_at", "date") if note.head.get(key)), "")
+    day = _DAY.search(os.path.basename(relative)) if kind == MEMORY_FOLDER else None
+    return said or (day[1] if day else "")
