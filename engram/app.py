@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from engram.adapters.state.live_table import LiveEntry
+    from engram.domain.metrics import Metric
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
     from engram.usecases.decide import Decided
@@ -110,6 +112,7 @@ class Engram(Sharing):
         keep: bool = True,
         as_of: str = "",
         scopes: Words = (),
+        budget: int | None = None,
     ) -> Answer:
         """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
@@ -117,11 +120,12 @@ class Engram(Sharing):
         and all of these tags. `files` the caller works on lift lore about them. `keep=False` gives no
         session refs and stays out of the retrieval log. `as_of` asks the store as it was at a commit or
         date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
-        was opened by its path, or by its scope. Raises ValidationError, UsageError, NotFoundError (no such commit).
+        was opened by its path, or by its scope. `budget` is about how many tokens of it the caller shows, for
+        the live record. Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
             text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of,
-            _words(scopes),
+            _words(scopes), budget,
         )  # fmt: skip
         return recall.query(self.store, question)
 
@@ -216,11 +220,15 @@ class Engram(Sharing):
         tags: Words = (),
         redact: bool = False,
         dry_run: bool = False,
+        kind: str = "",
     ) -> Imported:
-        """Import a folder (or file) of markdown, or a JSON or JSON Lines file; doing it twice changes nothing."""
+        """Import markdown, JSON or what another memory tool keeps (`kind`, else told); doing it twice changes nothing.
+
+        With `dry_run` the answer's `.seen` says what would come, and nothing is written. Raises NotFoundError, UsageError.
+        """
         from engram.usecases.import_lore import Options, import_lore
 
-        options = Options(category, _words(tags), redact=redact, dry_run=dry_run)
+        options = Options(category, _words(tags), redact=redact, dry_run=dry_run, kind=kind)
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
@@ -278,6 +286,21 @@ class Engram(Sharing):
 
         return status(self.store, thorough=thorough)
 
+    def live(self, since: int | None = None, limit: int = 100) -> builtins.list[LiveEntry]:
+        """What queries, tools and hooks did, oldest first: what came after number `since`, else the latest `limit`.
+
+        An entry's `.number` is what to ask with next. Raises UsageError, StoreError.
+        """
+        from engram.usecases.live import entries
+
+        return entries(self.store, since, limit)
+
+    def metrics(self) -> builtins.list[Metric]:
+        """Counters, gauges and the latency of queries. Raises StoreError."""
+        from engram.usecases.metrics import metrics
+
+        return metrics(self.store)
+
     def session_refs(self) -> dict[str, str]:
         """`L1` → id of all lore surfaced in this session."""
         return {ref.name: ref.id for ref in self.store.session_state.refs(self.store.caller.session)}
@@ -302,10 +325,10 @@ class Engram(Sharing):
         self.store.close()
 
     @contextmanager
-    def calling(self, session: str, agent: str) -> Iterator[None]:
-        """Within this, calls are those of another session and agent; those of other threads wait."""
+    def calling(self, session: str, agent: str, via: str = "python") -> Iterator[None]:
+        """Within this, calls are those of another session and agent, by way of `via`; those of other threads wait."""
         with self.store.lock:
-            before, self.store.caller = self.store.caller, Caller(session, agent)
+            before, self.store.caller = self.store.caller, Caller(session, agent, via)
             try:
                 yield
             finally:

@@ -42,7 +42,7 @@ def open_engram(
             from engram.usecases.init import init
 
             init(chosen)
-    caller = Caller(session or session_name(variables), agent or agent_name(variables))
+    caller = Caller(session or session_name(variables), agent or agent_name(variables), "python")
     start = variables.get("ENGRAM_STORE") or None
     store = open_store(chosen, caller, scope=scope, clock=clock, start=start, working=working)
     return Engram(store, background=background)

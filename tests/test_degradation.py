@@ -13,7 +13,8 @@ import pytest
 from storekit import commit, engram_command, opened
 
 from engram.adapters.embed.provider import BUNDLED_FOLDER
-from engram.adapters.state.database import Retrieval, StateDatabase
+from engram.adapters.state.database import StateDatabase
+from engram.adapters.state.live_table import LiveEntry
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.usecases import changes, freshness
@@ -178,7 +179,7 @@ def test_without_git_lore_are_recorded_and_committed_later(
 
 # The private database
 
-RETRIEVAL = Retrieval(1.0, "session", "query", "hybrid", "strong", ("ID",), (0.5,), 1.5)
+ENTRY = LiveEntry(1.0, "session", "query", "hybrid", "strong", ("ID",), (0.5,), 1.5)
 
 
 def damage(file: Path, how: str) -> None:
@@ -225,8 +226,8 @@ def test_a_database_damaged_while_it_is_open_is_put_aside(tmp_path: Path, how: s
     database.refs("session")
     damage(tmp_path / "state.db", how)
     assert database.surface("session", [("ID", "title")], 1.0) == {"ID": "L1"}
-    database.log(RETRIEVAL)
-    assert database.retrievals() == [RETRIEVAL]
+    database.live.add(ENTRY)
+    assert database.retrievals() == [ENTRY._replace(number=1)]
     database.close()
     assert len(said) == 1
     assert "begin anew" in said[0]
@@ -259,10 +260,10 @@ def test_a_database_that_another_process_holds_is_an_error_and_stays(tmp_path: P
     holder = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StoreError, match="locked"):
-        database.log(RETRIEVAL)
+        database.live.add(ENTRY)
     holder.execute("ROLLBACK")
     holder.close()
-    database.log(RETRIEVAL)
+    database.live.add(ENTRY)
     assert database.count_retrievals() == 1
     database.close()
     assert not (tmp_path / "state.db.damaged").exists()

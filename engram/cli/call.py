@@ -34,7 +34,7 @@ class Call:
             from engram.usecases.open_store import open_store
             from engram.usecases.store import Caller
 
-            caller = Caller(session_name(os.environ), agent_name(os.environ))
+            caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
             path = self.arguments.store
             path = None if path is None else os.path.expanduser(path)
             start = os.environ.get("ENGRAM_STORE") or None

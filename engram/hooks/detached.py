@@ -21,7 +21,7 @@ def main(root: str, what: str) -> int:
     from engram.usecases.store import Caller
 
     try:
-        store = open_store(root, Caller("background", ""))
+        store = open_store(root, Caller("background", "", "background"))
         try:
             persist(store)
             tidy(store)

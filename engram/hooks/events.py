@@ -174,7 +174,9 @@ def _question(store: Store) -> str:
     if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
         return ""
     from engram.domain.fence import harmless
+    from engram.usecases import live
 
+    live.note(store, "ask", ids=[ref.id for ref in open_])
     named = "; ".join(f"{ref.name} ({ref.id}) {harmless(ref.title)}" for ref in open_)
     return (
         f"Engram showed these notes in this session: {named}. Say once which of them helped, were wrong or were beside "

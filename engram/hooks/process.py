@@ -133,7 +133,9 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
     if payload.subagent and given.event == "subagent-start":
         session = f"{session}/{payload.subagent}"[:160]
     scope = given.scope[0] if given.scope else ""
-    return open_store(path, Caller(session, agent), scope=scope, working=payload.cwd, start=start)
+    return open_store(
+        path, Caller(session, agent, f"hook {given.event}"), scope=scope, working=payload.cwd, start=start
+    )
 
 
 def _rules(event: str, payload: Payload) -> str:

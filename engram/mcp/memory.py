@@ -43,11 +43,12 @@ class Opening(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling, and where to tell of progress."""
+    """Who is calling, where to tell of progress, and by which way the call comes."""
 
     session: str
     agent: str
     report: Report
+    via: str = "mcp"
 
 
 class StoppedError(Exception):
@@ -163,7 +164,7 @@ class Memory:
 
     def _do(self, job: Job, caller: Caller, work: Callable[[Engram], T], index: bool) -> T:
         engram = self.engram
-        with engram.calling(caller.session, caller.agent):
+        with engram.calling(caller.session, caller.agent, caller.via):
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without
                     engram.refresh(job.step)

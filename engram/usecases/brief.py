@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from engram.domain import ranking
+from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import inject
+from engram.usecases import inject, live
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
 from engram.usecases.search import standing
@@ -46,11 +47,16 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     budget = budget or int(store.settings.number("hooks.brief_budget"))
     touched = touched_files(working)
     now = store.clock.now().timestamp()
+    began = store.clock.nanoseconds()
     hits = consult(store, lambda generation: _pool(store, generation, now))
     hits.sort(key=lambda hit: (-worth(hit, touched, now), hit.id))
     found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
     chosen = inject.put_before(store, found, most)
-    return inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
+    said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
+    if chosen:
+        took = live.milliseconds_since(store, began)
+        live.note(store, "brief", ids=[lore.id for lore in chosen], took_ms=took, tokens=tokens(said))
+    return said
 
 
 def worth(hit: Hit, touched: Sequence[str], now: float) -> float:

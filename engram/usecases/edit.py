@@ -9,7 +9,7 @@ from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
-from engram.usecases import change
+from engram.usecases import change, live
 from engram.usecases.listing import Shown
 from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
@@ -70,6 +70,7 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
         subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
         where = found.store
         done = change.update(where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject)
+        live.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
         return Shown(done.after, found.path, found.ref, where.places.scope)
 
 

@@ -6,7 +6,7 @@ from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
+from engram.usecases import change, live
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def feedback(
         for kind, lore in found:
             if kind != NOT_RELEVANT:
                 change.check_writable(lore.store)
-        return [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
+        judged = [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
+        counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
+        live.note(store, "feedback", ids=[one.id for one in judged], details=counts)
+        return judged
 
 
 def _refuse_contradiction(found: Sequence[tuple[str, Found]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change
+from engram.usecases import change, live
 from engram.usecases.listing import Shown, get_many
 
 if TYPE_CHECKING:
@@ -34,4 +34,5 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
             planned.setdefault(where.places.scope, (where, []))[1].append(operation)
         for where, operations in planned.values():
             change.write(where, operations)
+        live.note(store, "forget", ids=[one.lore.id for one in gone])
         return gone

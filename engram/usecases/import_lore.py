@@ -10,7 +10,7 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import Lore, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
-from engram.usecases import change
+from engram.usecases import change, live
 from engram.usecases.import_found import Found
 from engram.usecases.import_kinds import sources
 from engram.usecases.indexing import searchable, text_digest
@@ -160,6 +160,9 @@ class _Run:
                 changes = [item for _, _, operation in part for item in operation.changes]
                 subject = f"import: {len(part)} lore from {name}"
                 change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
+        if not self._options.dry_run:
+            counts = {"imported": len(self._new), "skipped": self._skipped, "problems": len(self._problems)}
+            live.note(self._store, "import", query=name, details=counts)
         return Imported(
             len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
             tuple(self._seen),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.database import NOWHERE, Retrieval
+from types import MappingProxyType
+
+from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.domain import fence, strength
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.budget import tokens
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import live
 from engram.usecases import query as recall
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
+from engram.usecases.live import Withheld
 from engram.usecases.query import Question, query
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from engram.domain.ranking import Score
     from engram.usecases.store import Store
 
+NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
@@ -33,15 +39,20 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
     text = text[:_LONGEST_QUESTION]
     if not text.strip():
         return ""
+    began = store.clock.nanoseconds()
     answer = query(store, Question(text, limit=_ASKED_FOR, strategy=strategy, keep=False))
-    if answer.strength != strength.STRONG or answer.strategy == recall.SCAN:
-        return ""
-    hits = [hit for hit in answer.lore if _is_strong(hit.score)]
-    lore = _recalled(store, [hit.lore for hit in hits])
-    if lore and store.settings.flag("recall.log"):
-        _log(store, text, answer.strategy, {hit.lore.id: hit.score.total for hit in hits}, lore)
+    usable = answer.strength == strength.STRONG and answer.strategy != recall.SCAN
+    hits = [hit for hit in answer.lore if usable and _is_strong(hit.score)]
+    strong = {hit.lore.id for hit in hits}
+    weak = [*[hit.lore.id for hit in answer.lore if hit.lore.id not in strong], *answer.weak]
+    sorted_out = _recalled(store, [hit.lore for hit in hits])
     elsewhere = {hit.lore.id: hit.scope for hit in hits if hit.scope != store.stand.scope}
-    return framed(store, lore, int(store.settings.number("hooks.recall_budget")), lead, elsewhere)
+    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead, elsewhere)
+    reason = "no index" if answer.strategy == recall.SCAN else "not strong"
+    withheld = [*sorted_out.withheld(MOST), *([Withheld(reason, tuple(weak[:_ASKED_FOR]))] if weak else [])]
+    scores = {hit.lore.id: hit.score.total for hit in hits}
+    _note(store, text, sorted_out.new, said, withheld, began, answer.strategy, answer.strength, scores)
+    return said
 
 
 def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
@@ -56,30 +67,62 @@ def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
         hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, _ORDER)
         return [hit.path for hit in without_held(store, hits)]
 
-    lore = _recalled(store, loaded(store, consult(store, ask)))
-    return framed(store, lore, int(store.settings.number("hooks.recall_budget")), lead)
+    began = store.clock.nanoseconds()
+    sorted_out = _recalled(store, loaded(store, consult(store, ask)))
+    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead)
+    _note(
+        store,
+        " ".join(files),
+        sorted_out.new,
+        said,
+        sorted_out.withheld(MOST),
+        began,
+        "files",
+        strength.STRONG,
+    )
+    return said
 
 
 def put_before(store: Store, found: Sequence[Lore], most: int = MOST) -> list[Lore]:
     """Those of the lore that this session was not shown yet, at most `most`; they count as shown from now on."""
-    memory = HookMemory(store.state)
+    return _sorted_out(store, found, most).new
+
+
+class _SortedOut(NamedTuple):
+    """Lore that a session has not been shown, those it has, and those that were too many."""
+
+    new: list[Lore]
+    before: list[str]
+    beyond: list[str]
+
+    def withheld(self, most: int) -> list[Withheld]:
+        """Those that are not shown, and why."""
+        reasons = (("shown before", self.before), (f"more than {most}", self.beyond))
+        return [Withheld(why, tuple(ids)) for why, ids in reasons if ids]
+
+
+def _sorted_out(store: Store, found: Sequence[Lore], most: int) -> _SortedOut:
+    memory, sorted_out = HookMemory(store.state), _SortedOut([], [], [])
     if not memory.lasts:
-        return []  # nobody would know that they were shown
+        return sorted_out  # nobody would know that they were shown
     now = store.clock.now().timestamp()
-    new: list[Lore] = []
     for lore in found:
-        if len(new) < most and memory.mark(SHOWN, store.caller.session, lore.id, now):
-            new.append(lore)
-    return new
+        if len(sorted_out.new) >= most:
+            sorted_out.beyond.append(lore.id)
+        elif memory.mark(SHOWN, store.caller.session, lore.id, now):
+            sorted_out.new.append(lore)
+        else:
+            sorted_out.before.append(lore.id)
+    return sorted_out
 
 
-def _recalled(store: Store, found: Sequence[Lore]) -> list[Lore]:
-    """Those that are put before the session now, noted as recalled: an agent is asked later whether they helped."""
-    lore = put_before(store, found)
+def _recalled(store: Store, found: Sequence[Lore]) -> _SortedOut:
+    """The new ones are put before the session, noted as recalled: an agent is asked later whether they helped."""
+    sorted_out = _sorted_out(store, found, MOST)
     memory, now = HookMemory(store.state), store.clock.now().timestamp()
-    for one in lore:
+    for one in sorted_out.new:
         memory.mark(RECALLED, store.caller.session, one.id, now)
-    return lore
+    return sorted_out
 
 
 def framed(
@@ -133,9 +176,22 @@ def _is_strong(score: Score) -> bool:
     return strength.evidence(score.words, score.cosine) >= limits.strong
 
 
-def _log(store: Store, text: str, strategy: str, scores: dict[str, float], lore: Sequence[Lore]) -> None:
-    ids = tuple(one.id for one in lore)
-    now = store.clock.now().timestamp()
-    found = tuple(scores[lore_id] for lore_id in ids)
-    entry = Retrieval(now, store.caller.session, text, strategy, strength.STRONG, ids, found, 0.0)
-    store.session_state.log(entry)
+def _note(
+    store: Store,
+    text: str,
+    lore: Sequence[Lore],
+    said: str,
+    withheld: Sequence[Withheld],
+    began: int,
+    strategy: str,
+    found: str,
+    scores: Mapping[str, float] = NO_SCORES,
+) -> None:
+    """A line of the live record; none where nothing was near."""
+    if lore or withheld:
+        ids = [one.id for one in lore]
+        live.note(
+            store, live.QUERY, query=text, strategy=strategy, strength=found, ids=ids,
+            scores=[scores.get(one, 1.0) for one in ids], took_ms=live.milliseconds_since(store, began),
+            tokens=tokens(said), withheld=withheld,
+        )  # fmt: skip

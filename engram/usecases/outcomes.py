@@ -17,6 +17,7 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import live
 from engram.usecases import record as recording
 from engram.usecases.similar import similar
 
@@ -58,7 +59,9 @@ def hand_in(store: Store, report: Report) -> bool:
     if not (said or task or report.transcript):
         return False
     report = report._replace(said=said, task=task)
-    return _spool(store).put(store.clock.new_id(), report._asdict())
+    kept = _spool(store).put(store.clock.new_id(), report._asdict())
+    live.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
+    return kept
 
 
 def waits(store: Store) -> bool:

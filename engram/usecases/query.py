@@ -10,13 +10,14 @@ import sqlite3
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
-from engram.adapters.state.database import Retrieval
 from engram.domain import strength
+from engram.domain.budget import CHARACTERS_PER_TOKEN
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import held, scopes, search
+from engram.usecases import held, live, scopes, search
+from engram.usecases.live import Withheld
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
 
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")
 MAX_QUERY = 20_000
 MAX_RESULTS = 100
+MOST_WEAK = 5  # ids of what was too weak to be shown that are written down
 
 
 class Question(NamedTuple):
     """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference.
 
-    `keep` gives refs and a line in the retrieval log; `as_of` asks the store of a commit or date. `scopes` names
+    `keep` gives refs and a line in the live record; `budget` is about how many tokens of the answer the caller shows,
+    for that line. `as_of` asks the store of a commit or date. `scopes` names
     those to ask; by default all that there are, or the one that the store was opened by name as.
     """
 
@@ -50,6 +53,7 @@ class Question(NamedTuple):
     keep: bool = True
     as_of: str = ""
     scopes: tuple[str, ...] = ()
+    budget: int | None = None
 
 
 class Recalled(NamedTuple):
@@ -63,7 +67,10 @@ class Recalled(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The lore that answer a query, best first. `notes` say what was degraded; `took_ms` is the whole time."""
+    """The lore that answer a query, best first. `notes` say what was degraded; `took_ms` is the whole time.
+
+    `weak` are the ids of lore that came near and were too weak to be shown, the best few.
+    """
 
     query: str
     strength: str
@@ -71,6 +78,7 @@ class Answer(NamedTuple):
     lore: tuple[Recalled, ...]
     took_ms: float
     notes: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
 
     @property
     def session_refs(self) -> dict[str, str]:
@@ -91,18 +99,19 @@ def query(store: Store, question: Question) -> Answer:
         for one in asked:
             notes += [_named(store, one, note) for note in one.notes]
         if len(asked) == 1:
-            strategy, shown = _recall(asked[0], question, limit, notes)
+            strategy, shown, weak = _recall(asked[0], question, limit, notes)
         else:
             from engram.usecases.query_scopes import recall_from
 
-            strategy, shown = recall_from(asked, question, limit, notes)
+            strategy, shown, weak = recall_from(asked, question, limit, notes)
         lore = _surface(store, shown, question.keep)
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
             notes += [_named(store, one, note) for note in one.degraded]
-        took_ms = round((store.clock.nanoseconds() - began) / 1e6, 3)
-        answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes))
-        _log(store, answer, question.keep)
+        took_ms = live.milliseconds_since(store, began)
+        answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes), weak)
+        if question.keep:
+            _log(store, answer, question.budget)
         return answer
 
 
@@ -120,8 +129,10 @@ def _asked(store: Store, question: Question, notes: list[str]) -> list[Store]:
     return scopes.asked(store, question.scopes, notes)
 
 
-def _recall(store: Store, question: Question, limit: int, notes: list[str]) -> tuple[str, list[Recalled]]:
-    """The strategy that worked and what it found, from the store as it is or as it was."""
+def _recall(
+    store: Store, question: Question, limit: int, notes: list[str]
+) -> tuple[str, list[Recalled], tuple[str, ...]]:
+    """The strategy that worked, what it found, and what was too weak, from the store as it is or as it was."""
     source = store
     if question.as_of:
         from engram.usecases.as_of import store_as_of
@@ -131,12 +142,12 @@ def _recall(store: Store, question: Question, limit: int, notes: list[str]) -> t
         filters = filters_for(source, question)._replace(held=held.texts(store, whole=bool(question.as_of)))
         strategy, found = candidates(source, question, filters, limit, notes)
         if strength_of(found) == strength.NONE:
-            return strategy, []
+            return strategy, [], tuple([hit.id for hit in found[:MOST_WEAK]])
         shown_from = strength.bounds(found[0].score.cosine).shown
         kept = [hit for hit in found if evidence(hit) >= shown_from]
-        return strategy, [
-            recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)
-        ]
+        weak = [hit.id for hit in found[:limit] if evidence(hit) < shown_from]
+        shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
+        return strategy, shown, tuple(weak[:MOST_WEAK])
     finally:
         if source is not store:
             source.close()
@@ -275,16 +286,17 @@ def _surface(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recal
     return tuple([hit._replace(ref=refs[hit.lore.id]) for hit in shown])
 
 
-def _log(store: Store, answer: Answer, keep: bool) -> None:
-    if not keep or not store.settings.flag("recall.log"):
-        return
-    ids = tuple(recalled.lore.id for recalled in answer.lore)
-    scores = tuple(recalled.score.total for recalled in answer.lore)
-    now = store.clock.now().timestamp()
-    entry = Retrieval(
-        now, store.caller.session, answer.query, answer.strategy, answer.strength, ids, scores, answer.took_ms
+def _log(store: Store, answer: Answer, budget: int | None) -> None:
+    shown = sum([len(hit.lore.content) for hit in answer.lore]) // CHARACTERS_PER_TOKEN
+    live.note(
+        store,
+        live.QUERY,
+        query=answer.query,
+        strategy=answer.strategy,
+        strength=answer.strength,
+        ids=[hit.lore.id for hit in answer.lore],
+        scores=[hit.score.total for hit in answer.lore],
+        took_ms=answer.took_ms,
+        tokens=shown if budget is None else min(shown, budget),
+        withheld=(Withheld("too weak", answer.weak),) if answer.weak else (),
     )
-    try:
-        store.session_state.log(entry)
-    except (StoreError, OSError, sqlite3.Error):
-        store.degraded.append("the retrieval log cannot be written")

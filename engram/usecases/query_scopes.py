@@ -6,6 +6,7 @@ from engram.domain import strength
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.query import (
+    MOST_WEAK,
     STRATEGIES,
     candidates,
     evidence,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 def recall_from(
     stores: Sequence[Store], question: Question, limit: int, notes: list[str]
-) -> tuple[str, list[Recalled]]:
-    """The weakest strategy that what is shown comes from, and what is shown: at most `limit`, best first.
+) -> tuple[str, list[Recalled], tuple[str, ...]]:
+    """The weakest strategy that what is shown comes from, what is shown (at most `limit`, best first), what was too weak.
 
     A store that fails becomes a note, and so does one that could be asked only by a lesser strategy. Raises what is
     wrong where none could be asked.
@@ -58,8 +59,14 @@ def recall_from(
     if not strategies and trouble is not None:
         raise trouble
     shown = _shown(found, limit, notes)
+    there = {hit.lore.id for hit in shown}
+    weak = [hit.id for _, _, hit in found if hit.id not in there and (not shown or _is_weak(hit))]
     used = [strategies[hit.scope] for hit in shown] or list(strategies.values())[:1]
-    return max(used, key=STRATEGIES.index, default=STRATEGIES[0]), shown
+    return max(used, key=STRATEGIES.index, default=STRATEGIES[0]), shown, tuple(weak[:MOST_WEAK])
+
+
+def _is_weak(hit: Candidate) -> bool:
+    return evidence(hit) < strength.bounds(hit.score.cosine).shown
 
 
 def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalled]:
@@ -69,7 +76,7 @@ def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalle
     order = sorted(found, key=lambda one: (-round(one[2].score.total * one[0].scope.weight, 6), one[2].id))
     shown: dict[str, Recalled] = {}
     for store, filters, hit in order:
-        if hit.id in shown or evidence(hit) < strength.bounds(hit.score.cosine).shown:
+        if hit.id in shown or _is_weak(hit):
             continue
         try:
             for _, lore in read_shown(store, filters, [hit], 1):

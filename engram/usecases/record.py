@@ -11,7 +11,7 @@ from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
-from engram.usecases import change
+from engram.usecases import change, live
 from engram.usecases.gate import Admission, Contradiction, admit
 from engram.usecases.similar import Similar, remember, similar
 
@@ -60,18 +60,26 @@ class Recorded(NamedTuple):
 
 def record(store: Store, draft: Draft) -> Recorded:
     """Write a new lore. Raises ValidationError, SecretFoundError, StoreError; then nothing was written."""
+    began = store.clock.nanoseconds()
     lore, redacted = prepare(store, draft)
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
         merged = _merge(store, lore, admission)
         if merged is not None:
+            _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)
         lore = lore._replace(status=admission.status)
         path, operation = change.create(store, lore, f"record: {lore.title}")
         change.write(store, [operation])
         remember(store, lore, path)
+        _note(store, lore, began, merged=0)
     return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
+
+
+def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
+    took = live.milliseconds_since(store, began)
+    live.note(store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"merged": merged})
 
 
 def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:

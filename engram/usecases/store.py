@@ -66,10 +66,11 @@ class Stand(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who is calling: the session that refs belong to and the agent that records."""
+    """Who is calling: the session that refs belong to, the agent that records, and by which way (`cli`, `mcp`, …)."""
 
     session: str
     agent: str
+    via: str = ""
 
 
 class Deed(NamedTuple):

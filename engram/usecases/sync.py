@@ -11,7 +11,7 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import live, sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
 from engram.usecases.accepted_settings import ACCEPT, in_force
 from engram.usecases.change import check_writable
 from engram.usecases.store import IN_TREE
@@ -96,11 +96,30 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     except EngramError as error:
         trouble = _for_a_person(error)
     sync_state.remember(store, run.done.remote, trouble)
+    _note(store, run.done, trouble, began)
     if trouble is not None and not (run.done.pulled or run.done.merged or run.done.pushed):
         raise trouble
     took = round((time.monotonic() - began) * 1000)
     errors = () if trouble is None else (trouble,)
     return run.done._replace(errors=errors, duration_ms=took, head=layout.read_head(repo).oid)
+
+
+def _note(store: Store, done: Synced, trouble: EngramError | None, began: float) -> None:
+    """A line of the live record."""
+    counts = {
+        "pulled": done.pulled,
+        "pushed": done.pushed,
+        "merged": done.merged,
+        "conflicts": done.conflicts,
+    }
+    took_ms = round((time.monotonic() - began) * 1000, 3)
+    live.note(
+        store,
+        "sync",
+        query=done.remote,
+        took_ms=took_ms,
+        details={**counts, "errors": int(trouble is not None)},
+    )
 
 
 def preview(store: Store, options: Options, step: Step | None = None) -> Planned:

@@ -11,7 +11,8 @@ import sqlite3
 from contextlib import closing
 from types import MappingProxyType
 
-from engram.adapters.state import trust_tables
+from engram.adapters.state import live_table, trust_tables
+from engram.adapters.state.live_table import QUERY, LiveEntry, LiveTable
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
-_FORMAT = 4
+_FORMAT = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -36,12 +37,9 @@ CREATE TABLE IF NOT EXISTS feedback (
     session TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (session, id, kind)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER, n INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS retrievals (
-    number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL, strategy TEXT NOT NULL,
-    strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
-_SCHEMA += trust_tables.SCHEMA
+_SCHEMA += live_table.SCHEMA + trust_tables.SCHEMA
 
 
 class Ref(NamedTuple):
@@ -60,19 +58,6 @@ class Ref(NamedTuple):
     def name(self) -> str:
         """`L1`, `L2`, …"""
         return f"L{self.number}"
-
-
-class Retrieval(NamedTuple):
-    """One answered query, as the retrieval log keeps it."""
-
-    at: float
-    session: str
-    query: str
-    strategy: str
-    strength: str
-    ids: tuple[str, ...]
-    scores: tuple[float, ...]
-    took_ms: float
 
 
 class StateDatabase:
@@ -132,33 +117,22 @@ class StateDatabase:
             (lore_id, *vote),
         )
 
-    def log(self, retrieval: Retrieval) -> None:
-        """Add a query to the retrieval log."""
-        values = (
-            retrieval.at, retrieval.session, retrieval.query[:2000], retrieval.strategy, retrieval.strength,
-            json.dumps(retrieval.ids), json.dumps([round(score, 4) for score in retrieval.scores]), retrieval.took_ms,
-        )  # fmt: skip
-        self._run(
-            "INSERT INTO retrievals (at, session, query, strategy, strength, ids, scores, took_ms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            values,
-        )
+    @property
+    def live(self) -> LiveTable:
+        """The live record: all that was done."""
+        return LiveTable(self)
 
-    def retrievals(self, limit: int = 100) -> list[Retrieval]:
+    def retrievals(self, limit: int = 100) -> list[LiveEntry]:
         """The latest queries, newest first."""
-        query = (
-            "SELECT at, session, query, strategy, strength, ids, scores, took_ms FROM retrievals"
-            " ORDER BY number DESC LIMIT ?"
-        )
-        rows = self._run(query, (limit,))
-        return [
-            Retrieval._make((*row[:5], tuple(json.loads(row[5])), tuple(json.loads(row[6])), row[7]))
-            for row in rows
-        ]
+        return self.live.latest(limit, QUERY)
 
     def used_since(self, moment: float) -> set[str]:
         """The ids of lore that a query showed, or a session gave feedback on, since then (Unix seconds)."""
-        shown = self._run("SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?", (moment,))
+        query = (
+            "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
+            " AND action IN (SELECT value FROM json_each(?))"
+        )
+        shown = self._run(query, (moment, json.dumps(live_table.SHOWING)))
         return {row[0] for row in shown + self._run("SELECT id FROM feedback WHERE at >= ?", (moment,))}
 
     def set_aside(self, now: float) -> dict[str, str]:
@@ -172,7 +146,7 @@ class StateDatabase:
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""
-        return int(self._run("SELECT count(*) FROM retrievals")[0][0])
+        return int(self._run("SELECT count(*) FROM retrievals WHERE action = ?", (QUERY,))[0][0])
 
     def copy_to(self, folder: str) -> None:
         """Write all there is into the database of another store's state folder, in place of what is there.
@@ -268,6 +242,7 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
             # Made by an earlier version, which knew of one scope alone.
             if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
                 connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
+            live_table.add_columns(connection)
             connection.execute(f"PRAGMA user_version={_FORMAT}")
             connection.execute("COMMIT")  # executescript would commit before it
     except sqlite3.Error:

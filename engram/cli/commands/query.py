@@ -77,10 +77,10 @@ def run(call: Call) -> int:
         scopes=tuple(given.scope),
     )
     call.takes_scopes = True
-    answer = query(call.store, question)
     budget = given.budget
     if budget is None and not call.output.json:
         budget = int(call.store.settings.number("recall.budget"))
+    answer = query(call.store, question._replace(budget=budget))
     texts = shares([hit.lore.content for hit in answer.lore], budget)
     origins = _origins(call, answer)
     if call.output.json:

@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Find and print it."""
     from engram.adapters.files.origin import origin_of
+    from engram.usecases import live
     from engram.usecases.listing import get
     from engram.usecases.origin import origin
     from engram.usecases.scopes import reach
@@ -38,6 +39,7 @@ def run(call: Call) -> int:
         "origin": found.as_dict(),
         "promoted_from": promoted and promoted._asdict(),
     }
+    live.note(call.store, "get", ids=[shown.lore.id])
     call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
     if call.arguments.raw and not call.output.json:
         import sys

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from engram.domain.budget import tokens
 from engram.domain.framing import NOTICE
 from engram.mcp import present, results
 from engram.mcp.caller import use
@@ -15,7 +16,10 @@ from engram.mcp.tools.forget import recall_forget
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.app import Engram
+    from engram.usecases.listing import Shown
 
 
 async def recall_query(
@@ -29,7 +33,8 @@ async def recall_query(
     """Recall lore of earlier sessions and other people. Call before you start, and when something surprises you."""
 
     def work(engram: Engram) -> CallToolResult:
-        found = engram.query(query, k, min_confidence, categories, tags=tags, files=files)
+        budget = int(engram.store.settings.number("recall.budget"))
+        found = engram.query(query, k, min_confidence, categories, tags=tags, files=files, budget=budget)
         return present.found(engram, found)
 
     return await use(work)
@@ -78,6 +83,7 @@ async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]
     def work(engram: Engram) -> CallToolResult:
         shown = [engram.get(name) for name in dict.fromkeys(refs)]
         texts = [present.whole_text(one, engram) for one in shown]
+        noted(engram, shown, texts)
         data = results.Whole(notice=NOTICE, lore=[present.whole(one, engram) for one in shown])
         return answer("\n\n".join([NOTICE, *texts]), data)
 
@@ -87,6 +93,13 @@ async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]
 async def recall_status() -> Annotated[CallToolResult, results.Status]:
     """Which store is used, what it holds, whether search and git are well."""
     return await use(lambda engram: present.status(engram.status(thorough=False)))
+
+
+def noted(engram: Engram, shown: Sequence[Shown], texts: Sequence[str]) -> None:
+    """Lore that were asked for by name, in the live record."""
+    from engram.usecases import live
+
+    live.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
 
 
 def tools() -> list[LoreTool]:

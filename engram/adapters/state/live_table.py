@@ -1,0 +1,159 @@
+"""The live record: what queries, tools and hooks did on this machine, line by line, in the table `retrievals`.
+
+Retrievals were its only lines once, and are what ranking and review look at; the other actions stand beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from engram.adapters.state.database import StateDatabase
+
+QUERY = "query"
+SHOWING = (QUERY, "get", "brief")  # what puts lore before somebody
+NO_COUNTS: Mapping[str, int] = MappingProxyType({})
+_LONGEST_QUERY = 2000
+# With what came after the first version; `columns` adds it to a table that has less.
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS retrievals (
+    number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL, strategy TEXT NOT NULL,
+    strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL);
+"""
+_ADDED = {
+    "action": "TEXT NOT NULL DEFAULT 'query'",
+    "via": "TEXT NOT NULL DEFAULT ''",
+    "agent": "TEXT NOT NULL DEFAULT ''",
+    "tokens": "INTEGER NOT NULL DEFAULT 0",
+    "withheld": "TEXT NOT NULL DEFAULT '[]'",
+    "details": "TEXT NOT NULL DEFAULT '{}'",
+}
+_COLUMNS = "at, session, query, strategy, strength, ids, scores, took_ms, action, via, agent, tokens, withheld, details"
+_INSERT = f"INSERT INTO retrievals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - names only
+_SELECT = f"SELECT {_COLUMNS}, number FROM retrievals"  # noqa: S608 - names only
+
+
+class Withheld(NamedTuple):
+    """Lore that were near and not shown: why, in a few words, and their ids."""
+
+    why: str
+    ids: tuple[str, ...] = ()
+
+
+class LiveEntry(NamedTuple):
+    """One thing that was done. `at` in Unix seconds, `took_ms` in milliseconds, `tokens` about what was shown cost.
+
+    `action` is `query` for what recalls; `record`, `feedback`, `get`, `forget`, `brief`, `ask`, `capture`, `import`,
+    `sync`. `via` says by which way: `cli`, `python`, `mcp`, `http`, `hook prompt` and so on. `number` grows; 0 is not
+    written yet. `details` holds the counts of an action.
+    """
+
+    at: float
+    session: str
+    query: str
+    strategy: str
+    strength: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    took_ms: float
+    action: str = QUERY
+    via: str = ""
+    agent: str = ""
+    tokens: int = 0
+    withheld: tuple[Withheld, ...] = ()
+    details: Mapping[str, int] = NO_COUNTS
+    number: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        """The entry as JSON."""
+        withheld = [{"why": one.why, "ids": list(one.ids)} for one in self.withheld]
+        return {**self._asdict(), "withheld": withheld, "details": dict(self.details)}
+
+
+class LiveTable:
+    """The entries of one state database."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Nothing is opened yet."""
+        self._state = state
+
+    def add(self, entry: LiveEntry) -> None:
+        """Write an entry down."""
+        values = (
+            entry.at, entry.session, entry.query[:_LONGEST_QUERY], entry.strategy, entry.strength,
+            json.dumps(entry.ids), json.dumps([round(score, 4) for score in entry.scores]), entry.took_ms,
+            entry.action, entry.via, entry.agent, entry.tokens, json.dumps(entry.withheld), json.dumps(dict(entry.details)),
+        )  # fmt: skip
+        self._state.run(_INSERT, values)
+
+    def since(self, number: int, limit: int) -> list[LiveEntry]:
+        """The entries after that number, oldest first, at most `limit`."""
+        return _read(self._state.run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit)))
+
+    def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
+        """The latest entries (of one action), newest first."""
+        where, values = ("WHERE action = ? ", [action]) if action else ("", [])
+        return _read(self._state.run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
+
+    def totals(self) -> list[tuple[str, str, int, int, int]]:
+        """For each (action, via): how many entries, lore in them, tokens."""
+        query = (
+            "SELECT action, via, count(*), sum(json_array_length(ids)), sum(tokens) FROM retrievals"
+            " GROUP BY action, via ORDER BY action, via"
+        )
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._state.run(query)]
+
+    def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
+        """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""
+        counts = ", ".join(["coalesce(sum(took_ms <= ?), 0)"] * len(bounds))
+        query = f"SELECT {counts}, coalesce(sum(took_ms), 0.0), count(*) FROM retrievals WHERE action = ?"  # noqa: S608
+        (row,) = self._state.run(query, (*bounds, QUERY))
+        return list(row[:-2]), float(row[-2]), int(row[-1])
+
+    def withheld(self) -> dict[str, int]:
+        """How many lore were withheld, by why."""
+        query = (
+            "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
+            " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"
+        )
+        return {str(row[0]): int(row[1]) for row in self._state.run(query)}
+
+    def details(self, action: str) -> dict[str, int]:
+        """The sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
+        query = (
+            "SELECT one.key, sum(one.value), sum(one.value > 0) FROM retrievals, json_each(retrievals.details) AS one"
+            " WHERE action = ? GROUP BY one.key"
+        )
+        found: dict[str, int] = {}
+        for key, total, times in self._state.run(query, (action,)):
+            found[key], found[f"times.{key}"] = int(total), int(times)
+        return found
+
+
+def add_columns(connection: sqlite3.Connection) -> None:
+    """Give the table of an earlier version the columns that it has not."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(retrievals)")}
+    for name, kind in _ADDED.items():
+        if name not in there:
+            connection.execute(f"ALTER TABLE retrievals ADD COLUMN {name} {kind}")
+
+
+def _read(rows: Sequence[tuple[Any, ...]]) -> list[LiveEntry]:
+    return [
+        LiveEntry._make((*row[:5], *_parsed(row), *row[7:12], *_parsed_more(row), row[14])) for row in rows
+    ]
+
+
+def _parsed(row: tuple[Any, ...]) -> tuple[object, object]:
+    return tuple(json.loads(row[5])), tuple(json.loads(row[6]))
+
+
+def _parsed_more(row: tuple[Any, ...]) -> tuple[object, object]:
+    return tuple(Withheld(why, tuple(ids)) for why, ids in json.loads(row[12])), json.loads(row[13])

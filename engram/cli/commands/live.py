@@ -1,0 +1,86 @@
+"""`engram live`: what queries, tools and hooks did here, as it happens."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import datetime
+
+from engram.cli.output import DIM, counted, shorten
+from engram.domain.safe_text import safe_json, safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from engram.cli.call import Call
+    from engram.usecases.live import LiveEntry
+
+DESCRIPTION = (
+    "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which lore were shown, what they\n"
+    "cost, what was withheld and why. The record is local and never in git; `recall.log` turns it off."
+)
+EXAMPLES = (
+    "engram live",
+    "engram live --follow",
+    "engram live --since 120 --json",
+    "engram live --follow --json              # one document a line, until it is interrupted",
+)
+_PAUSE_SECONDS = 0.5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--limit", type=int, default=20, metavar="N", help="how many lines (default 20)")
+    add("--since", type=int, metavar="NUMBER", help="only what came after that number, oldest first")
+    add("--follow", action="store_true", help="go on with what comes, until it is interrupted")
+
+
+def run(call: Call) -> int:
+    """Print the record; with --follow for as long as it is wanted."""
+    from engram.usecases.live import entries, follow
+
+    given = call.arguments
+    if given.follow:
+        for entry in follow(call.store, given.since, given.limit, lambda: time.sleep(_PAUSE_SECONDS)):
+            _follow_up(call, entry)
+        return 0
+    found = entries(call.store, given.since, given.limit)
+    last = found[-1].number if found else given.since or 0
+    call.output.document({"entries": [entry.as_dict() for entry in found], "last": last})
+    for entry in found:
+        for line in _lines(call, entry):
+            call.output.line(line)
+    if not found:
+        call.output.line("Nothing was done here yet." if given.since is None else "Nothing new.")
+    return 0
+
+
+def _follow_up(call: Call, entry: LiveEntry) -> None:
+    """One entry at once, whoever reads the other end of a pipe."""
+    if call.output.json:
+        print(safe_json(json.dumps(entry.as_dict(), ensure_ascii=False)))
+    for line in _lines(call, entry):
+        call.output.line(line)
+    sys.stdout.flush()
+
+
+def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
+    """When, by which way, who, what came of it; below it what was asked, and what was withheld."""
+    moment = datetime.fromtimestamp(entry.at).astimezone().strftime("%H:%M:%S")
+    way = " ".join(part for part in (entry.via or "unknown", entry.agent) if part)
+    facts = [entry.action, entry.strength, counted(len(entry.ids), "lore", "lore") if entry.ids else ""]
+    facts += [f"{name} {count}" for name, count in entry.details.items() if count]
+    facts += [
+        f"{entry.tokens:,} tokens" if entry.tokens else "",
+        f"{entry.took_ms:.0f} ms" if entry.took_ms else "",
+    ]
+    head = f"{moment}  {shorten(way, 30):<30} "
+    yield call.output.styled(head, DIM) + safe_text(" · ".join(fact for fact in facts if fact))
+    if entry.query:
+        yield f"          {shorten(safe_text(' '.join(entry.query.split())), call.output.width - 10)}"
+    for one in entry.withheld:
+        yield call.output.styled(safe_text(f"          withheld: {len(one.ids)} {one.why}"), DIM)

@@ -1,0 +1,54 @@
+"""`engram metrics`: counters, gauges and latencies of a store."""
+
+from __future__ import annotations
+
+from engram.domain.errors import UsageError
+from engram.domain.metrics import HISTOGRAM, prometheus
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.domain.metrics import Metric
+
+DESCRIPTION = "Show what was counted on this machine: lore recorded and recalled, how long queries took, syncs, the store's size."
+EXAMPLES = ("engram metrics", "engram metrics --json", "engram metrics --format prometheus")
+_FORMATS = ("table", "prometheus")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        default=_FORMATS[0],
+        help="for people (default), or as Prometheus reads it",
+    )
+
+
+def run(call: Call) -> int:
+    """Print the metrics."""
+    from engram.usecases.metrics import metrics
+
+    given = call.arguments
+    if call.output.json and given.format != _FORMATS[0]:
+        raise UsageError("Either --json or --format prometheus.", "They are two forms of the same.")
+    found = metrics(call.store)
+    call.output.document({"metrics": [metric.as_dict() for metric in found]})
+    if given.format == "prometheus":
+        call.output.line(prometheus(found).rstrip("\n"))
+        return 0
+    for metric in found:
+        call.output.line(_line(metric))
+    return 0
+
+
+def _line(metric: Metric) -> str:
+    labels = " ".join(f"{name}={value}" for name, value in metric.labels)
+    name = safe_text(f"{metric.name} {labels}".rstrip())
+    if metric.kind == HISTOGRAM:
+        quantiles = " · ".join(f"p{round(s * 100)} {metric.quantile(s):.1f}" for s in (0.5, 0.95, 0.99))
+        return f"{name:<44} {metric.times:>10,}  {quantiles}"
+    return f"{name:<44} {metric.value:>10,.0f}"

@@ -1,0 +1,71 @@
+"""Writing the live record, and reading it: what queries, tools and hooks did here. Local, and never in anybody's way."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from engram.adapters.state.live_table import NO_COUNTS, QUERY, LiveEntry, Withheld
+from engram.domain.errors import StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from engram.usecases.store import Store
+
+MOST_READ = 10_000
+
+
+def note(
+    store: Store,
+    action: str,
+    *,
+    query: str = "",
+    strategy: str = "",
+    strength: str = "",
+    ids: Sequence[str] = (),
+    scores: Sequence[float] = (),
+    took_ms: float = 0.0,
+    tokens: int = 0,
+    withheld: Sequence[Withheld] = (),
+    details: Mapping[str, int] = NO_COUNTS,
+) -> None:
+    """Write down what was done, unless the person turned that off (`recall.log`). Never raises: it is only a record."""
+    if not store.settings.flag("recall.log"):
+        return
+    caller, now = store.caller, store.clock.now().timestamp()
+    entry = LiveEntry(
+        now, caller.session, query, strategy, strength, tuple(ids), tuple(scores), took_ms,
+        action, caller.via, caller.agent, tokens, tuple(withheld), details,
+    )  # fmt: skip
+    try:
+        store.session_state.live.add(entry)
+    except (StoreError, OSError, sqlite3.Error):
+        store.degraded.append("the retrieval log cannot be written")
+
+
+def milliseconds_since(store: Store, began_ns: int) -> float:
+    """How long something took that began then, in milliseconds."""
+    return round((store.clock.nanoseconds() - began_ns) / 1e6, 3)
+
+
+def entries(store: Store, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
+    """The entries after number `since`, oldest first; without it the latest `limit`. Raises UsageError, StoreError."""
+    if not 1 <= limit <= MOST_READ:
+        raise UsageError(f"The limit must be from 1 to {MOST_READ:,}, not {limit}.")
+    with store.lock:
+        live = store.session_state.live
+        return live.latest(limit)[::-1] if since is None else live.since(since, limit)
+
+
+def follow(store: Store, since: int | None, limit: int, pause: Callable[[], None]) -> Iterator[LiveEntry]:
+    """The entries as `entries` gives them, then each new one as it comes; `pause` waits between two looks. Never ends."""
+    while True:
+        found = entries(store, since, limit)
+        yield from found
+        since = found[-1].number if found else since or 0
+        if len(found) < limit:
+            pause()
+
+
+__all__ = ["QUERY", "LiveEntry", "Withheld", "entries", "follow", "milliseconds_since", "note"]

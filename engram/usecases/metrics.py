@@ -1,0 +1,108 @@
+"""What can be counted of a store: from its live record, its index and its write journal."""
+
+from __future__ import annotations
+
+from engram.domain.errors import EngramError
+from engram.domain.metrics import COUNTER, GAUGE, HISTOGRAM, Metric
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.adapters.state.live_table import LiveTable
+    from engram.usecases.store import Store
+
+BOUNDS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
+_WAYS = {
+    "record": "engram.recorded.total",
+    "query": "engram.recalled.total",
+    "feedback": "engram.feedback.total",
+}
+_WHAT = {
+    "engram.recorded.total": "Lore recorded, by way",
+    "engram.recalled.total": "Queries answered, by way",
+    "engram.feedback.total": "Calls of feedback, by way",
+}
+_SYNCED = {"push": "pushed", "pull": "pulled", "errors": "errors"}
+
+
+def metrics(store: Store) -> list[Metric]:
+    """All metrics, those of the store's size last. Raises StoreError where another process holds the record too long."""
+    with store.lock:
+        live = store.session_state.live
+        return [*_counters(live), _latency(live), *_syncs(live.details("sync")), *_gauges(store)]
+
+
+def _counters(live: LiveTable) -> list[Metric]:
+    totals = live.totals()
+    found = []
+    for action, name in _WAYS.items():
+        ways = _summed({via: count for what, via, count, _, _ in totals if what == action})
+        found += [Metric(name, COUNTER, _WHAT[name], count, (("via", way),)) for way, count in ways.items()]
+    imported = live.details("import").get("imported", 0)
+    if imported:
+        name = _WAYS["record"]
+        found.insert(0, Metric(name, COUNTER, _WHAT[name], imported, (("via", "import"),)))
+    found += _plain(totals, live.withheld())
+    return found
+
+
+def _plain(totals: list[tuple[str, str, int, int, int]], withheld: Mapping[str, int]) -> list[Metric]:
+    shown = [(lore, tokens) for action, _, _, lore, tokens in totals if action in ("query", "get", "brief")]
+    lore, tokens = sum(one[0] for one in shown), sum(one[1] for one in shown)
+    captured = sum(count for action, _, count, _, _ in totals if action == "capture")
+    return [
+        Metric("engram.shown.total", COUNTER, "Lore put before an agent or a person", lore),
+        Metric("engram.tokens.total", COUNTER, "About how many tokens those cost", tokens),
+        Metric("engram.captured.total", COUNTER, "Reports that hooks handed in", captured),
+        *[
+            Metric("engram.withheld.total", COUNTER, "Lore near a query and not shown, by reason", count, (("why", why),))
+            for why, count in withheld.items()
+        ],
+    ]  # fmt: skip
+
+
+def _summed(ways: Mapping[str, int]) -> dict[str, int]:
+    """By way: the events of hooks count as one."""
+    found: dict[str, int] = {}
+    for via, count in ways.items():
+        way = via.partition(" ")[0] or "unknown"
+        found[way] = found.get(way, 0) + count
+    return found
+
+
+def _latency(live: LiveTable) -> Metric:
+    counts, total, count = live.latencies(BOUNDS_MS)
+    buckets = (*zip(BOUNDS_MS, counts, strict=True), (float("inf"), count))
+    return Metric(
+        "engram.recall.latency_ms", HISTOGRAM, "Milliseconds that a query took", round(total, 3), (), buckets
+    )
+
+
+def _syncs(sums: Mapping[str, int]) -> list[Metric]:
+    what = {
+        "push": "Syncs that sent lore",
+        "pull": "Syncs that brought lore in",
+        "errors": "Syncs that failed",
+    }
+    return [
+        Metric(f"engram.sync.{name}.total", COUNTER, what[name], sums.get(f"times.{key}", 0))
+        for name, key in _SYNCED.items()
+    ]
+
+
+def _gauges(store: Store) -> list[Metric]:
+    pending = len(store.files.journal.waiting())
+    return [
+        Metric("engram.store.size", GAUGE, "Lore in the store", _size(store)),
+        Metric("engram.queue.pending", GAUGE, "Changes that wait to be committed", pending),
+    ]
+
+
+def _size(store: Store) -> int:
+    from engram.usecases.consult import consult
+
+    try:
+        return consult(store, lambda generation: generation.catalog.count())
+    except EngramError:
+        return 0

@@ -1,0 +1,189 @@
+"""The live record and the metrics: what each front end did, by which way, what it cost, what was withheld and why."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import COLOUR, QUEUE, TIDES, cli, opened, plain
+from hookkit import answer
+
+from engram.adapters.state.database import StateDatabase
+from engram.adapters.state.live_table import LiveEntry
+from engram.domain.errors import UsageError
+from engram.domain.metrics import COUNTER, HISTOGRAM, Metric, prometheus
+from engram.usecases.edit import Edit
+from engram.usecases.live import follow
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+CLAUDE = "claude-code"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def last(store: Engram) -> LiveEntry:
+    return store.live(limit=1)[0]
+
+
+def test_every_action_leaves_a_line(root: Path) -> None:
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact")
+        store.record(COLOUR, category="fact")
+        found = store.query("queue consumer patterns", budget=10)
+        store.feedback(helpful="L1")
+        store.edit(recorded.lore.id, Edit(pinned=True))
+        store.forget(recorded.lore.id)
+        lines = store.live()
+    assert [line.action for line in lines] == ["record", "record", "query", "feedback", "edit", "forget"]
+    assert [line.number for line in lines] == [1, 2, 3, 4, 5, 6]
+    query = lines[2]
+    assert (query.query, query.ids, query.tokens) == ("queue consumer patterns", (recorded.lore.id,), 10)
+    assert (query.strength, query.took_ms, query.agent) == (found.strength, found.took_ms, "tester")
+    assert lines[3].details == {"helpful": 1, "incorrect": 0, "not_relevant": 0}
+    assert all(line.ids == (recorded.lore.id,) for line in lines[2:])
+
+
+def test_what_was_too_weak_is_said(root: Path) -> None:
+    with opened(root) as store:
+        store.record(TIDES, category="fact")
+        store.query("how to bake bread without yeast")
+        entry = last(store)
+        assert entry.ids == ()
+        assert [one.why for one in entry.withheld] == ["too weak"]
+
+
+def test_the_record_goes_on_from_a_number(root: Path) -> None:
+    with opened(root) as store:
+        for number in range(5):
+            store.query(f"question {number}")
+        assert [entry.query for entry in store.live(limit=2)] == ["question 3", "question 4"]
+        assert [entry.query for entry in store.live(since=1, limit=2)] == ["question 1", "question 2"]
+        assert store.live(since=5) == []
+        with pytest.raises(UsageError):
+            store.live(limit=0)
+
+
+def test_following_gives_each_entry_once(root: Path) -> None:
+    with opened(root) as store:
+        store.query("first")
+
+        def pause() -> None:
+            store.query("second")
+            store.query("third")
+
+        entries = follow(store.store, None, 10, pause)
+        assert [next(entries).query for _ in range(3)] == ["first", "second", "third"]
+
+
+def test_hooks_say_what_they_showed_and_what_they_withheld(root: Path) -> None:
+    with opened(root) as store:
+        store.record(QUEUE, category="fact", agent="human")
+        store.refresh()
+    for prompt in (QUEUE, f"{QUEUE} Again, please."):
+        answer(CLAUDE, "prompt", root, prompt=prompt)
+    with opened(root) as store:
+        shown, again = [entry for entry in store.live() if entry.via == "hook prompt"]
+    assert (shown.action, len(shown.ids), shown.agent) == ("query", 1, CLAUDE)
+    assert shown.tokens > 20
+    assert (again.ids, [one.why for one in again.withheld]) == ((), ["shown before"])
+    assert again.withheld[0].ids == shown.ids
+
+
+def test_a_record_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "state.db")) as old:
+        old.execute(
+            "CREATE TABLE retrievals (number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, query TEXT NOT NULL,"
+            " strategy TEXT NOT NULL, strength TEXT NOT NULL, ids TEXT NOT NULL, scores TEXT NOT NULL, took_ms REAL NOT NULL)"
+        )
+        old.execute(
+            "INSERT INTO retrievals VALUES (7, 1.0, 's', 'q', 'hybrid', 'strong', '[\"A\"]', '[0.5]', 1.5)"
+        )
+        old.execute("PRAGMA user_version = 4")
+        old.commit()
+    state = StateDatabase(str(tmp_path))
+    before = LiveEntry(1.0, "s", "q", "hybrid", "strong", ("A",), (0.5,), 1.5, number=7)
+    assert state.retrievals() == [before]
+    state.live.add(before._replace(action="get", via="cli"))
+    assert [entry.number for entry in state.live.since(0, 9)] == [7, 8]
+    assert state.used_since(0) == {"A"}
+    state.close()
+
+
+def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path) -> None:
+    (home / ".config/engram").mkdir(parents=True)
+    (home / ".config/engram/config.toml").write_text("[recall]\nlog = false\n")
+    with opened(root) as store:
+        store.record(QUEUE, category="fact")
+        store.query("queue")
+        assert store.live() == []
+
+
+def test_metrics_count_what_was_done(root: Path) -> None:
+    with opened(root) as store:
+        store.record(QUEUE, category="fact")
+        store.query("queue consumer patterns")
+        store.query("bread")
+        found = {(metric.name, dict(metric.labels).get("via", "")): metric for metric in store.metrics()}
+    assert found["engram.recorded.total", "unknown"].value == 1  # the kit's store does not say which way
+    assert found["engram.recalled.total", "unknown"].value == 2
+    assert found["engram.shown.total", ""].value == 1
+    assert found["engram.store.size", ""].value == 1
+    latency = found["engram.recall.latency_ms", ""]
+    assert (latency.times, latency.buckets[-1]) == (2, (float("inf"), 2))
+    assert {"engram.sync.push.total", "engram.sync.pull.total", "engram.sync.errors.total", "engram.queue.pending"} <= {
+        name for name, _ in found
+    }  # fmt: skip
+
+
+def test_the_prometheus_text_is_what_prometheus_reads() -> None:
+    text = prometheus(
+        [
+            Metric("engram.withheld.total", COUNTER, "Withheld", 2, (("why", 'a "b"\\\n'),)),
+            Metric("engram.withheld.total", COUNTER, "Withheld", 1, (("why", "c"),)),
+            Metric("engram.recall.latency_ms", HISTOGRAM, "Time", 3.5, (), ((1.0, 1), (float("inf"), 2))),
+        ]
+    )
+    assert text.splitlines() == [
+        "# HELP engram_withheld_total Withheld",
+        "# TYPE engram_withheld_total counter",
+        'engram_withheld_total{why="a \\"b\\"\\\\\\n"} 2',
+        'engram_withheld_total{why="c"} 1',
+        "# HELP engram_recall_latency_ms Time",
+        "# TYPE engram_recall_latency_ms histogram",
+        'engram_recall_latency_ms_bucket{le="1"} 1',
+        'engram_recall_latency_ms_bucket{le="+Inf"} 2',
+        "engram_recall_latency_ms_sum 3.5",
+        "engram_recall_latency_ms_count 2",
+    ]
+
+
+def test_quantiles_lie_between_the_bounds() -> None:
+    latency = Metric("x", HISTOGRAM, "", 0.0, (), ((1.0, 5), (10.0, 10), (float("inf"), 10)))
+    assert (latency.quantile(0.5), latency.quantile(0.75)) == (1.0, 5.5)
+    assert Metric("x", HISTOGRAM, "", 0.0, (), ((1.0, 0), (float("inf"), 0))).quantile(0.5) == 0.0
+
+
+def test_the_commands_show_it(root: Path) -> None:
+    assert cli("live", cwd=root).out == "Nothing was done here yet.\n"
+    cli("record", QUEUE, "-c", "fact", cwd=root)
+    cli("query", "queue consumer patterns", cwd=root)
+    shown = cli("live", cwd=root).out
+    assert "cli" in shown
+    assert "query · strong · 1 lore" in shown
+    assert "queue consumer patterns" in shown
+    document = cli("live", "--since", "1", "--json", cwd=root).json
+    assert (document["last"], [one["action"] for one in document["entries"]]) == (2, ["query"])
+    table = cli("metrics", cwd=root).out
+    assert "engram.recorded.total via=cli" in table
+    assert cli("metrics", "--json", cwd=root).json["metrics"]
+    text = cli("metrics", "--format", "prometheus", cwd=root).out
+    assert 'engram_recalled_total{via="cli"} 1' in text
