@@ -118,6 +118,22 @@ def test_a_record_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     state.close()
 
 
+def test_lines_of_a_process_that_opens_no_database_are_taken_in(root: Path) -> None:
+    with opened(root) as store:
+        store.record(QUEUE, category="fact")
+        waiting = [path for path in root.rglob("live.jsonl") if path.stat().st_size]
+        assert len(waiting) == 1
+        assert not list(root.rglob("state.db"))
+        with waiting[0].open("ab") as file:
+            file.write(b'["unfinished", ')
+    with opened(root) as store:
+        assert [entry.action for entry in store.live()] == ["record"]
+        store.record(COLOUR, category="fact")  # the database is open now
+        store.query("palette")
+        assert [entry.action for entry in store.live()] == ["record", "record", "query"]
+    assert not list(root.rglob("live.jsonl*"))
+
+
 def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text("[recall]\nlog = false\n")

@@ -5,7 +5,6 @@ Losing it loses convenience, never lore, so trouble with it stops nobody.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from contextlib import closing
@@ -118,6 +117,11 @@ class StateDatabase:
         )
 
     @property
+    def is_open(self) -> bool:
+        """Whether this process uses the file already: opening it takes a record a millisecond."""
+        return self._connection is not None
+
+    @property
     def live(self) -> LiveTable:
         """The live record: all that was done."""
         return LiveTable(self)
@@ -128,12 +132,8 @@ class StateDatabase:
 
     def used_since(self, moment: float) -> set[str]:
         """The ids of lore that a query showed, or a session gave feedback on, since then (Unix seconds)."""
-        query = (
-            "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
-            " AND action IN (SELECT value FROM json_each(?))"
-        )
-        shown = self._run(query, (moment, json.dumps(live_table.SHOWING)))
-        return {row[0] for row in shown + self._run("SELECT id FROM feedback WHERE at >= ?", (moment,))}
+        judged = self._run("SELECT id FROM feedback WHERE at >= ?", (moment,))
+        return self.live.shown_since(moment) | {row[0] for row in judged}
 
     def set_aside(self, now: float) -> dict[str, str]:
         """Items of the review queue that are not asked about now, with what each was about when it was set aside."""
@@ -146,7 +146,7 @@ class StateDatabase:
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""
-        return int(self._run("SELECT count(*) FROM retrievals WHERE action = ?", (QUERY,))[0][0])
+        return self.live.count(QUERY)
 
     def copy_to(self, folder: str) -> None:
         """Write all there is into the database of another store's state folder, in place of what is there.

@@ -1,11 +1,14 @@
 """The live record: what queries, tools and hooks did on this machine, line by line, in the table `retrievals`.
 
 Retrievals were its only lines once, and are what ranking and review look at; the other actions stand beside them.
+A process that has not opened the database leaves its lines in a file beside it, which costs a twentieth; whoever
+uses the table next takes them in.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from types import MappingProxyType
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -85,22 +88,64 @@ class LiveTable:
         self._state = state
 
     def add(self, entry: LiveEntry) -> None:
-        """Write an entry down."""
+        """Write an entry down. Raises StoreError, OSError."""
         values = (
             entry.at, entry.session, entry.query[:_LONGEST_QUERY], entry.strategy, entry.strength,
             json.dumps(entry.ids), json.dumps([round(score, 4) for score in entry.scores]), entry.took_ms,
             entry.action, entry.via, entry.agent, entry.tokens, json.dumps(entry.withheld), json.dumps(dict(entry.details)),
         )  # fmt: skip
-        self._state.run(_INSERT, values)
+        if self._state.is_open:
+            self._taken_in().run(_INSERT, values)
+            return
+        line = f"{json.dumps(values)}\n".encode()
+        handle = os.open(self._waiting, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, line)
+        finally:
+            os.close(handle)
+
+    @property
+    def _waiting(self) -> str:
+        return os.path.join(os.path.dirname(self._state.path), "live.jsonl")
+
+    def _taken_in(self) -> StateDatabase:
+        """The database, with the lines that waited for it. One written in the moment they are taken may be lost."""
+        mine = f"{self._waiting}.{os.getpid()}"
+        try:
+            os.rename(self._waiting, mine)
+        except OSError:  # there are none, or somebody else takes them
+            return self._state
+        try:
+            with open(mine, "rb") as file:
+                lines = file.read().splitlines()
+            self._state.run_many(_INSERT, [row for line in lines if (row := _row(line)) is not None])
+        finally:
+            os.unlink(mine)
+        return self._state
 
     def since(self, number: int, limit: int) -> list[LiveEntry]:
         """The entries after that number, oldest first, at most `limit`."""
-        return _read(self._state.run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit)))
+        return _read(
+            self._taken_in().run(f"{_SELECT} WHERE number > ? ORDER BY number LIMIT ?", (number, limit))
+        )
 
     def latest(self, limit: int, action: str = "") -> list[LiveEntry]:
         """The latest entries (of one action), newest first."""
         where, values = ("WHERE action = ? ", [action]) if action else ("", [])
-        return _read(self._state.run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
+        return _read(self._taken_in().run(f"{_SELECT} {where}ORDER BY number DESC LIMIT ?", (*values, limit)))
+
+    def count(self, action: str) -> int:
+        """How many entries there are of an action."""
+        query = "SELECT count(*) FROM retrievals WHERE action = ?"
+        return int(self._taken_in().run(query, (action,))[0][0])
+
+    def shown_since(self, moment: float) -> set[str]:
+        """The ids of lore that were put before somebody since then (Unix seconds)."""
+        query = (
+            "SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE at >= ?"
+            " AND action IN (SELECT value FROM json_each(?))"
+        )
+        return {row[0] for row in self._taken_in().run(query, (moment, json.dumps(SHOWING)))}
 
     def totals(self) -> list[tuple[str, str, int, int, int]]:
         """For each (action, via): how many entries, lore in them, tokens."""
@@ -108,13 +153,13 @@ class LiveTable:
             "SELECT action, via, count(*), sum(json_array_length(ids)), sum(tokens) FROM retrievals"
             " GROUP BY action, via ORDER BY action, via"
         )
-        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._state.run(query)]
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._taken_in().run(query)]
 
     def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
         """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""
         counts = ", ".join(["coalesce(sum(took_ms <= ?), 0)"] * len(bounds))
         query = f"SELECT {counts}, coalesce(sum(took_ms), 0.0), count(*) FROM retrievals WHERE action = ?"  # noqa: S608
-        (row,) = self._state.run(query, (*bounds, QUERY))
+        (row,) = self._taken_in().run(query, (*bounds, QUERY))
         return list(row[:-2]), float(row[-2]), int(row[-1])
 
     def withheld(self) -> dict[str, int]:
@@ -123,7 +168,7 @@ class LiveTable:
             "SELECT json_extract(one.value, '$[0]') AS why, sum(json_array_length(json_extract(one.value, '$[1]')))"
             " FROM retrievals, json_each(retrievals.withheld) AS one GROUP BY why ORDER BY why"
         )
-        return {str(row[0]): int(row[1]) for row in self._state.run(query)}
+        return {str(row[0]): int(row[1]) for row in self._taken_in().run(query)}
 
     def details(self, action: str) -> dict[str, int]:
         """The sums of an action's counts by name, and under `times.NAME` how often each was not 0."""
@@ -132,9 +177,18 @@ class LiveTable:
             " WHERE action = ? GROUP BY one.key"
         )
         found: dict[str, int] = {}
-        for key, total, times in self._state.run(query, (action,)):
+        for key, total, times in self._taken_in().run(query, (action,)):
             found[key], found[f"times.{key}"] = int(total), int(times)
         return found
+
+
+def _row(line: bytes) -> list[object] | None:
+    """The values of a line; None for one that a killed process left unfinished."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, list) and len(row) == _INSERT.count("?") else None
 
 
 def add_columns(connection: sqlite3.Connection) -> None:
