@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engram.usecases.decide import Decided
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
+    from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.origin import Origin
     from engram.usecases.query import Answer
@@ -97,6 +98,14 @@ class Engram(Sharing):
         recorded = recording.record(self.store, draft)
         self._changed()
         return recorded
+
+    def record_all(self, drafts: Sequence[recording.Draft]) -> builtins.list[Ingested]:
+        """Record many drafts, each on its own: `.outcome` is accepted, merged (known to the letter) or rejected (`.error`)."""
+        from engram.usecases.ingest import ingest
+
+        done = ingest(self.store, drafts)
+        self._changed()
+        return done
 
     def query(
         self,

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_kit import COMMAND, CORE, ERAS, HELLO, ok
 
 from engram.domain.errors import StoreError, UsageError
-from engram.mcp.http import Address, token_of, transport_rules
+from engram.serving import Address, token_of, transport_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -13,9 +13,10 @@ import uvicorn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engram.mcp.http import PATH, Address, transport_rules
+from engram.mcp.http import PATH
 from engram.mcp.memory import Memory, Opening
 from engram.mcp.server import build
+from engram.serving import Address, transport_rules
 
 
 def main(store: str) -> None:

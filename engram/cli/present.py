@@ -13,7 +13,7 @@ from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from engram.adapters.files.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.listing import Shown
     from engram.usecases.origin import Origin
-    from engram.usecases.query import Answer, Recalled
+    from engram.usecases.query import Recalled
 
 
 _WIDE, _NARROW = 110, 70
@@ -36,33 +36,6 @@ def lore_json(lore: Lore, path: str) -> dict[str, object]:
 def confidence(lore: Lore) -> str:
     """`0.70`."""
     return two_decimals(lore.thousandths)
-
-
-def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:
-    """The JSON of an answer; `texts` are the contents as far as the budget allows."""
-    rows = []
-    for hit, text, origin in zip(answer.lore, texts, origins, strict=True):
-        rows.append(
-            {
-                "ref": hit.ref,
-                **lore_as_dict(hit.lore, hit.path),
-                "content": text,
-                "truncated": text != hit.lore.content,
-                "score": round(hit.score.total, 4),
-                "why": hit.score.why(),
-                "scope": hit.scope,
-                "origin": origin.as_dict(),
-            }
-        )
-    return {
-        "query": answer.query,
-        "strength": answer.strength,
-        "strategy": answer.strategy,
-        "lore": rows,
-        "session_refs": answer.session_refs,
-        "took_ms": answer.took_ms,
-        "notes": list(answer.notes),
-    }
 
 
 def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) -> Iterator[str]:

@@ -49,6 +49,7 @@ COMMANDS = (
     Command("config", "config", "see and change settings"),
     Command("demo", "demo", "show two clones that disagree, and the merge"),
     Command("mcp", "mcp", "serve this memory to a coding agent (MCP)"),
+    Command("serve", "serve", "serve this memory by an HTTP API"),
     Command("agents", "agents", "which coding agents are here, and which are connected"),
     Command("connect", "connect", "let a coding agent use Engram"),
     Command("disconnect", "disconnect", "take what connect added out again"),

@@ -18,6 +18,11 @@ TRACEBACK_VARIABLE = "ENGRAM_TRACEBACK"
 class LineHandler(logging.Handler):
     """Writes a record as one line if standard error takes it now; else it is lost."""
 
+    def __init__(self, command: str) -> None:
+        """`command` is the one whose process it is."""
+        super().__init__()
+        self._command = command
+
     def emit(self, record: logging.LogRecord) -> None:
         """Write it; trouble with standard error is nobody's concern."""
         try:
@@ -33,7 +38,7 @@ class LineHandler(logging.Handler):
             return super().format(record)
         error = record.exc_info[1] if record.exc_info else None
         said = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
-        return "engram mcp: " + " ".join(said.split())
+        return f"engram {self._command}: " + " ".join(said.split())
 
 
 def is_ready(stream: int) -> bool:
@@ -43,7 +48,7 @@ def is_ready(stream: int) -> bool:
     return bool(select.select([], [stream], [], 0)[1])
 
 
-def log_to_stderr() -> None:
+def log_to_stderr(command: str = "mcp") -> None:
     """Log so, unless the program has set up logging itself; the SDK would set up coloured boxes."""
     if not logging.getLogger().handlers:
-        logging.basicConfig(level=logging.WARNING, handlers=[LineHandler()])
+        logging.basicConfig(level=logging.WARNING, handlers=[LineHandler(command)])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import sqlite3
 from collections.abc import Callable
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.writer import GenerationWriter
+from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import changes, freshness
 from engram.usecases.changes import Refreshed
@@ -90,6 +92,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     small = generation.next_row - generation.dead <= freshness.SWEEP_ALWAYS
     if in_step and delta.is_empty and (not sweep or (small and generation.head == freshness.head(store))):
         return Refreshed()
+    went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
         done = _apply(store, writer, delta, now, None)
@@ -97,7 +100,16 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     except BaseException:
         writer.abandon()
         raise
+    if went:
+        _note_gone(store, generation, went)
     return done
+
+
+def _note_gone(store: Store, generation: Generation, ids: set[str]) -> None:
+    """Remember what went, for programs that keep a copy; a file that only moved is still there."""
+    with contextlib.suppress(EngramError, OSError, sqlite3.Error):
+        gone = ids - generation.catalog.present(sorted(ids))
+        store.state.gone.note(gone, store.clock.now().timestamp())
 
 
 def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:

@@ -89,8 +89,9 @@ def list_hits(
     tags: Sequence[str] = (),
     sort: str = "created",
     narrow: Narrow | None = None,
+    offset: int = 0,
 ) -> tuple[list[Hit], int]:
-    """The catalog's lines that fulfil all filters, in order, and how many there are in all."""
+    """The catalog's lines that fulfil all filters, in order, after the first `offset`, and how many there are in all."""
     where, values = _conditions(store, categories, status, tags)
     if narrow is not None:
         where, values = f"{where} AND {narrow.where}", [*values, *narrow.values]
@@ -99,6 +100,9 @@ def list_hits(
     if limit is not None and limit < 0:
         raise UsageError(f"The limit must not be negative, but is {limit}.")
     tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _LARGEST)}"
+    if not 0 <= offset <= _LARGEST:
+        raise UsageError(f"The offset must not be negative, but is {offset}.")
+    tail += f" OFFSET {offset}" if offset else ""
 
     def ask(generation: Generation) -> tuple[list[Hit], int]:
         return generation.catalog.select(where, values, tail), generation.catalog.count(where, values)

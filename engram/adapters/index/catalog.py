@@ -239,6 +239,10 @@ class Catalog:
         """The lore ids that these files hold."""
         return {row[0] for row in self._where_in("SELECT id FROM files", "path", paths) if row[0]}
 
+    def present(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that some file holds."""
+        return {row[0] for row in self._where_in("SELECT id FROM files", "id", ids)}
+
     def twin_ids(self) -> list[str]:
         """Ids that more than one file claims."""
         query = "SELECT id FROM files WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1"

@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from types import MappingProxyType
 
-from engram.adapters.state import live_table, trust_tables
+from engram.adapters.state import gone_table, live_table, trust_tables
 from engram.adapters.state.live_table import QUERY, LiveEntry, LiveTable
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS feedback (
 CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER, n INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
-_SCHEMA += live_table.SCHEMA + trust_tables.SCHEMA
+_SCHEMA += live_table.SCHEMA + gone_table.SCHEMA + trust_tables.SCHEMA
 
 
 class Ref(NamedTuple):
@@ -120,6 +120,11 @@ class StateDatabase:
     def is_open(self) -> bool:
         """Whether this process uses the file already: opening it takes a record a millisecond."""
         return self._connection is not None
+
+    @property
+    def gone(self) -> gone_table.GoneTable:
+        """Which lore went, and when."""
+        return gone_table.GoneTable(self)
 
     @property
     def live(self) -> LiveTable:

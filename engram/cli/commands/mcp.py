@@ -60,6 +60,7 @@ def run(call: Call) -> int:
         from engram.mcp.stdio import serve
 
         serve(build(memory, sets), memory)
-    from engram.mcp.http import Address, serve_http
+    from engram.mcp.http import serve_http
+    from engram.serving import Address
 
     return serve_http(build(memory, sets), memory, Address(given.host, given.port, tuple(given.allow_host)))

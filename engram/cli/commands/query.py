@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from engram.cli.parsing import add_filters
-from engram.cli.present import answer_json, recalled_lines
+from engram.cli.present import recalled_lines
 from engram.domain.budget import shares
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.answer_json import answer_json
 
 if TYPE_CHECKING:
     import argparse

@@ -102,13 +102,19 @@ def noted(engram: Engram, shown: Sequence[Shown], texts: Sequence[str]) -> None:
     live.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set."""
-    return [
+TOOLS = {
+    tool.name: tool
+    for tool in (
         lore_tool(recall_query, "Recall lore", reading()),
         lore_tool(recall_record, "Record lore", writing()),
         lore_tool(recall_feedback, "Judge lore", writing(idempotent=True)),
         lore_tool(recall_get, "Read lore", reading()),
         lore_tool(recall_forget, "Forget lore", writing(destructive=True)),
         lore_tool(recall_status, "Memory status", reading()),
-    ]
+    )
+}
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this set."""
+    return list(TOOLS.values())

@@ -1,0 +1,93 @@
+"""A request as a call of Engram: who is calling, what the body says, and the work in a thread."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+from pydantic import ValidationError as ShapeError
+from starlette.responses import JSONResponse
+
+from engram.domain.errors import ValidationError
+from engram.domain.safe_text import safe_json, safe_text
+from engram.http.problems import ProblemError, of_shape, refused
+from engram.mcp.memory import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from engram.app import Engram
+    from engram.mcp.memory import Memory
+    from engram.mcp.tools.tool import LoreTool
+
+    T = TypeVar("T")
+    M = TypeVar("M", bound=BaseModel)
+
+SESSION_HEADER, AGENT_HEADER = "engram-session", "engram-agent"
+_LONGEST_NAME = 100
+
+
+async def work(request: Request, do: Callable[[Engram], T], *, index: bool = True) -> T:
+    """What `do` returns for the server's store, as the session and agent that the request names. Raises EngramError."""
+    memory: Memory = request.app.state.memory
+    return await memory.run(_caller(request), do, index=index)
+
+
+def _caller(request: Request) -> Caller:
+    """Who does not name a session has one with all others from its address."""
+    address = request.client.host if request.client else "unknown"
+    session = _name(request, SESSION_HEADER) or f"http-{address}"
+    return Caller(session, _name(request, AGENT_HEADER) or "http", _nobody_listens, "http")
+
+
+def _name(request: Request, header: str) -> str:
+    return " ".join(safe_text(request.headers.get(header, "")).split())[:_LONGEST_NAME]
+
+
+async def _nobody_listens(_done: float, _total: float, _message: str) -> None:
+    """Progress has nowhere to go over plain HTTP."""
+
+
+async def body_of(request: Request) -> Any:
+    """The JSON of a request. Raises ProblemError where it has none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise refused(415, "not-json", "The body must be JSON.", "Send Content-Type: application/json.")
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError):  # a decoding error is one, too
+        raise refused(400, "not-json", "The body is not JSON.", "Send one JSON document in UTF-8.") from None
+
+
+def shaped(model: type[M], body: Any, at: str = "") -> M:
+    """The body as the shape it should have. Raises ProblemError with each place where it has not."""
+    try:
+        return model.model_validate(body)
+    except ShapeError as error:
+        raise of_shape(error, at) from None
+
+
+def arguments_of(tool: LoreTool, body: Any, at: str = "") -> dict[str, Any]:
+    """The body as the arguments of a tool of the MCP server. Raises ProblemError where it has not that shape."""
+    known = tool.parameters["properties"]
+    if isinstance(body, dict):
+        unknown = [name for name in body if name not in known]
+        if unknown:
+            field = f"{at}.{unknown[0]}" if at else unknown[0]
+            message = f"The request is not as it should be: there is no '{safe_text(unknown[0])[:100]}'."
+            raise ProblemError(
+                422, ValidationError(field[:200], message, f"It may have: {', '.join(known)}.")
+            )
+    return shaped(tool.fn_metadata.arg_model, body, at).model_dump_one_level()
+
+
+class Json(JSONResponse):
+    """JSON in which every text is safe on a screen, whatever lore say."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return safe_json(text).encode("utf-8", "replace")

@@ -1,0 +1,101 @@
+"""Errors of the HTTP API: which status an error of Engram has, and how it is said."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from engram.domain import errors
+from engram.domain.safe_text import safe_json, safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import ValidationError
+
+MEDIA_TYPE = "application/problem+json"
+_MOST_ERRORS = 20
+_LONGEST = 1200
+_STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
+    (errors.ValidationError, 422),
+    (errors.SecretFoundError, 422),
+    (errors.UsageError, 422),
+    (errors.NotFoundError, 404),
+    (errors.AmbiguousError, 409),
+    (errors.ConflictError, 409),
+)
+
+
+class ProblemError(Exception):
+    """An answer that is an error: its status, what happened, what to do, and where in the request."""
+
+    def __init__(
+        self,
+        status: int,
+        error: errors.EngramError,
+        *,
+        where: Sequence[Mapping[str, str]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """`where` are {field, message}."""
+        super().__init__(error.message)
+        self.status, self.error = status, error
+        self.where, self.headers = where, dict(headers or {})
+
+
+def refused(
+    status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+) -> ProblemError:
+    """A request that is not let through."""
+    error = errors.EngramError(message, hint)
+    error.code = code
+    return ProblemError(status, error, headers=headers)
+
+
+def of_engram(error: errors.EngramError) -> ProblemError:
+    """The answer to an error of Engram; what the caller cannot help (a full disk) is 503."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
+    return ProblemError(status, error, headers={"retry-after": "5"} if status == 503 else None)
+
+
+def of_shape(error: ValidationError, at: str = "") -> ProblemError:
+    """The answer to a request whose shape is wrong, with each place; never with the values, which may be long."""
+    where = [
+        {"field": _place(at, found["loc"]), "message": found["msg"][:200]}
+        for found in error.errors(include_url=False, include_input=False, include_context=False)[
+            :_MOST_ERRORS
+        ]
+    ]
+    said = "; ".join(f"{one['field']}: {one['message']}" for one in where[:3])
+    return ProblemError(
+        422,
+        errors.ValidationError(where[0]["field"], f"The request is not as it should be: {said}."),
+        where=where,
+    )
+
+
+def response(problem: ProblemError, path: str) -> Response:
+    """The problem as an answer."""
+    error = problem.error
+    said = {
+        "type": "about:blank",
+        "title": HTTPStatus(problem.status).phrase,
+        "status": problem.status,
+        "detail": safe_text(error.message)[:_LONGEST],
+        "instance": safe_text(path)[:_LONGEST],
+        "error": error.as_dict(),
+        "errors": list(problem.where),
+    }
+    body = safe_json(json.dumps(said, ensure_ascii=False)).encode("utf-8", "replace")
+    return Response(body, problem.status, problem.headers, MEDIA_TYPE)
+
+
+def _place(at: str, location: tuple[int | str, ...]) -> str:
+    """`lore[1].content`."""
+    said = at
+    for part in location:
+        said += f"[{part}]" if isinstance(part, int) else f".{part}" if said else str(part)
+    return safe_text(said)[:200] or "body"

@@ -1,0 +1,173 @@
+"""The resources that only read: lore, queries, what changed, everything, health, metrics."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response, StreamingResponse
+
+from engram.domain import times
+from engram.domain.errors import EngramError, ValidationError
+from engram.domain.framing import NOTICE
+from engram.domain.lore_json import lore_as_dict
+from engram.domain.metrics import CONTENT_TYPE, prometheus
+from engram.domain.safe_text import safe_json
+from engram.http.calls import Json, arguments_of, body_of, work
+from engram.http.names import checked_name
+from engram.http.shapes import MOST_LISTED
+from engram.mcp.tools.core import TOOLS
+from engram.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from datetime import datetime
+    from typing import Any
+
+    from starlette.requests import Request
+
+    from engram.app import Engram
+    from engram.usecases.listing import Shown
+
+AS_OF_HEADER = "engram-as-of"
+_LISTED = 20
+
+
+async def query(request: Request) -> Response:
+    """Recall lore by words and meaning."""
+    given = arguments_of(TOOLS["recall_query"], await body_of(request))
+
+    def do(engram: Engram) -> dict[str, object]:
+        from engram.usecases.answer_json import answer_json
+        from engram.usecases.origin import known_origins
+        from engram.usecases.scopes import reach
+
+        found = engram.query(
+            given["query"], given["k"], given["min_confidence"], given["categories"], tags=given["tags"], files=given["files"]
+        )  # fmt: skip
+        origins = [known_origins(reach(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
+        return answer_json(found, [hit.lore.content for hit in found.lore], origins)
+
+    return Json({"notice": NOTICE, **await work(request, do)})
+
+
+async def listing(request: Request) -> Response:
+    """Lore by filter and order, newest first unless `sort` says otherwise."""
+    given = request.query_params
+    limit, offset = _whole(given.get("limit"), "limit", _LISTED), _whole(given.get("offset"), "offset", 0)
+    if not 1 <= limit <= MOST_LISTED:
+        raise ValidationError("limit", f"The limit must be from 1 to {MOST_LISTED:,}.")
+    options = {
+        "limit": limit, "offset": offset, "categories": given.getlist("category"), "tags": given.getlist("tag"),
+        "status": given.get("status", ""), "sort": given.get("sort") or "created",
+    }  # fmt: skip
+
+    def do(engram: Engram) -> dict[str, object]:
+        from engram.usecases.listing import list_lore
+
+        found = list_lore(engram.store, **options)
+        return {"lore": [_lore(shown) for shown in found.lore], "total": found.total}
+
+    return Json(await work(request, do))
+
+
+async def one(request: Request) -> Response:
+    """A lore by id, the start of one, or session ref."""
+    name = checked_name(request)
+
+    def do(engram: Engram) -> Shown:
+        from engram.usecases import live
+
+        shown = engram.get(name)
+        live.note(engram.store, "get", ids=[shown.lore.id])
+        return shown
+
+    return Json({"lore": _lore(await work(request, do))})
+
+
+async def changed(request: Request) -> Response:
+    """What changed in this clone since a moment: lore that are new or different, ids that went."""
+    since = _moment(request.query_params.get("since", ""))
+
+    def do(engram: Engram) -> dict[str, object]:
+        from engram.usecases.delta import delta
+
+        found = delta(engram.store, since)
+        return {
+            "lore": [_lore(shown) for shown in found.lore],
+            "deleted_ids": list(found.deleted_ids),
+            "as_of": times.render(found.as_of),
+        }
+
+    return Json(await work(request, do))
+
+
+async def everything(request: Request) -> Response:
+    """All lore as JSON Lines, oldest first; the header says what to send as `since` afterwards."""
+
+    def begin(engram: Engram) -> tuple[str, list[Shown] | None]:
+        from engram.usecases.delta import snapshot
+
+        parts = snapshot(engram.store)
+        request.state.parts = parts
+        return times.render(times.whole_seconds(engram.store.clock.now())), next(parts, None)
+
+    as_of, first = await work(request, begin)
+
+    async def lines() -> AsyncIterator[bytes]:
+        part = first
+        while part is not None:
+            yield "".join([_line(shown) for shown in part]).encode("utf-8", "replace")
+            part = await work(request, lambda _: next(request.state.parts, None), index=False)
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers={AS_OF_HEADER: as_of})
+
+
+async def health(request: Request) -> Response:
+    """Whether the server works; who sends the token also learns what it serves."""
+    said: dict[str, Any] = {"status": "healthy", "version": __version__}
+    if request.state.known:
+        try:
+            state = await work(request, lambda engram: engram.status(thorough=False), index=False)
+        except EngramError:
+            return Json({**said, "status": "degraded"})
+        index = state["index"]
+        assert isinstance(index, dict)
+        embedding = state["embedding"]
+        assert isinstance(embedding, dict)
+        said |= {"lore_count": state["lore_count"], "embedding_model": embedding["model"]}
+        said |= {
+            "strategy": index.get("strategy", "scan"),
+            "status": "healthy" if index["ok"] else "degraded",
+        }
+    return Json(said)
+
+
+async def metrics(request: Request) -> Response:
+    """Counters and latencies, as Prometheus reads them."""
+    found = await work(request, lambda engram: engram.metrics(), index=False)
+    return Response(prometheus(found), media_type=CONTENT_TYPE)
+
+
+def _lore(shown: Shown) -> dict[str, object]:
+    return lore_as_dict(shown.lore, shown.path)
+
+
+def _line(shown: Shown) -> str:
+    return safe_json(json.dumps(_lore(shown), ensure_ascii=False)) + "\n"
+
+
+def _whole(text: str | None, field: str, otherwise: int) -> int:
+    if not text:
+        return otherwise
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise ValidationError(field, f"'{field}' is not a whole number.")
+    return int(text)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return times.parse(text)
+    except (ValueError, OverflowError):
+        hint = "For example since=2026-01-28T10:00:00Z; send the `as_of` of the answer before."
+        raise ValidationError("since", "'since' is not a time by RFC 3339.", hint) from None

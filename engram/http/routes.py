@@ -1,0 +1,87 @@
+"""Every resource of the HTTP API: the one table that the server and the OpenAPI document are made from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.domain.lore import STATUSES
+from engram.http import reading, shapes, writing
+from engram.mcp.tools.core import TOOLS
+from engram.usecases.listing import SORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pydantic import BaseModel
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+ROOT = "/api/v1"
+DOCUMENT = f"{ROOT}/openapi.json"
+PUBLIC = frozenset(
+    {f"{ROOT}/health", "/health"}
+)  # answered without the token, and then without a word about the store
+
+
+class Resource(NamedTuple):
+    """One operation: method, path below /api/v1, what does it, what it takes and answers.
+
+    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, or its media type;
+    `parameters` are those of the query string; `statuses` the errors that it may answer besides those all share.
+    """
+
+    method: str
+    path: str
+    handler: Callable[[Request], Awaitable[Response]]
+    name: str
+    answers: type[BaseModel] | str
+    takes: tuple[dict[str, Any] | type[BaseModel], ...] = ()
+    parameters: tuple[dict[str, Any], ...] = ()
+    statuses: tuple[int, ...] = ()
+    created: bool = False
+
+
+def _parameter(name: str, schema: dict[str, Any], what: str, *, required: bool = False) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": what}
+
+
+_WORDS = {"type": "array", "items": {"type": "string"}}
+_FILTERS = (
+    _parameter(
+        "limit", {"type": "integer", "minimum": 1, "maximum": shapes.MOST_LISTED, "default": 20}, "How many"
+    ),
+    _parameter(
+        "offset", {"type": "integer", "minimum": 0, "maximum": 999_999_999, "default": 0}, "After how many"
+    ),
+    _parameter("category", _WORDS, "Only these categories"),
+    _parameter("tag", _WORDS, "Only lore with all of these tags"),
+    _parameter("status", {"type": "string", "enum": list(STATUSES)}, "Only this status"),
+    _parameter("sort", {"type": "string", "enum": list(SORTS), "default": "created"}, "By what"),
+)
+_SINCE = _parameter("since", {"type": "string", "format": "date-time"}, "When you last asked", required=True)
+_RECORD, _QUERY, _FEEDBACK = (
+    TOOLS[name].parameters for name in ("recall_record", "recall_query", "recall_feedback")
+)
+_SEVERAL = {
+    **shapes.Batch.model_json_schema(),
+    "properties": {
+        **shapes.Batch.model_json_schema()["properties"],
+        "lore": {"type": "array", "items": _RECORD, "minItems": 1, "maxItems": shapes.MOST_LORE},
+    },
+}
+
+_JUDGED = (_FEEDBACK, shapes.FeedbackList)
+_SENT, _NAMED = (413, 415, 422), (404, 409)  # errors of what has a body, of what names a lore
+RESOURCES = (
+    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), _SENT, created=True),
+    Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _FILTERS, (422,)),
+    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), (_SINCE,), (422,)),
+    Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
+    Resource("POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT)),
+    Resource("GET", "/lore/{id}", reading.one, "readLore", shapes.OneLore, (), (), _NAMED),
+    Resource("PATCH", "/lore/{id}", writing.change, "changeLore", shapes.OneLore, (shapes.Changes,), (), (*_NAMED, *_SENT)),
+    Resource("DELETE", "/lore/{id}", writing.delete, "deleteLore", shapes.Deleted, (), (), _NAMED),
+    Resource("POST", "/query", reading.query, "recallLore", shapes.Answered, (_QUERY,), (), _SENT),
+    Resource("GET", "/health", reading.health, "health", shapes.Health),
+    Resource("GET", "/metrics", reading.metrics, "metrics", "text/plain"),
+)  # fmt: skip

@@ -1,0 +1,96 @@
+"""The HTTP API as an app, and serving it: routes from the table, errors as problems, everything behind the entrance."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from engram import serving
+from engram.domain.errors import EngramError
+from engram.http import openapi, problems
+from engram.http.entrance import RATE, Entrance, Rate
+from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT
+from engram.mcp.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
+    from engram.mcp.memory import Memory
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
+_SHORT = ("/health", "/metrics")  # where monitors look by habit
+_SENTENCES = {404: "There is nothing here.", 405: "That cannot be done here."}
+
+
+def build(memory: Memory, rules: TransportSecuritySettings, token: str, rate: Rate | None = None) -> ASGIApp:
+    """The app on a memory, for callers with the token by way of these hosts."""
+    by_path: dict[str, dict[str, Handler]] = {}
+    for resource in RESOURCES:
+        for path in (ROOT + resource.path, *([resource.path] if resource.path in _SHORT else [])):
+            by_path.setdefault(path, {})[resource.method] = resource.handler
+    routes = [Route(path, _one_of(handlers), methods=list(handlers)) for path, handlers in by_path.items()]
+    app = Starlette(
+        routes=[*routes, Route(DOCUMENT, _document)],
+        exception_handlers={HTTPException: _not_served},
+    )
+    app.state.memory = memory
+    return Entrance(app, rules, token, rate or Rate(RATE), PUBLIC)
+
+
+def serve_api(memory: Memory, address: serving.Address, rate: int) -> int:
+    """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
+    serving.check_packages()
+    log_to_stderr("serve")
+    rules = serving.transport_rules(address)
+    token, place = serving.token_of(memory.engram.store.places.state)
+    listening = serving.listen(address)
+    serving.announce(address, listening, ROOT, place)
+    return serving.serve(build(memory, rules, token, Rate(rate)), listening, memory.leave)
+
+
+def _one_of(handlers: dict[str, Handler]) -> Handler:
+    """The handlers of one path by method, their errors answered as problems."""
+
+    async def handle(request: Request) -> Response:
+        try:
+            return await handlers["GET" if request.method == "HEAD" else request.method](request)
+        except problems.ProblemError as problem:
+            return problems.response(problem, request.url.path)
+        except EngramError as error:
+            return problems.response(problems.of_engram(error), request.url.path)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not end a connection without a word
+            return _unexpected(request, error)
+
+    return handle
+
+
+async def _document(_request: Request) -> Response:
+    return JSONResponse(openapi.document())
+
+
+async def _not_served(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentence = _SENTENCES.get(error.status_code, f"{error.detail}.")
+    code = "not-found" if error.status_code == 404 else "not-allowed"
+    problem = problems.refused(error.status_code, code, sentence, f"See {DOCUMENT}.", error.headers)
+    return problems.response(problem, request.url.path)
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    """An error that should not happen; the line on standard error says which."""
+    sys.stderr.write(f"engram serve: {type(error).__name__}: {error}\n")
+    problem = problems.refused(
+        500, "internal", f"An error that should not happen: {type(error).__name__}.", "Please report it."
+    )
+    return problems.response(problem, request.url.path)

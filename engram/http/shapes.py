@@ -1,0 +1,185 @@
+"""What the HTTP API takes and answers, where that is not what a tool of the MCP server takes already.
+
+The argument types of the tools (`engram.mcp.tools`) are used as they are, so both say the same of a lore, a query, a vote.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engram.mcp.results import Judgement
+from engram.mcp.tools.arguments import Share, Words
+
+MOST_LORE = 500
+MOST_FEEDBACK = 100
+MOST_LISTED = 1000
+
+
+class Shape(BaseModel):
+    """A request: a key that it does not have is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Outcome(Shape):
+    """One judgement of a lore."""
+
+    id: str = Field(description="Session ref, id, or the start of one")
+    outcome: Literal["helpful", "not_relevant", "incorrect"]
+
+
+class FeedbackList(Shape):
+    """Judgements one by one, as clients of recall send them."""
+
+    feedback: Annotated[list[Outcome], Field(min_length=1, max_length=MOST_FEEDBACK)]
+    source_id: str = ""
+
+
+class Changes(Shape):
+    """What is to change in a lore; what is left out stays."""
+
+    content: str | None = None
+    category: str | None = None
+    context: Words | None = None
+    confidence: Share | None = None
+    status: Literal["active", "pending", "archived", "superseded"] | None = None
+    tags: Words | None = Field(default=None, description="All tags that it is to have")
+    files: Words | None = None
+    pinned: bool | None = None
+
+
+class Batch(Shape):
+    """Several lore, each taken or refused on its own. `source_id` names who sends them; `flush` means nothing here."""
+
+    lore: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=MOST_LORE)]
+    source_id: str = ""
+    flush: bool = False
+
+
+class LoreOut(BaseModel):
+    """A lore with all its fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    title: str
+    content: str
+    context: str | list[str] | None
+    category: str
+    confidence: float
+    validation_count: int
+    last_validated: str | None
+    status: str
+    type: str
+    tags: list[str]
+    files: list[str]
+    agent: str
+    source_id: str
+    created_at: str
+    updated_at: str
+    path: str
+
+
+class OneLore(BaseModel):
+    """A lore."""
+
+    lore: LoreOut
+
+
+class Listed(BaseModel):
+    """Lore by filter and order, and how many there are in all."""
+
+    lore: list[LoreOut]
+    total: int
+
+
+class TakenIn(BaseModel):
+    """What became of one lore that was sent; `similar` are lore that say nearly the same."""
+
+    index: int
+    outcome: Literal["accepted", "merged", "rejected"]
+    id: str = ""
+    path: str = ""
+    similar: list[dict[str, Any]] = []
+    pending: str = Field(default="", description="Why it waits for review, if it does")
+    error: dict[str, Any] | None = None
+
+
+class Ingest(BaseModel):
+    """How many were accepted, merged, rejected; `errors` say why, `lore` has each."""
+
+    accepted: int
+    merged: int
+    rejected: int
+    errors: list[str]
+    lore: list[TakenIn]
+
+
+class Hit(LoreOut):
+    """A lore of an answer: its short name in the session, and why it is here."""
+
+    ref: str
+    score: float
+    why: dict[str, Any]
+    scope: str
+    truncated: bool
+    origin: dict[str, Any]
+
+
+class Answered(BaseModel):
+    """The answer to a query. `notice` says what lore are: data, not instructions."""
+
+    query: str
+    strength: Literal["strong", "weak", "none"]
+    strategy: str
+    notice: str
+    lore: list[Hit]
+    session_refs: dict[str, str]
+    took_ms: float
+    notes: list[str]
+
+
+class FeedbackDone(BaseModel):
+    """What feedback did to each lore; `updates` is the same list under the name that clients of recall know."""
+
+    updated: list[Judgement]
+    updates: list[Judgement]
+
+
+class Deleted(BaseModel):
+    """The lore that was deleted; `undo` is the command that brings it back, where there is one."""
+
+    deleted: str
+    undo: str
+
+
+class Changed(BaseModel):
+    """Lore that changed here, ids that went, and what to send as `since` next time."""
+
+    lore: list[LoreOut]
+    deleted_ids: list[str]
+    as_of: str
+
+
+class Health(BaseModel):
+    """Whether the server works; with the token also what it serves."""
+
+    status: Literal["healthy", "degraded"]
+    version: str
+    lore_count: int | None = None
+    embedding_model: str | None = None
+    strategy: str | None = None
+
+
+class Problem(BaseModel):
+    """An error by RFC 9457, with the code, message and hint that all of Engram's front ends give."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    error: dict[str, Any]
+    errors: list[dict[str, str]] = []

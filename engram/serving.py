@@ -1,0 +1,160 @@
+"""Serving HTTP: nobody gets in without the token, from another site, or by another host's name.
+
+It is plain HTTP, on the loopback unless told otherwise; on a network it belongs behind a proxy that speaks TLS.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import socket
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain.errors import EngramError, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+TOKEN_VARIABLE = "ENGRAM_HTTP_TOKEN"  # noqa: S105 - the variable's name
+TOKEN_FILE = "http-token"  # noqa: S105 - the file's name
+_SHORTEST_TOKEN = 16
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - to be noticed
+_GOODBYE_SECONDS = 2
+_LAST_PORT = 65535
+
+
+class Address(NamedTuple):
+    """Where to serve: an address, a port (0: any), and further names by which clients reach it."""
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()
+
+
+def serve(app: ASGIApp, listening: socket.socket, leave: Callable[[], None]) -> int:
+    """Serve until the process is ended, then `leave`; returns the exit code. Raises UsageError without the packages."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_SECONDS, lifespan="on"
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        leave()
+    return 0
+
+
+def check_packages() -> None:
+    """Raises UsageError where what serving HTTP needs is not installed."""
+    try:
+        import uvicorn  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise UsageError(
+            "Serving HTTP needs more packages.", "Install them: pip install 'engram-lore[http]'"
+        ) from None
+
+
+def announce(address: Address, listening: socket.socket, path: str, place: str) -> None:
+    """Say on standard error where the server is and where its token is."""
+    port = listening.getsockname()[1]
+    sys.stderr.write(f"Serving http://{named(address.host)}:{port}{path} · bearer token: {place}\n")
+    sys.stderr.flush()
+
+
+def transport_rules(address: Address) -> TransportSecuritySettings:
+    """Which Host and Origin headers are let in: those of the loopback and of the names given. Raises UsageError."""
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    if address.host in _EVERYWHERE and not address.names:
+        raise UsageError(
+            f"The address '{address.host}' listens to every network.",
+            "Say by which name clients reach it: --allow-host NAME.",
+        )
+    names = dict.fromkeys((*_LOOPBACK, *map(named, address.names)))
+    if address.host not in _EVERYWHERE:
+        names[named(address.host)] = None
+    hosts = [form for name in names for form in (name, f"{name}:*")]
+    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+def token_of(state: str) -> tuple[str, str]:
+    """The token that clients must send, and where it is from: a variable, else a file in the folder `state`.
+
+    The file is made on first use, for its owner's eyes. Raises UsageError, StoreError.
+    """
+    given = os.environ.get(TOKEN_VARIABLE, "").strip()
+    path = os.path.join(state, TOKEN_FILE)
+    place = TOKEN_VARIABLE if given else path
+    try:
+        token = given or _made(path)
+    except OSError as error:
+        raise StoreError(
+            f"The token file {path} cannot be used: {error.strerror}.", f"Set {TOKEN_VARIABLE} instead."
+        ) from None
+    if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError(
+            f"The token in {place} is not one: {_SHORTEST_TOKEN} or more letters, digits and signs.",
+            f"Set {TOKEN_VARIABLE}, or remove {path} and a new one is made.",
+        )
+    return token, place
+
+
+def guarded(app: ASGIApp, token: str) -> ASGIApp:
+    """The app for those alone who send the token; the others are told in the words of OAuth."""
+    from starlette.datastructures import Headers
+    from starlette.responses import JSONResponse
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or knows(Headers(scope=scope).get("authorization", ""), token):
+            await app(scope, receive, send)
+            return
+        said = {"error": "invalid_token", "error_description": "Send the header Authorization: Bearer TOKEN."}
+        await JSONResponse(said, 401, {"www-authenticate": "Bearer"})(scope, receive, send)
+
+    return guard
+
+
+def knows(header: str, token: str) -> bool:
+    """Whether an `Authorization` header holds the token."""
+    scheme, _, sent = header.partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), token.encode())
+
+
+def _made(path: str) -> str:
+    """The token in the file, which is made where there is none."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1000).strip()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        token = secrets.token_urlsafe(32)
+        file.write(f"{token}\n")
+    return token
+
+
+def listen(address: Address) -> socket.socket:
+    """A socket at the address. Raises UsageError, EngramError where nobody can be served there."""
+    if not 0 <= address.port <= _LAST_PORT:
+        raise UsageError(f"There is no port {address.port}.", f"Ports: 0 (any free one) to {_LAST_PORT}.")
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host.strip("[]"), address.port), family=family)
+    except OSError as error:
+        raise EngramError(
+            f"Nobody can be served at {address.host} port {address.port}: {error.strerror or error}.",
+            "Choose another with --host and --port.",
+        ) from None
+
+
+def named(host: str) -> str:
+    """A host as it stands in a URL."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -1,0 +1,39 @@
+"""The JSON of an answer, as the command line and the HTTP API give it."""
+
+from __future__ import annotations
+
+from engram.domain.lore_json import lore_as_dict
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.origin import Origin
+    from engram.usecases.query import Answer
+
+
+def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:
+    """The JSON of an answer; `texts` are the contents as far as the budget allows."""
+    rows = []
+    for hit, text, origin in zip(answer.lore, texts, origins, strict=True):
+        rows.append(
+            {
+                "ref": hit.ref,
+                **lore_as_dict(hit.lore, hit.path),
+                "content": text,
+                "truncated": text != hit.lore.content,
+                "score": round(hit.score.total, 4),
+                "why": hit.score.why(),
+                "scope": hit.scope,
+                "origin": origin.as_dict(),
+            }
+        )
+    return {
+        "query": answer.query,
+        "strength": answer.strength,
+        "strategy": answer.strategy,
+        "lore": rows,
+        "session_refs": answer.session_refs,
+        "took_ms": answer.took_ms,
+        "notes": list(answer.notes),
+    }

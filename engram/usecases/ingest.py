@@ -1,0 +1,64 @@
+"""Recording many lore at once, each on its own: what was accepted, what the store has already, what was refused and why."""
+
+from __future__ import annotations
+
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change
+from engram.usecases.record import prepare, record
+from engram.usecases.similar import similar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Lore
+    from engram.usecases.record import Draft, Recorded
+    from engram.usecases.similar import Similar
+    from engram.usecases.store import Store
+
+ACCEPTED, MERGED, REJECTED = "accepted", "merged", "rejected"
+
+
+class Ingested(NamedTuple):
+    """What became of one draft: `accepted` as a new lore, `merged` into the lore `id`, or `rejected` with an error."""
+
+    outcome: str
+    id: str = ""
+    path: str = ""
+    similar: tuple[Similar, ...] = ()
+    pending: str = ""
+    error: EngramError | None = None
+
+
+def ingest(store: Store, drafts: Sequence[Draft]) -> list[Ingested]:
+    """Record each draft; one that is refused stops no other. The same text again changes nothing. Raises StoreError."""
+    return [_ingest(store, draft) for draft in drafts]
+
+
+def _ingest(store: Store, draft: Draft) -> Ingested:
+    try:
+        with store.lock:
+            lore, _ = prepare(store, draft)
+            twin = _same(store, lore)
+            if twin is not None:
+                return Ingested(MERGED, twin.id, twin.path)
+            return _ingested(record(store, draft))
+    except EngramError as error:
+        return Ingested(REJECTED, error=error)
+
+
+def _ingested(done: Recorded) -> Ingested:
+    outcome = MERGED if done.status == "merged" else ACCEPTED
+    return Ingested(outcome, done.lore.id, done.path, done.similar, done.why)
+
+
+def _same(store: Store, lore: Lore) -> Similar | None:
+    """The lore of the same category whose text is the same to the letter."""
+    for twin in similar(store, lore):
+        try:
+            there = change.load(store, twin.path).lore
+        except EngramError:
+            continue
+        if there.id == twin.id and (there.content, there.category) == (lore.content, lore.category):
+            return twin
+    return None
