@@ -1,0 +1,361 @@
+"""The HTTP API in this process: every resource with its shapes, who gets in, what is refused, and how."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain, variables
+
+from engram.http.entrance import MOST_BYTES, Rate
+from engram.http.openapi import document
+from engram.http.routes import RESOURCES, ROOT
+from engram.http.server import build
+from engram.mcp.memory import Memory, Opening
+from engram.serving import Address, transport_rules
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+TOKEN = "a-token-for-these-tests"
+KEY = {"authorization": f"Bearer {TOKEN}"}
+LOCAL = "http://127.0.0.1:8849"
+
+
+@asynccontextmanager
+async def serving(root: Path, *, rate: int = 0, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the API on a store, in this process."""
+    memory = Memory(Opening(str(root), ask=False))
+    app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Rate(rate))
+    transport = httpx2.ASGITransport(app=app)
+    try:
+        async with httpx2.AsyncClient(
+            transport=transport, base_url=LOCAL, headers={**KEY, **headers}
+        ) as client:
+            yield client
+    finally:
+        memory.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def lore(content: str, **more: Any) -> dict[str, Any]:
+    return {"content": content, "category": "FACT", **more}
+
+
+async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
+    answer = await client.post(f"{ROOT}{path}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def got(client: httpx2.AsyncClient, path: str, status: int = 200, **query: Any) -> dict[str, Any]:
+    answer = await client.get(f"{ROOT}{path}", params=query)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_one_lore_is_taken_recalled_judged_changed_and_deleted(root: Path) -> None:
+    async with serving(root) as client:
+        made = await posted(client, "/lore", lore(QUEUE, tags=["queue"], confidence=0.8), 201)
+        assert (made["accepted"], made["merged"], made["rejected"], made["errors"]) == (1, 0, 0, [])
+        lore_id = made["lore"][0]["id"]
+        found = await posted(client, "/query", {"query": "queue consumer patterns", "k": 3})
+        assert (found["strength"], found["session_refs"]) == ("strong", {"L1": lore_id})
+        assert found["lore"][0]["content"] == QUEUE
+        assert {"score", "why", "scope", "path", "validation_count", "origin"} <= set(found["lore"][0])
+        judged = await posted(client, "/lore/feedback", {"helpful": ["L1"]})
+        (vote,) = judged["updated"]
+        assert (vote["previous"], vote["current"], vote["validation_count"]) == (0.8, 0.88, 1)
+        assert judged["updates"] == judged["updated"]
+        changed = await client.patch(f"{ROOT}/lore/{lore_id[:14]}", json={"tags": ["broker"], "pinned": True})
+        assert (changed.json()["lore"]["tags"], changed.json()["lore"]["pinned"]) == (["broker"], True)
+        assert (await got(client, f"/lore/{lore_id}"))["lore"]["tags"] == ["broker"]
+        gone = await client.delete(f"{ROOT}/lore/{lore_id}")
+        assert gone.json() == {"deleted": lore_id, "undo": ""}
+        assert (await got(client, f"/lore/{lore_id}", 404))["error"]["code"] == "not-found"
+
+
+async def test_a_batch_says_what_became_of_each(root: Path) -> None:
+    batch = {
+        "source_id": "devcontainer-abc123",
+        "lore": [
+            lore(QUEUE),
+            lore("x" * 4001),
+            lore(TIDES, category="WISDOM"),
+            lore(f"key {SECRET}"),
+            {"text": "?"},
+        ],
+        "flush": False,
+    }
+    async with serving(root) as client:
+        done = await posted(client, "/lore", batch, 201)
+        assert (done["accepted"], done["merged"], done["rejected"]) == (1, 0, 4)
+        assert [one["outcome"] for one in done["lore"]] == ["accepted", *["rejected"] * 4]
+        assert [said.partition(":")[0] for said in done["errors"]] == [
+            "lore[1].content", "lore[2].category", "lore[3]", "lore[4].text"
+        ]  # fmt: skip
+        assert SECRET not in json.dumps(done)
+        assert (await got(client, "/lore"))["lore"][0]["agent"] == "devcontainer-abc123"
+        again = await posted(client, "/lore", [lore(QUEUE), lore(COLOUR)], 201)
+        assert (again["accepted"], again["merged"]) == (1, 1)
+        assert again["lore"][0]["id"] == done["lore"][0]["id"]
+        assert (await posted(client, "/lore", lore(QUEUE)))["merged"] == 1
+
+
+async def test_feedback_one_by_one_as_clients_of_recall_send_it(root: Path) -> None:
+    async with serving(root) as client:
+        made = await posted(client, "/lore", [lore(QUEUE, confidence=0.6), lore(TIDES, confidence=0.6)], 201)
+        first, second = (one["id"] for one in made["lore"])
+        judgements = [{"id": first, "outcome": "helpful"}, {"id": second, "outcome": "incorrect"}]
+        body = {"source_id": "x", "feedback": judgements}
+        updates = (await posted(client, "/lore/feedback", body))["updates"]
+        assert {one["id"]: one["current"] for one in updates} == {first: 0.68, second: 0.45}
+        unknown = {"feedback": [{"id": "01KEZ6S41TSV4RRFFQ69G5FAVA", "outcome": "helpful"}]}
+        assert (await posted(client, "/lore/feedback", unknown, 404))["status"] == 404
+        wrong = {"feedback": [{"id": first, "outcome": "great"}]}
+        problem = await posted(client, "/lore/feedback", wrong, 422)
+        assert problem["errors"][0]["field"] == "feedback[0].outcome"
+
+
+async def test_lists_by_filter_and_page(root: Path) -> None:
+    with opened(root) as store:
+        for content, tags in ((QUEUE, ["a", "b"]), (COLOUR, ["a"]), (TIDES, [])):
+            store.record(content, category="fact", tags=tags)
+    async with serving(root) as client:
+        assert [one["content"] for one in (await got(client, "/lore"))["lore"]] == [TIDES, COLOUR, QUEUE]
+        page = await got(client, "/lore", limit=1, offset=1)
+        assert ([one["content"] for one in page["lore"]], page["total"]) == ([COLOUR], 3)
+        assert (await got(client, "/lore", tag=["a", "b"], sort="title"))["total"] == 1
+        for query in (
+            {"limit": "0"},
+            {"limit": "x"},
+            {"offset": "-1"},
+            {"sort": "x"},
+            {"status": "x"},
+            {"category": "x"},
+        ):
+            assert (await got(client, "/lore", 422, **query))["status"] == 422
+
+
+async def test_a_copy_is_kept_by_snapshot_and_delta(root: Path) -> None:
+    async with serving(root) as client:
+        made = await posted(client, "/lore", [lore(QUEUE), lore(COLOUR)], 201)
+        whole = await client.get(f"{ROOT}/lore/snapshot")
+        copy = {row["id"]: row for row in map(json.loads, whole.text.splitlines())}
+        assert list(copy) == [one["id"] for one in made["lore"]]
+        assert whole.headers["content-type"].startswith("application/x-ndjson")
+        first, second = copy
+        (root / "lore/dropped.md").write_text(
+            "---\nid: 01KEZ6S41TSV4RRFFQ69G5FAVA\n---\n\nDropped into the folder.\n"
+        )
+        await client.delete(f"{ROOT}/lore/{first}")
+        await posted(client, "/lore/feedback", {"helpful": [second]})
+        delta = await got(client, "/lore/delta", since=whole.headers["engram-as-of"])
+        assert delta["deleted_ids"] == [first]
+        assert {one["id"] for one in delta["lore"]} == {second, "01KEZ6S41TSV4RRFFQ69G5FAVA"}
+        nothing = await got(client, "/lore/delta", 422, since="2999-01-01T00:00:00Z")
+        assert "future" in nothing["detail"]
+        for since in ("", "yesterday", "0016-05-14T19:35:23Z"):
+            assert (await client.get(f"{ROOT}/lore/delta", params={"since": since})).status_code in (200, 422)
+
+
+async def test_what_came_back_is_not_gone(root: Path) -> None:
+    with opened(root) as store:
+        path = root / store.record(QUEUE, category="fact").path
+        store.refresh()
+        content = path.read_bytes()
+        path.unlink()
+        assert store.refresh().removed == 1
+        path.write_bytes(content)
+    async with serving(root) as client:
+        delta = await got(client, "/lore/delta", since="2020-01-01T00:00:00Z")
+        assert (delta["deleted_ids"], len(delta["lore"])) == ([], 1)
+
+
+async def test_health_says_less_without_the_token(root: Path) -> None:
+    async with serving(root) as client:
+        await posted(client, "/lore", lore(QUEUE), 201)
+        assert (await got(client, "/health"))["lore_count"] == 1
+        stranger = await client.get(f"{ROOT}/health", headers={"authorization": ""})
+        assert (stranger.status_code, set(stranger.json())) == (200, {"status", "version"})
+        assert (await client.get("/health")).json()["status"] == "healthy"
+
+
+async def test_metrics_and_the_live_record_know_of_http(root: Path) -> None:
+    async with serving(root, **{"engram-agent": "n8n", "engram-session": "flow 7"}) as client:
+        await posted(client, "/lore", lore(QUEUE), 201)
+        await posted(client, "/query", {"query": "queue consumers"})
+        text = await client.get("/metrics")
+    assert text.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'engram_recalled_total{via="http"} 1' in text.text
+    with opened(root) as store:
+        asked = store.live()[-1]
+    assert (asked.via, asked.agent, asked.session) == ("http", "n8n", "flow 7")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"authorization": ""}, 401),
+        ({"authorization": "Bearer wrong"}, 401),
+        ({"authorization": f"Basic {TOKEN}"}, 401),
+        ({"host": "evil.example"}, 421),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://localhost:3000"}, 200),
+    ],
+)
+async def test_only_the_right_callers_get_in(root: Path, headers: dict[str, str], status: int) -> None:
+    async with serving(root) as client:
+        answer = await client.get(f"{ROOT}/lore", headers=headers)
+        assert answer.status_code == status
+        assert TOKEN not in answer.text
+        if status == 401:
+            assert answer.headers["www-authenticate"] == "Bearer"
+        if status != 200:
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"\xff", "application/json", 400),
+        (b"[" * 100_000, "application/json", 400),
+        (b"{}", "text/plain", 415),
+        (b"", "", 415),
+        (b"null", "application/json", 422),
+        (b"[]", "application/json", 422),
+        (b'{"lore": []}', "application/json", 422),
+        (b'{"lore": 7}', "application/json", 422),
+        (b'{"content": "x", "category": "FACT", "confidence": NaN}', "application/json", 422),
+        (b'{"content": "\\ud800", "category": "FACT"}', "application/json", 422),
+        (b'{"content": "x", "category": "\\ud800"}', "application/json", 422),
+        (b'{"content": "x", "category": "FACT", "wisdom": 1}', "application/json", 422),
+        (b"x" * (MOST_BYTES + 1), "application/json", 413),
+    ],
+)
+async def test_bad_bodies_are_refused(root: Path, content: bytes, kind: str, status: int) -> None:
+    async with serving(root) as client:
+        answer = await client.post(
+            f"{ROOT}/lore", content=content, headers={"content-type": kind} if kind else {}
+        )
+        assert (answer.status_code, answer.json()["status"]) == (status, status)
+        assert len(answer.content) < 4000
+
+
+async def test_a_body_that_does_not_say_its_size_is_counted(root: Path) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"x" * 100_000
+
+    async with serving(root) as client:
+        assert (await client.post(f"{ROOT}/lore", content=endless())).status_code == 413
+
+
+async def test_names_in_paths_are_ids_and_never_words(root: Path) -> None:
+    async with serving(root) as client:
+        await posted(client, "/lore", lore(QUEUE), 201)
+        await posted(client, "/query", {"query": "queue consumers"})
+        for name in ("queue", "consumer%20patterns", "..%2f..", "L0", "L1x", "%00"):
+            assert (await client.delete(f"{ROOT}/lore/{name}")).status_code == 404
+        assert (await client.delete(f"{ROOT}/lore/L1")).status_code == 200
+
+
+async def test_other_paths_and_methods_are_problems(root: Path) -> None:
+    async with serving(root) as client:
+        assert (await got(client, "/wisdom", 404))["error"]["hint"] == f"See {ROOT}/openapi.json."
+        answer = await client.put(f"{ROOT}/lore")
+        assert (answer.status_code, answer.json()["title"]) == (405, "Method Not Allowed")
+        assert (await client.head(f"{ROOT}/lore")).status_code == 200
+
+
+async def test_too_many_requests_are_told_to_wait(root: Path) -> None:
+    async with serving(root, rate=20) as client:
+        statuses = [(await client.get(f"{ROOT}/health")).status_code for _ in range(6)]
+        assert statuses == [200] * 5 + [429]
+        assert int((await client.get(f"{ROOT}/health")).headers["retry-after"]) >= 1
+
+
+def test_a_bucket_fills_again() -> None:
+    now = [0.0]
+    rate = Rate(60, lambda: now[0])
+    assert [rate.wait("a") for _ in range(16)] == [0.0] * 15 + [1.0]
+    assert rate.wait("b") == 0.0
+    now[0] = 2.0
+    assert [rate.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
+    assert [Rate(0).wait("a") for _ in range(3)] == [0.0] * 3
+
+
+async def test_what_is_answered_fits_the_document(root: Path) -> None:
+    from jsonschema import Draft202012Validator
+
+    said = document()
+    schemas = {"components": said["components"]}
+    async with serving(root) as client:
+        assert (await client.get(f"{ROOT}/openapi.json")).json() == said
+        await posted(client, "/lore", lore(QUEUE), 201)
+        bodies = {
+            ("POST", "/lore"): [lore(COLOUR), {"nothing": 1}], ("POST", "/query"): {"query": "queue consumers"},
+            ("POST", "/lore/feedback"): {"helpful": ["L1"]}, ("PATCH", "/lore/{id}"): {"pinned": True},
+        }  # fmt: skip
+        order = sorted(RESOURCES, key=lambda one: (one.path != "/query", one.method == "DELETE"))
+        for resource in order:
+            path = f"{ROOT}{resource.path}".replace("{id}", "L1")
+            answer = await client.request(
+                resource.method, path, json=bodies.get((resource.method, resource.path)),
+                params={"since": "2020-01-01T00:00:00Z"} if resource.path.endswith("delta") else None,
+            )  # fmt: skip
+            assert answer.status_code < 300, (path, answer.text)
+            operation = said["paths"][ROOT + resource.path][resource.method.lower()]
+            content = operation["responses"][str(answer.status_code)]["content"]
+            media = answer.headers["content-type"].partition(";")[0]
+            if media == "application/json":
+                Draft202012Validator({**content[media]["schema"], **schemas}).validate(answer.json())
+            else:
+                assert media in content
+
+
+def test_the_document_says_what_the_tools_say() -> None:
+    from engram.mcp.tools.core import TOOLS
+
+    said = document()
+    body = said["paths"][f"{ROOT}/query"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert body == TOOLS["recall_query"].parameters
+    assert {f"{method.upper()} {path}" for path, methods in said["paths"].items() for method in methods} == {
+        f"{one.method} {ROOT}{one.path}" for one in RESOURCES
+    }
+
+
+def test_a_real_server_on_the_loopback(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root)]
+    process = subprocess.Popen(command, env=variables(), stderr=subprocess.PIPE, text=True)
+    try:
+        said = process.stderr.readline()
+        url, place = said.split()[1], said.rpartition(": ")[2].strip()
+        assert url.startswith("http://127.0.0.1:")
+        key = {"authorization": f"Bearer {Path(place).read_text().strip()}"}
+        assert httpx2.get(f"{url}/lore").status_code == 401
+        assert httpx2.post(f"{url}/lore", json=lore(QUEUE), headers=key).status_code == 201
+        assert httpx2.get(f"{url}/lore", headers=key).json()["total"] == 1
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stderr.close()
+
+
+def test_what_keeps_it_from_serving_is_said(root: Path, tmp_path: Path) -> None:
+    assert cli("serve", "--json", cwd=root).code == 2
+    assert cli("serve", "--rate", "-1", cwd=root).code == 2
+    assert cli("serve", "--host", "0.0.0.0", cwd=root).code == 2
+    assert cli("serve", "--store", str(tmp_path / "nowhere")).code == 3
