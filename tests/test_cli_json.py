@@ -247,6 +247,9 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "trust": [["trust"], ["trust", "accept"], ["trust", "accept", "--all"], ["trust", "reject", "nobody"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
+    "live": [["live"], ["live", "--since", "0"], ["live", "--limit", "0"], ["live", "x"]],
+    "metrics": [["metrics"], ["metrics", "--format", "prometheus"], ["metrics", "x"]],
+    "serve": [["serve"], ["serve", "--rate", "-1"]],
     "mcp": [["mcp"], ["mcp", "--tools", "wisdom"]],
     "agents": [["agents"], ["agents", "x"]],
     "connect": [

@@ -54,6 +54,9 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scope remove", ("scope", "remove", "team-ml", "--yes")),
     ("move", ("move", "--to", "branch", "../code", "--dry-run")),
     ("import", ("import", "notes")),
+    ("import --dry-run", ("import", "notes", "--dry-run")),
+    ("live", ("live", "--limit", "1000")),
+    ("metrics", ("metrics",)),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     (
@@ -156,7 +159,7 @@ def test_a_difference_is_noticed() -> None:
 
 
 def test_every_command_that_prints_json_is_shown() -> None:
-    without = {"tui", "mcp", "export"}  # a screen; a server; the shape of `list`
+    without = {"tui", "mcp", "serve", "export"}  # a screen; servers; the shape of `list`
     assert {command.name for command in registry.COMMANDS} - without <= {name.split()[0] for name in SHOWN}
     assert SHOWN.keys() == {name for name, _ in SCRIPT if name}
 

@@ -58,9 +58,9 @@ async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int =
     return answer.json()
 
 
-async def got(client: httpx2.AsyncClient, path: str, status: int = 200, **query: Any) -> dict[str, Any]:
+async def got(client: httpx2.AsyncClient, path: str, expected: int = 200, **query: Any) -> dict[str, Any]:
     answer = await client.get(f"{ROOT}{path}", params=query)
-    assert answer.status_code == status, answer.text
+    assert answer.status_code == expected, answer.text
     return answer.json()
 
 

@@ -193,6 +193,27 @@ def review() -> str:
     return "\n".join(_table(("Kind", "What can be decided"), rows)) + "\n"
 
 
+def memory_kinds() -> str:
+    """What `engram import` knows of other tools."""
+    from engram.domain.memory_kinds import KINDS as IMPORTED
+
+    return (
+        "\n".join(_table(("Kind", "What it is"), [(f"`{kind.name}`", kind.what) for kind in IMPORTED])) + "\n"
+    )
+
+
+def http_resources() -> str:
+    """Every resource of the HTTP API."""
+    from engram.http.routes import RESOURCES
+    from engram.http.routes import ROOT as BASE
+
+    rows = [
+        (f"`{one.method} {BASE}{one.path}`", " ".join((one.handler.__doc__ or "").split()))
+        for one in RESOURCES
+    ]
+    return "\n".join(_table(("Resource", "What it does"), rows)) + "\n"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "shared-options": shared_options,
@@ -202,6 +223,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "ranking": ranking,
     "review": review,
     "mcp-tools": mcp_tools,
+    "memory-kinds": memory_kinds,
+    "http-resources": http_resources,
 }
 
 

@@ -41,7 +41,7 @@ KEYS = (
     Key("recall.limit", 5, "How many lore a query returns.", low=1, high=100),
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
     Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),
-    Key("recall.log", True, "Whether queries are kept in the retrieval log (local, never in git).", user_only=True),
+    Key("recall.log", True, "Whether queries, tools and hooks leave a line in the live record (local, never in git).", user_only=True),
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
     Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),

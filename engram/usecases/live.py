@@ -41,7 +41,7 @@ def note(
     try:
         store.session_state.live.add(entry)
     except (StoreError, OSError, sqlite3.Error):
-        store.degraded.append("the retrieval log cannot be written")
+        store.degraded.append("the live record cannot be written")
 
 
 def milliseconds_since(store: Store, began_ns: int) -> float:

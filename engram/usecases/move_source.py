@@ -183,7 +183,7 @@ def inside(places: Places, path: str) -> str:
 
 
 def carry_state(store: Store, state: str, placement: str) -> None:
-    """Copy what is private to this clone (its id, own votes, refs, the retrieval log) into the new place's state folder.
+    """Copy what is private to this clone (its id, own votes, refs, the live record) into the new place's state folder.
 
     That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
     """

@@ -1,1 +1,1 @@
-"""This clone's private memory, never in git: sessions and their refs, votes already given, the retrieval log."""
+"""This clone's private memory, never in git: sessions and their refs, votes already given, the live record."""

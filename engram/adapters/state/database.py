@@ -213,9 +213,7 @@ class StateDatabase:
         self._connection = _prepared(
             sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         )
-        self._report(
-            f"{self.path} cannot be written: session refs and the retrieval log end with this process"
-        )
+        self._report(f"{self.path} cannot be written: session refs and the live record end with this process")
         return work(self._connection)
 
     def _connect(self) -> sqlite3.Connection:
@@ -232,7 +230,7 @@ class StateDatabase:
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
         self._report(
-            f"session refs, the retrieval log and the list of held lore were damaged and begin anew ({self.path}.damaged)"
+            f"session refs, the live record and the list of held lore were damaged and begin anew ({self.path}.damaged)"
         )
         return self._connect()
 

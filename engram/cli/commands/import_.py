@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
     "agents keep about this project (with --scope user: about you). Notes longer than one lore are split by their\n"
-    "headings into linked lore; folder names become tags; secrets are refused and reported. Importing the same again\n"
-    "changes nothing."
+    "headings into linked lore; folder names become tags; secrets are refused and reported. Importing the same\n"
+    "again changes nothing."
 )
 EXAMPLES = (
     "engram import ~/notes",

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engram.usecases.live import LiveEntry
 
 DESCRIPTION = (
-    "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which lore were shown, what they\n"
-    "cost, what was withheld and why. The record is local and never in git; `recall.log` turns it off."
+    "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which lore were shown,\n"
+    "what they cost, what was withheld and why. The record is never in git; `recall.log` turns it off."
 )
 EXAMPLES = (
     "engram live",

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
     from engram.domain.metrics import Metric
 
-DESCRIPTION = "Show what was counted on this machine: lore recorded and recalled, how long queries took, syncs, the store's size."
+DESCRIPTION = (
+    "Show what was counted on this machine: lore recorded and recalled, how long queries took, syncs, sizes."
+)
 EXAMPLES = ("engram metrics", "engram metrics --json", "engram metrics --format prometheus")
 _FORMATS = ("table", "prometheus")
 
