@@ -158,6 +158,7 @@ class StateDatabase:
 
         Raises StoreError.
         """
+        self.live.settle()
         if not os.path.exists(self.path):
             return
         path = os.path.join(folder, os.path.basename(self.path))

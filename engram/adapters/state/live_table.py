@@ -104,6 +104,11 @@ class LiveTable:
         finally:
             os.close(handle)
 
+    def settle(self) -> None:
+        """Take in what waits beside the database, if anything does."""
+        if os.path.exists(self._waiting):
+            self._taken_in()
+
     @property
     def _waiting(self) -> str:
         return os.path.join(os.path.dirname(self._state.path), "live.jsonl")
@@ -111,6 +116,8 @@ class LiveTable:
     def _taken_in(self) -> StateDatabase:
         """The database, with the lines that waited for it. One written in the moment they are taken may be lost."""
         mine = f"{self._waiting}.{os.getpid()}"
+        if not self._state.lasts:
+            return self._state
         try:
             os.rename(self._waiting, mine)
         except OSError:  # there are none, or somebody else takes them
@@ -120,7 +127,10 @@ class LiveTable:
                 lines = file.read().splitlines()
             self._state.run_many(_INSERT, [row for line in lines if (row := _row(line)) is not None])
         finally:
-            os.unlink(mine)
+            if self._state.lasts:
+                os.unlink(mine)
+            else:  # no room for them now
+                os.rename(mine, self._waiting)
         return self._state
 
     def since(self, number: int, limit: int) -> list[LiveEntry]:
