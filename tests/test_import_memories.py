@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from apikit import SECRET, cli, opened, plain
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from engram.adapters.files.tool_notes import read_note
+from engram.adapters.files.interchange import read_tool_rows
+from engram.adapters.files.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
 from engram.domain.memory_kinds import KINDS
 from engram.usecases.import_found import find_memories
@@ -240,3 +244,60 @@ def test_the_command_previews_asks_and_imports(tmp_path: Path) -> None:
     assert cli("import", cwd=root).code == 2  # nobody can be asked here
     assert cli("import", "--yes", "--json", cwd=root).json["imported"] == 2
     assert cli("import", "--from", "mem0", "--yes", cwd=root).code == 3
+
+
+JSON_KEYS = st.sampled_from(
+    [
+        *(
+            "type",
+            "name",
+            "observations",
+            "from",
+            "to",
+            "relationType",
+            "entityType",
+            "content",
+            "memory",
+            "metadata",
+        ),
+        *(
+            "task",
+            "lesson",
+            "outcome",
+            "success",
+            "scope",
+            "deleted_at",
+            "source_id",
+            "validation_count",
+            "tags",
+        ),
+        *("category", "user_id", "session_id", "title"),
+    ]
+)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(JSON_KEYS, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@example(
+    rows=[{"name": [], "observations": []}, {"from": {}, "relationType": "x", "to": "y"}], kind="mcp-memory"
+)
+@example(rows=[{"memory": "x", "user_id": 1, "metadata": {"category": {}}, "categories": [7]}], kind="mem0")
+@given(rows=st.lists(ANY_JSON, max_size=4), kind=st.sampled_from(["", *sorted(PLACES)]))
+def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: str) -> None:
+    data = "\n".join(json.dumps(row) for row in rows).encode()
+    for name in ("memory.jsonl", "experience.jsonl"):
+        _, read, problems = read_tool_rows(data, name, kind)
+        assert len(read) <= len(rows) * 10
+        assert all(row.fields["content"] for row in read)
+        assert all(problem["message"] for problem in problems)
+
+
+@given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
+def test_whatever_a_note_holds_it_is_read(text: str) -> None:
+    note = read_note(text)
+    assert note.text.strip() == note.text
+    assert all(isinstance(value, str) for value in note.head.values())
+    without_index(note.text), linked(note.text), hashtags(note.text), observed(note.text)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import COLOUR, QUEUE, TIDES, cli, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened, plain
 from hookkit import answer
+from mcp_kit import inside, ok
 
 from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.live_table import LiveEntry
 from engram.domain.errors import UsageError
 from engram.domain.metrics import COUNTER, HISTOGRAM, Metric, prometheus
+from engram.usecases import remote
 from engram.usecases.edit import Edit
 from engram.usecases.live import follow
 
@@ -141,6 +144,34 @@ def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path
         store.record(QUEUE, category="fact")
         store.query("queue")
         assert store.live() == []
+
+
+async def test_tools_of_mcp_say_which_way_they_came(root: Path) -> None:
+    async with inside(root) as client:
+        made = await ok(client, "recall_record", content=QUEUE, category="fact")
+        await ok(client, "recall_query", query="queue consumer patterns", k=1)
+        await ok(client, "recall_get", refs=[made["id"]])
+        await ok(client, "recall_feedback", helpful=["L1"])
+    with opened(root) as store:
+        lines = [entry for entry in store.live() if entry.via == "mcp"]
+    assert [line.action for line in lines] == ["record", "query", "get", "feedback"]
+    assert all(line.ids == (made["id"],) for line in lines)
+    assert lines[2].tokens > 20
+
+
+def test_a_sync_and_an_import_leave_their_counts(tmp_path: Path) -> None:
+    subprocess.run(("git", "init", "-q", "--bare", str(tmp_path / "hub.git")), check=True)
+    root = dedicated(tmp_path / "store")
+    (tmp_path / "note.md").write_text("# Seats\n\nTwenty seats.\n")
+    with opened(root) as store:
+        store.import_markdown(str(tmp_path / "note.md"))
+        remote.add(store.store, "origin", str(tmp_path / "hub.git"))
+        store.sync()
+        counts = {entry.action: dict(entry.details) for entry in store.live()}
+        found = {metric.name: metric.value for metric in store.metrics()}
+    assert counts["import"] == {"imported": 1, "skipped": 0, "problems": 0}
+    assert (counts["sync"]["pushed"], counts["sync"]["errors"]) == (1, 0)
+    assert (found["engram.sync.push.total"], found["engram.sync.pull.total"]) == (1, 0)
 
 
 def test_metrics_count_what_was_done(root: Path) -> None:

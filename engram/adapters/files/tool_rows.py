@@ -97,14 +97,14 @@ def _is_experience(row: object) -> bool:
 def _entities(values: Values) -> Values:
     """Entities with what was observed of them and how they relate to others; a relation of no entity stays a row."""
     relations: dict[str, list[str]] = {}
-    known = {row.get("name") for _, row in values if isinstance(row, Mapping) and "observations" in row}
+    known = {str(row.get("name")) for _, row in values if isinstance(row, Mapping) and "observations" in row}
     rest: Values = []
     for where, row in values:
         if isinstance(row, Mapping) and "observations" in row:
             rest.append((where, row))
         elif (
             isinstance(row, Mapping)
-            and row.get("from") in known
+            and str(row.get("from")) in known
             and row.get("relationType")
             and row.get("to")
         ):
