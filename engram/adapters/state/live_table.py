@@ -104,6 +104,17 @@ class LiveTable:
         finally:
             os.close(handle)
 
+    def _claimed(self) -> str:
+        """The file of waiting lines, ours alone now; "" where there is none, somebody else takes it, or there is no room."""
+        mine = f"{self._waiting}.{os.getpid()}"
+        try:
+            if self._state.lasts:
+                os.rename(self._waiting, mine)
+                return mine
+        except OSError:
+            pass
+        return ""
+
     def settle(self) -> None:
         """Take in what waits beside the database, if anything does."""
         if os.path.exists(self._waiting):
@@ -115,12 +126,8 @@ class LiveTable:
 
     def _taken_in(self) -> StateDatabase:
         """The database, with the lines that waited for it. One written in the moment they are taken may be lost."""
-        mine = f"{self._waiting}.{os.getpid()}"
-        if not self._state.lasts:
-            return self._state
-        try:
-            os.rename(self._waiting, mine)
-        except OSError:  # there are none, or somebody else takes them
+        mine = self._claimed()
+        if not mine:
             return self._state
         try:
             with open(mine, "rb") as file:
