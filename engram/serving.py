@@ -42,7 +42,12 @@ def serve(app: ASGIApp, listening: socket.socket, leave: Callable[[], None]) -> 
     import uvicorn
 
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_GOODBYE_SECONDS, lifespan="on"
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GOODBYE_SECONDS,
     )
     try:
         uvicorn.Server(config).run(sockets=[listening])

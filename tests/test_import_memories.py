@@ -96,6 +96,11 @@ def test_rules_are_cut_at_their_headings_without_what_engram_wrote(
     assert {part.category for part in parts} == {"PREFERENCE"}
 
 
+def test_a_rule_of_cursor_is_named_after_what_it_says_it_is_about(store: Engram) -> None:
+    (seen,) = imported(store, MEMORIES / "cursor/.cursor/rules").seen
+    assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
+
+
 def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, _ = everything
     lore = lore_of(store)

@@ -137,6 +137,16 @@ def test_lines_of_a_process_that_opens_no_database_are_taken_in(root: Path) -> N
     assert not list(root.rglob("live.jsonl*"))
 
 
+def test_only_the_latest_lines_are_kept(root: Path) -> None:
+    with opened(root) as store:
+        for number in range(6):
+            store.query(f"question {number}")
+        store.store.state.live.prune(2)
+        assert [entry.number for entry in store.live()] == [5, 6]
+        store.query("another")
+        assert store.live(since=6)[0].number == 7
+
+
 def test_nothing_is_written_down_where_that_is_turned_off(root: Path, home: Path) -> None:
     (home / ".config/engram").mkdir(parents=True)
     (home / ".config/engram/config.toml").write_text("[recall]\nlog = false\n")

@@ -55,6 +55,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     if payload.source in _FORGETFUL:
         memory.forget(SHOWN, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
+    store.session_state.live.prune()
     _share_session(store.caller.session, agent)
     notes = brief(store, payload.cwd)
     again = payload.source in ("resume", "fork")

@@ -10,7 +10,7 @@ from engram.adapters.files.tree import Problem
 from engram.domain.classify import guess_category
 from engram.domain.documents import split_document, title_from_file_name
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.lore import MAX_CONTENT, title_of
+from engram.domain.lore import MAX_CONTENT, MAX_TITLE, title_of
 from engram.domain.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
 from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING
@@ -54,7 +54,7 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
     if not tool_notes.says_something(text):
         return None  # an index of other notes, or rules that Engram itself put there
     whole = kind == BASIC_MEMORY or (kind == CLAUDE_MEMORY and not index and bool(note.head))
-    named = note.head.get("title") or note.head.get("name") or ""
+    named = note.head.get("title") or note.head.get("name") or _subject(kind, note)
     if named and not text.startswith("#"):
         text = f"# {named}\n\n{text}"
     title = named or title_from_file_name(relative)
@@ -63,7 +63,7 @@ def _source(kind: str, raw: bytes, relative: str, categories: Categories) -> Sou
     draft = Draft(
         content="",
         category=_category(kind, note, text, categories),
-        context=_context(note),
+        context=_context(note, named),
         tags=_tags(kind, note, text),
         entities=tuple(tool_notes.linked(text)[:50]) if kind == BASIC_MEMORY else (),
         agent=known.agent if known else "",
@@ -87,9 +87,15 @@ def _category(kind: str, note: Note, text: str, categories: Categories) -> str:
     return "PREFERENCE" if kind == RULES and guessed == "FACT" else guessed
 
 
-def _context(note: Note) -> tuple[str, ...]:
+def _subject(kind: str, note: Note) -> str:
+    """Rules of Cursor say in one line what they are about."""
     said = note.head.get("description", "")
-    return (said[:1000],) if said else ()
+    return said if kind == RULES and len(said) <= MAX_TITLE else ""
+
+
+def _context(note: Note, title: str) -> tuple[str, ...]:
+    said = note.head.get("description", "")
+    return (said[:1000],) if said and said != title else ()
 
 
 def _tags(kind: str, note: Note, text: str) -> tuple[str, ...]:

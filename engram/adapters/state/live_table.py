@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 QUERY = "query"
 SHOWING = (QUERY, "get", "brief")  # what puts lore before somebody
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
+MOST_KEPT = 100_000  # entries; about 40 MB
 _LONGEST_QUERY = 2000
 # With what came after the first version; `columns` adds it to a table that has less.
 SCHEMA = """
@@ -114,6 +115,12 @@ class LiveTable:
         except OSError:
             pass
         return ""
+
+    def prune(self, most: int = MOST_KEPT) -> None:
+        """Keep the latest `most` entries only."""
+        self._taken_in().run(
+            "DELETE FROM retrievals WHERE number <= (SELECT max(number) FROM retrievals) - ?", (most,)
+        )
 
     def settle(self) -> None:
         """Take in what waits beside the database, if anything does."""
