@@ -142,6 +142,11 @@ def test_an_export_of_gentlemans_engram(everything: tuple[Engram, dict[str, Impo
     assert "--scope user" in problem["hint"]
 
 
+def test_what_is_personal_goes_into_ones_own_store(home: Path) -> None:
+    done = cli("import", str(PLACES["gentleman-engram"]), "--scope", "user", "--json", cwd=home).json
+    assert (done["imported"], done["problems"]) == (2, [])
+
+
 def test_an_export_of_recall_keeps_id_and_standing(everything: tuple[Engram, dict[str, Imported]]) -> None:
     store, _ = everything
     lore = store.get("01KEZ6S41TSV4RRFFQ69G5FAVA").lore

@@ -29,9 +29,12 @@ _LOOKED_AT = 20  # notes of a folder that are opened to tell whose it is
 
 
 def sources(
-    kind: str, path: str, categories: Categories, problems: list[dict[str, object]]
+    kind: str, path: str, categories: Categories, problems: list[dict[str, object]], *, own: bool = False
 ) -> Iterator[Source]:
-    """What there is to import at `path`, of that kind ("": whichever it is). Raises NotFoundError, UsageError."""
+    """What there is to import at `path`, of that kind ("": whichever it is); `own`: into a person's own store.
+
+    Raises NotFoundError, UsageError.
+    """
     if not os.path.exists(path):
         raise NotFoundError(
             f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines."
@@ -53,7 +56,7 @@ def sources(
         return note_sources(kind, path, categories, problems)
     if os.path.isdir(path):
         raise UsageError(f"{path} is a folder, but {kind} is a file of JSON.", "Name the file.")
-    return row_sources(path, categories, problems, kind)
+    return row_sources(path, categories, problems, kind, own=own)
 
 
 def told_kind(path: str) -> str:

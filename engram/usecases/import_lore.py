@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from engram.domain.equivalence import NEAR, SAME, compare
 from engram.domain.errors import EngramError
 from engram.domain.lore import Lore, Relation
+from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change, live
@@ -82,7 +83,8 @@ def import_lore(
     options = _checked(store, options)
     problems: list[dict[str, object]] = []
     places = [Found(options.kind, path)] if isinstance(path, str) else path
-    read = [sources(kind, where, store.categories, problems) for kind, where in places]
+    own = store.places.scope == USER
+    read = [sources(kind, where, store.categories, problems, own=own) for kind, where in places]
     found = [
         _named(source, where, len(places))
         for (_, where), some in zip(places, read, strict=True)

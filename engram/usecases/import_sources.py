@@ -85,12 +85,15 @@ def told(error: EngramError | OSError) -> dict[str, str]:
 
 
 def row_sources(
-    path: str, categories: Categories, problems: list[dict[str, object]], kind: str = ""
+    path: str, categories: Categories, problems: list[dict[str, object]], kind: str = "", *, own: bool = False
 ) -> Iterator[Source]:
-    """The rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them."""
+    """The rows of a JSON or JSON Lines file; where `kind` names no tool, the rows tell which one wrote them.
+
+    `own` says that they are for a person's own store.
+    """
     raw = read_file(os.path.realpath(path), interchange.MAX_BYTES)
     told_kind, rows, bad = interchange.read_tool_rows(
-        raw, _readable(os.path.basename(path)), "" if kind == JSON else kind
+        raw, _readable(os.path.basename(path)), "" if kind == JSON else kind, own=own
     )
     tool = "" if told_kind == JSON else told_kind
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]

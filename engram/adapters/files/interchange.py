@@ -47,15 +47,18 @@ def read_rows(data: bytes, name: str) -> tuple[tuple[ImportRow, ...], tuple[Prob
 
 
 def read_tool_rows(
-    data: bytes, name: str, kind: str = ""
+    data: bytes, name: str, kind: str = "", *, own: bool = False
 ) -> tuple[str, tuple[ImportRow, ...], tuple[Problem, ...]]:
-    """As `read_rows`, for rows of another tool: of that kind, or of whichever the rows tell, which is returned first."""
+    """As `read_rows`, for rows of another tool: of that kind, or of whichever the rows tell, which is returned first.
+
+    `own` says that they are for a person's own store.
+    """
     problem = _too_large(data, name)
     if problem:
         return kind, (), (problem,)
     values = list(_values(data, name))
     kind = kind or tool_rows.told_kind(name, [value for _, value in values])
-    return kind, *_read(tool_rows.translated(kind, values))
+    return kind, *_read(tool_rows.translated(kind, values, own=own))
 
 
 def _too_large(data: bytes, name: str) -> Problem | None:

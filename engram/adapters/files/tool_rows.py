@@ -61,14 +61,20 @@ def told_kind(name: str, values: Sequence[object]) -> str:
     return next((kind for one in values[:20] if (kind := _kind_of(one))), JSON)
 
 
-def translated(kind: str, values: Values) -> Values:
-    """The rows in plain words, with where each was; one that is left out on purpose is a `Left`."""
+def translated(kind: str, values: Values, *, own: bool = False) -> Values:
+    """The rows in plain words, with where each was; one that is left out on purpose is a `Left`.
+
+    `own`: they go into a person's own store, where what is marked personal belongs.
+    """
     if kind == MCP_MEMORY:
         return _entities(values)
     translate = _TRANSLATE.get(kind)
     if translate is None:
         return values
-    return [(where, translate(one) if isinstance(one, Mapping) else one) for where, one in values]
+    rows = [
+        (where, {**one, "scope": ""} if own and isinstance(one, Mapping) else one) for where, one in values
+    ]
+    return [(where, translate(one) if isinstance(one, Mapping) else one) for where, one in rows]
 
 
 def _kind_of(row: object) -> str:
