@@ -41,7 +41,7 @@ def build(memory: Memory, rules: TransportSecuritySettings, token: str, rate: Ra
             by_path.setdefault(path, {})[resource.method] = resource.handler
     routes = [Route(path, _one_of(handlers), methods=list(handlers)) for path, handlers in by_path.items()]
     app = Starlette(
-        routes=[*routes, Route(DOCUMENT, _document)],
+        routes=[*routes, Route(DOCUMENT, _document), Route("/openapi.json", _document)],
         exception_handlers={HTTPException: _not_served},
     )
     app.state.memory = memory
