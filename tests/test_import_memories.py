@@ -238,6 +238,12 @@ def test_memories_of_a_project_are_found(tmp_path: Path) -> None:
     assert [(one.kind, Path(one.path).name) for one in found] == [
         ("rules", "CLAUDE.md"), ("rules", "rules"), ("claude-memory", "memory")
     ]  # fmt: skip
+    assert [one.label for one in found] == ["CLAUDE.md", ".cursor/rules", "memory"]
+    with opened(tmp_path / "store") as store:
+        done = import_lore(store.store, found, Options())
+    assert [one.where for one in done.seen] == [
+        "CLAUDE.md", ".cursor/rules/api.mdc", "memory/MEMORY.md", "memory/debugging.md", "memory/oncall.md"
+    ]  # fmt: skip
     own = find_memories(str(project), own=True, environment=environment)
     assert [Path(one.path).name for one in own][:1] == ["CLAUDE.md"]
 

@@ -34,10 +34,11 @@ _OF_A_PERSON = (
 
 
 class Found(NamedTuple):
-    """Memories of a kind ("": to be told by the path) at an absolute path."""
+    """Memories of a kind ("": to be told by the path) at an absolute path; `label` names the place to others."""
 
     kind: str
     path: str
+    label: str = ""
 
 
 def find_memories(
@@ -53,9 +54,9 @@ def find_memories(
     for kind, place in _OF_A_PERSON if own else _OF_A_PROJECT:
         path = folders.resolve(place.replace("{slug}", slug), project, environment)
         if os.path.isfile(path) or (os.path.isdir(path) and _is_ours(kind, path)):
-            found.setdefault(
-                os.path.realpath(path), Found(kind, path)
-            )  # AGENTS.md is often a link to CLAUDE.md
+            # AGENTS.md is often a link to CLAUDE.md. Where a home folder is, is nobody's business.
+            label = place.removeprefix("{project}/") if "{project}" in place else os.path.basename(path)
+            found.setdefault(os.path.realpath(path), Found(kind, path, label))
     return list(found.values())
 
 

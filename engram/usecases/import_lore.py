@@ -84,26 +84,29 @@ def import_lore(
     problems: list[dict[str, object]] = []
     places = [Found(options.kind, path)] if isinstance(path, str) else path
     own = store.places.scope == USER
-    read = [sources(kind, where, store.categories, problems, own=own) for kind, where in places]
-    found = [
-        _named(source, where, len(places))
-        for (_, where), some in zip(places, read, strict=True)
-        for source in some
-    ]
+    read = [sources(one.kind, one.path, store.categories, problems, own=own) for one in places]
+    found = [_named(source, place) for place, some in zip(places, read, strict=True) for source in some]
     with store.lock:
         run = _Run(store, options, problems)
         for number, source in enumerate(found):
             run.take(source)
             if progress is not None:
                 progress(number + 1, len(found))
-        return run.finish(", ".join([os.path.basename(os.path.abspath(where)) for _, where in places][:3]))
+        return run.finish(
+            ", ".join([one.label or os.path.basename(os.path.abspath(one.path)) for one in places][:3])
+        )
 
 
-def _named(source: Source, path: str, places: int) -> Source:
-    """The source; of several places, with the one that it is from in its name."""
-    if places == 1 or os.path.basename(path) == source.where:
+def _named(source: Source, place: Found) -> Source:
+    """The source; of a place that was found, with that place in its name."""
+    if not place.label:
         return source
-    return source._replace(where=f"{os.path.basename(path)}/{source.where}")
+    inside = (
+        source.where if os.path.isdir(place.path) else source.where.removeprefix(os.path.basename(place.path))
+    )
+    return source._replace(
+        where=f"{place.label}/{inside}" if os.path.isdir(place.path) else place.label + inside
+    )
 
 
 def _checked(store: Store, options: Options) -> Options:

@@ -45,6 +45,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.follow:
+        # SQLite tells nobody of a new row, so it is looked for.
         for entry in follow(call.store, given.since, given.limit, lambda: time.sleep(_PAUSE_SECONDS)):
             _follow_up(call, entry)
         return 0
