@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain import ulid
-from engram.domain.confidence import larger
+from engram.domain.confidence import MERGE_GAIN, Vote, larger
 from engram.domain.lore import ACTIVE
 from engram.domain.validation import MAX_ITEMS
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.domain.confidence import Vote
     from engram.domain.lore import Lore
 
 Item = TypeVar("Item")
@@ -41,11 +40,16 @@ def may_fold(one: Lore, other: Lore) -> bool:
 def fold(older: Lore, younger: Lore) -> Lore | None:
     """The older lore with what the younger adds; None where their lists do not fit into one file.
 
-    `updated_at` becomes the later of the two, as when versions are merged.
+    `updated_at` becomes the later of the two, as when versions are merged. What one source said twice is no more
+    certain for that: an account of its own takes the gain of such a fold back.
     """
-    sources = _joined(older.sources or (older.source_id,), younger.sources or (younger.source_id,))
+    mine, others = (lore.sources or (lore.source_id,) for lore in (older, younger))
+    sources = _joined(mine, others)
+    votes = carried(older.votes, younger.votes, younger.id)
+    if sources == mine:
+        votes = dict(sorted({**votes, f"same.{ulid.short(younger.id)}": Vote(0, MERGE_GAIN, 0)}.items()))
     folded = older._replace(
-        votes=carried(older.votes, younger.votes, younger.id),
+        votes=votes,
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
         context=_joined(older.context, younger.context),
         tags=_joined(older.tags, younger.tags),

@@ -74,7 +74,7 @@ def _catch_up(
     except DamagedIndexError as error:
         store.index.damaged(str(error))
         return _rebuild(store, str(error), progress)
-    if _too_many_dead(generation, patient=patient):
+    if too_many_dead(generation, patient=patient):
         _rebuild(store, "many lore were changed or removed", None)
     return done
 
@@ -169,7 +169,7 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _too_many_dead(generation: Generation, *, patient: bool) -> bool:
+def too_many_dead(generation: Generation, *, patient: bool) -> bool:
     """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
 
     In a large one whoever waits for an answer (`patient`) does not wait for that too: it is left to the process

@@ -46,7 +46,7 @@ class Promoted(NamedTuple):
     conflicts: int = 0
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     """What is to be written: the new bytes of the target's file (None: nothing), and what it then says."""
 
     promoted: Promoted
@@ -68,7 +68,7 @@ def promote(store: Store, names: Sequence[str], to: str, *, dry_run: bool = Fals
         change.check_writable(target)
         found = list(dict.fromkeys(_elsewhere(store, resolve(store, name), to) for name in names))
         for attempt in range(_TRIES):
-            steps = [_step(one, target) for one in found]
+            steps = [step_for(one, target) for one in found]
             if dry_run:
                 break
             try:
@@ -92,7 +92,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
     raise UsageError(f"{found.ref or found.id} is in {to} already, and nowhere else.", "engram scope list")
 
 
-def _step(found: Found, target: Store) -> _Step:
+def step_for(found: Found, target: Store) -> Step:
     """What promoting one lore comes to, from its file and the target's as they are now."""
     ours = change.load(found.store, found.path).lore
     if held.is_held(found.store, ours):
@@ -109,10 +109,15 @@ def _step(found: Found, target: Store) -> _Step:
         return _merged(target, there[0].path, plain, place)
     path = change.new_path(target, lore)
     promoted = Promoted(lore, path, place.scope, target.places.scope, COPIED)
-    return _Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
+    return Step(promoted, plain, Change(path, origin.with_origin(plain, place), None))
 
 
-def _merged(target: Store, path: str, plain: bytes, place: Origin) -> _Step:
+def digest_of(step: Step) -> str:
+    """The digest of what is copied."""
+    return atomic.digest(step.source)
+
+
+def _merged(target: Store, path: str, plain: bytes, place: Origin) -> Step:
     """The lore that the target has at `path`, merged with what is promoted (`plain`)."""
     categories, now = target.categories, target.clock.now()
     ours = target.files.read(path)
@@ -130,7 +135,7 @@ def _merged(target: Store, path: str, plain: bytes, place: Origin) -> _Step:
         merged.fields if status == MERGED else (),
         len(merged.conflicts),
     )
-    return _Step(promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None)
+    return Step(promoted, plain, Change(path, content, atomic.digest(ours)) if status == MERGED else None)
 
 
 def _without_votes(lore: Lore) -> Lore:
@@ -203,7 +208,7 @@ def _with_origin(target: Store, raw: bytes, place: Origin) -> bytes:
     return found
 
 
-def _write(target: Store, steps: Sequence[_Step]) -> None:
+def _write(target: Store, steps: Sequence[Step]) -> None:
     operations = []
     for step in steps:
         lore, came_from = step.promoted.lore, step.promoted.came_from
@@ -213,6 +218,11 @@ def _write(target: Store, steps: Sequence[_Step]) -> None:
                 change.operation_for(target, lore, subject, [step.change], [("Engram-Origin", came_from)])
             )
     change.write(target, operations)
+    remember(target, steps)
+
+
+def remember(target: Store, steps: Sequence[Step]) -> None:
+    """Remember what was copied, for the next promotion of these lore."""
     for step in steps:
         path = _kept(target, step.promoted.lore.id)
         os.makedirs(os.path.dirname(path), exist_ok=True)

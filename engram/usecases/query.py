@@ -141,12 +141,10 @@ def _recall(
     try:
         filters = filters_for(source, question)._replace(held=held.texts(store, whole=bool(question.as_of)))
         strategy, found = candidates(source, question, filters, limit, notes)
-        if strength_of(found) == strength.NONE:
-            return strategy, [], tuple([hit.id for hit in found[:MOST_WEAK]])
-        shown_from = strength.bounds(found[0].score.cosine).shown
-        kept = [hit for hit in found if evidence(hit) >= shown_from]
-        weak = [hit.id for hit in found[:limit] if evidence(hit) < shown_from]
+        kept = worth_showing(found)
         shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
+        strong = {hit.path for hit in kept}
+        weak = [hit.id for hit in found[: max(limit, MOST_WEAK)] if hit.path not in strong]
         return strategy, shown, tuple(weak[:MOST_WEAK])
     finally:
         if source is not store:
@@ -168,6 +166,14 @@ def candidates(
             refresh(store, paths=changed)
             strategy, found = _search(store, question, filters, limit, notes)
     return strategy, found
+
+
+def worth_showing(found: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates for which enough speaks beside the best one; none where nothing answers."""
+    if strength_of(found) == strength.NONE:
+        return []
+    shown_from = strength.bounds(found[0].score.cosine).shown
+    return [hit for hit in found if evidence(hit) >= shown_from]
 
 
 def read_shown(

@@ -12,7 +12,7 @@ from engram.domain.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.git.layout import Repository
     from engram.domain.lore import Lore
@@ -31,16 +31,23 @@ class Reversed(NamedTuple):
     kept: tuple[str, ...]
 
 
-def reverse(store: Store, repository: Repository, commits: Sequence[str]) -> Reversed:
-    """Take back the commits one after another, newest first. Raises GitError, StoreError."""
-    return _Reversal(store, repository).run(commits)
+def reverse(
+    store: Store, repository: Repository, commits: Sequence[str], exactly: Collection[str] = ()
+) -> Reversed:
+    """Take back the commits one after another, newest first. Raises GitError, StoreError.
+
+    Those of `exactly` that nobody else has yet are taken back byte for byte where a file is as they left it: what
+    only this clone ever saw need not grow.
+    """
+    return _Reversal(store, repository, exactly).run(commits)
 
 
 class _Reversal:
     """The state of the files while commits are taken back."""
 
-    def __init__(self, store: Store, repository: Repository) -> None:
+    def __init__(self, store: Store, repository: Repository, exactly: Collection[str]) -> None:
         self._store = store
+        self._exactly = exactly
         self._repository = repository
         self._found: dict[str, bytes | None] = {}
         self._now: dict[str, bytes | None] = {}
@@ -49,21 +56,33 @@ class _Reversal:
         self._kept: list[str] = []
 
     def run(self, commits: Sequence[str]) -> Reversed:
-        from engram.adapters.git.versions import changes_of, read_objects
+        from engram.adapters.git.versions import changes_of, is_shared, read_objects
 
         for commit in commits:
+            exact = commit in self._exactly and not is_shared(self._repository, commit)
             steps = changes_of(self._repository, commit)
             names = [name for step in steps for name in (step.before, step.after) if name]
             held = dict(zip(names, read_objects(self._repository, names), strict=True))
             for step in steps:
                 before, after = (held.get(name) if name else None for name in (step.before, step.after))
-                self._take_back(step.path, before, after)
+                if not (exact and self._put_back(step.path, before, after)):
+                    self._take_back(step.path, before, after)
         changes = tuple(
             Change(path, content, None if (old := self._found[path]) is None else atomic.digest(old))
             for path, content in self._now.items()
             if content != self._found[path]
         )
         return Reversed(changes, tuple(self._lore), self._votes, tuple(self._kept))
+
+    def _put_back(self, path: str, before: bytes | None, after: bytes | None) -> bool:
+        """Have the bytes of before, where the file is as it was after; whether it was."""
+        if self._read(path) != after:
+            return False
+        lore = self._parse(path, before or after or b"")
+        if lore is not None:
+            self._lore[lore.id] = None
+        self._now[path] = before
+        return True
 
     def _take_back(self, path: str, before: bytes | None, after: bytes | None) -> None:
         path = self._where(path, after)

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def mark(hits: Iterable[Hit]) -> str:
-    """What changes when one of these lore does."""
-    facts = [(hit.id, hit.updated_at, hit.status, hit.confidence, hit.length) for hit in hits]
+    """What changes when somebody changes one of these lore; not when it decays, which moves no date."""
+    facts = [(hit.id, hit.updated_at, hit.status, hit.length) for hit in hits]
     return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()

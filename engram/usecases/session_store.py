@@ -42,6 +42,19 @@ def session_places(state: str, session: str) -> Places:
     return Places(root, FOLDER, own, PLAIN, SESSION, None)
 
 
+def session_stores(store: Store) -> Iterator[Store]:
+    """The stores of all sessions of the store around the caller, by the name of their folder. Close each."""
+    from engram.usecases.store import Store
+
+    base = os.path.join(store.stand.state, _SESSIONS)
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(base)):
+            own = os.path.join(base, name, ".engram")
+            if not name.startswith(_GONE) and os.path.isdir(own):
+                places = Places(os.path.join(base, name), FOLDER, own, PLAIN, SESSION, None)
+                yield Store(places, store.settings, store.clock, store.caller)
+
+
 def touch(store: Store) -> None:
     """Note that a session's store is in use now."""
     now = store.clock.nanoseconds()

@@ -158,7 +158,7 @@ class _Folding:
         assert one is not None
         assert other is not None
         folded = fold(one.lore, other.lore)
-        if folded is None or _own_keys(other) - _own_keys(one):
+        if folded is None or own_keys(other) - own_keys(one):
             return False
         content = codec.rewrite(one, folded, store.categories)
         changes = [
@@ -176,7 +176,7 @@ class _Folding:
         return True
 
 
-def _own_keys(file: LoreFile) -> set[str]:
+def own_keys(file: LoreFile) -> set[str]:
     """The keys of a file that Engram does not know."""
     from engram.adapters.files import fields, frontmatter
 

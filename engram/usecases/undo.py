@@ -126,7 +126,7 @@ def _undo(store: Store, operations: Iterator[OwnCommit], count: int) -> Undone |
     if len(targets) < count:
         raise _too_few(len(targets))
     repository = _repository(store)
-    found = reverse(store, repository, [target.oid for target in targets])
+    found = reverse(store, repository, [target.oid for target in targets], _whole(targets))
     idle: list[OwnCommit] = []
     kept = found.kept
     while not found.changes:
@@ -134,7 +134,7 @@ def _undo(store: Store, operations: Iterator[OwnCommit], count: int) -> Undone |
         targets = list(islice(operations, 1))
         if not targets:
             raise _nothing_left(f"undo: {_subject(idle)}", kept)
-        found = reverse(store, repository, [targets[0].oid])
+        found = reverse(store, repository, [targets[0].oid], _whole(targets))
         kept += found.kept
     # Those of which nothing was left count as taken back from now on.
     trailers = [(UNDO, target.oid) for target in (*idle, *targets)]
@@ -151,7 +151,7 @@ def _redo(store: Store, target: OwnCommit) -> Undone | None:
     from engram.adapters.git.operations import REDO
     from engram.usecases.reverse import reverse
 
-    found = reverse(store, _repository(store), [target.oid])
+    found = reverse(store, _repository(store), [target.oid], _whole([target]))
     if not found.changes:
         raise _nothing_left(f"redo: {_subject([target])}", found.kept)
     if not _write(store, f"redo: {_subject([target])}", [(REDO, target.oid)], found):
@@ -162,6 +162,11 @@ def _redo(store: Store, target: OwnCommit) -> Undone | None:
         for lore_id in operation.lore if kind else ():
             store.state.judged(operation.session, lore_id, kind, now)
     return _undone([target], found, found.kept)
+
+
+def _whole(targets: Sequence[OwnCommit]) -> set[str]:
+    """The commits that touch many lore at once and no vote of anybody: they are taken back byte for byte."""
+    return {one.oid for one in targets if one.subject.removeprefix("undo: ").startswith("consolidate: ")}
 
 
 def _undone(targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]) -> Undone:

@@ -46,6 +46,12 @@ def commit_id(repo: Repository, revision: str) -> str:
     return run(repo, *words, check=False).stdout.decode().strip()
 
 
+def is_shared(repo: Repository, commit: str) -> bool:
+    """Whether a remote is known to have a commit."""
+    words = ("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname)", "refs/remotes")
+    return bool(run(repo, *words).stdout.strip())
+
+
 def merges_among(repo: Repository, commits: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Those of the commits that have several parents, with these."""
     if not commits:

@@ -224,6 +224,12 @@ class Catalog:
         tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
 
+    def set_facts(self, facts: Iterable[tuple[str, int, str]]) -> None:
+        """Give lore, by path (last), a status and a confidence that no file says: in a copy, to see what would be."""
+        self.connection.execute("BEGIN")
+        self.connection.executemany("UPDATE files SET status = ?, confidence = ? WHERE path = ?", facts)
+        self.connection.execute("COMMIT")
+
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
         query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"

@@ -1,0 +1,62 @@
+"""What the retrieval log and the feedback of this clone tell of each lore, and which questions were asked."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.adapters.state.database import StateDatabase
+
+_SPAN = 28 * 86_400
+_LATEST = 100_000  # answers that are looked at; more would not change what they say
+
+
+class Usage(NamedTuple):
+    """By lore id: in how many answers it was `shown`, when it was `used` (Unix seconds; at least one of each month), and
+    who was `helpful`. `queries` are the questions, the latest first, with the ids that they showed.
+    """
+
+    shown: dict[str, int]
+    used: dict[str, list[float]]
+    helpful: set[str]
+    queries: dict[str, set[str]]
+
+
+def usage(databases: Iterable[StateDatabase]) -> Usage:
+    """All that these state databases say. Raises StoreError where another process holds one."""
+    found = Usage({}, {}, set(), {})
+    asked: list[tuple[float, str, list[str]]] = []
+    spans: dict[str, dict[int, tuple[float, float]]] = {}
+    for database in databases:
+        rows = database.run("SELECT at, query, ids FROM retrievals ORDER BY number DESC LIMIT ?", (_LATEST,))
+        asked += [(at, query, json.loads(ids)) for at, query, ids in rows]
+        for lore_id, kind, at in database.run("SELECT id, kind, at FROM feedback"):
+            _note(spans, lore_id, at)
+            if kind == "helpful":
+                found.helpful.add(lore_id)
+    for at, query, ids in sorted(asked, key=lambda line: -line[0]):
+        found.queries.setdefault(query, set()).update(ids)
+        for lore_id in ids:
+            found.shown[lore_id] = found.shown.get(lore_id, 0) + 1
+            _note(spans, lore_id, at)
+    found.used.update({lore_id: sorted({*chain(*found_spans.values())}) for lore_id, found_spans in spans.items()})
+    return found
+
+
+def shown_of(database: StateDatabase, lore_id: str) -> int:
+    """In how many of the latest answers one lore was, without looking at the others."""
+    query = "SELECT count(*) FROM (SELECT ids FROM retrievals ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
+    return int(database.run(query, (_LATEST, f'"{lore_id}"'))[0][0])
+
+
+def _note(spans: dict[str, dict[int, tuple[float, float]]], lore_id: str, at: float) -> None:
+    """Remember the first and last use of each 28 days: no month of the calendar in which there was one is missed."""
+    found = spans.setdefault(lore_id, {})
+    slot = int(at // _SPAN)
+    first, last = found.get(slot, (at, at))
+    found[slot] = (min(first, at), max(last, at))

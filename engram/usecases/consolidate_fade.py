@@ -1,0 +1,110 @@
+"""Steps of consolidation that time brings: lore that nobody uses lose confidence by the month, and are archived at last."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from engram.domain import decay
+from engram.domain.categories import SEMANTIC
+from engram.domain.confidence import Vote, clamp, two_decimals
+from engram.domain.consolidation import ARCHIVE, DECAY, Step
+from engram.domain.review import STALE, item_id
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.review import review
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.lore import Lore
+    from engram.usecases.consolidate_look import Look
+
+_ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")
+
+
+def stale(look: Look) -> list[Step]:
+    """Lore that expired, or that nobody used or validated for half a year, unless somebody set that question aside."""
+    items = review(look.store, kinds=[STALE]).items
+    steps = []
+    for item in items:
+        (lore_id,) = item.lore
+        hit = look.hits.get(lore_id)
+        if hit is not None and lore_id not in look.taken:
+            look.taken.add(lore_id)
+            steps.append(_step(look, ARCHIVE, hit, item.why[:1].lower() + item.why[1:].rstrip("."), hit.confidence))
+    return steps
+
+
+def decays(look: Look) -> list[Step]:
+    """Lore of a semantic type that lose 0.01 for each month in which nobody used or validated them."""
+    steps = []
+    for hit in look.hits.values():
+        if hit.type != SEMANTIC or hit.pinned or hit.id in look.taken:
+            continue
+        accounts = _changes(look, hit)
+        if accounts:
+            after = clamp(hit.confidence + decay.balance(_accounts(look, hit), accounts))
+            steps.append(_step(look, DECAY, hit, _why(accounts), after, accounts))
+    return steps
+
+
+def faded(look: Look, lore: Lore, members: Sequence[str]) -> Lore:
+    """A lore that others were folded into, without what it lost by time; a use of any of them was one of it."""
+    if lore.type != SEMANTIC or lore.pinned:
+        return lore
+    uses = look.uses(*members)
+    start = max(lore.created_at, lore.last_validated or lore.created_at)
+    idle = decay.idle_months(start, uses, look.now)
+    used = decay.used_months([*uses, lore.last_validated])
+    return decay.decayed(lore, decay.account_changes(lore.votes, lore.thousandths, idle, used))
+
+
+def _changes(look: Look, hit: Hit) -> dict[str, Vote]:
+    """The months to take off or to give back."""
+    uses = look.uses(hit.id)
+    start = max(hit.created_at, hit.last_validated or 0.0)
+    idle = decay.idle_months(_moment(start), uses, look.now)
+    known = _accounts(look, hit)
+    if not idle and not known:
+        return {}
+    used = decay.used_months([*uses, *([_moment(hit.last_validated)] if hit.last_validated else [])])
+    return decay.account_changes(known, hit.confidence, idle, used)
+
+
+def _accounts(look: Look, hit: Hit) -> Mapping[str, Vote]:
+    """The accounts of idle months in a file: at a glance where they are written as Engram does."""
+    raw = look.raw.get(hit.id, b"")
+    if b"idle." not in raw:
+        return {}
+    head = raw.partition(b"\n---")[0]
+    found = {
+        name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)
+    }
+    if len(found) == head.count(b"idle."):
+        return found
+    file = look.file(hit.id)
+    return file.lore.votes if file else {}
+
+
+def _why(accounts: Mapping[str, Vote]) -> str:
+    taken = sum(vote.up < vote.down for vote in accounts.values())
+    back = len(accounts) - taken
+    parts = [f"{taken} month{'s' * (taken != 1)} neither used nor validated"] if taken else []
+    parts += [f"{back} given back: used after all"] if back else []
+    return ", ".join(parts)
+
+
+def _step(
+    look: Look, kind: str, hit: Hit, why: str, after: int, accounts: Mapping[str, Vote] | None = None
+) -> Step:
+    if kind == DECAY:
+        why = f"{why}; confidence {two_decimals(hit.confidence)} → {two_decimals(after)}"
+    return Step(
+        item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), (look.digests[hit.id],), hit.title, why,
+        hit.confidence, after, accounts=accounts or {},
+    )  # fmt: skip
+
+
+def _moment(stamp: float) -> datetime:
+    return datetime.fromtimestamp(stamp, UTC)

@@ -1,0 +1,104 @@
+"""One look at a store for consolidation: its lore as the catalog has them, how they were used, how they are linked."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+from engram.adapters.state.usage import usage
+from engram.domain.errors import EngramError
+from engram.domain.lore import ACTIVE, PENDING
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import change
+from engram.usecases.held import without_held
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
+    from engram.adapters.state.usage import Usage
+    from engram.usecases.store import Store
+
+_RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
+
+
+class Look:
+    """What consolidation goes by. Lore that wait for a person (pending, held) are left out, `hits` are active ones by id.
+
+    `digests` are of their files. `taken` collects the ids that a step is about already: each lore is in one at most.
+    """
+
+    def __init__(self, store: Store, generation: Generation) -> None:
+        """Reads the catalog and the retrieval log; the files only when asked for."""
+        self.store = store
+        self.generation = generation
+        self.now = store.clock.now()
+        self.usage = usage_of(store)
+        active = generation.catalog.select("status = 'active'", (), "ORDER BY id")
+        self.hits: dict[str, Hit] = {hit.id: hit for hit in without_held(store, active)}
+        self.digests = {text.id: text.digest for text in generation.catalog.texts((ACTIVE, PENDING))}
+        self.taken: set[str] = set()
+        self._raw: dict[str, bytes] | None = None
+        self._links: Mapping[str, Sequence[tuple[str, str]]] | None = None
+
+    @property
+    def raw(self) -> Mapping[str, bytes]:
+        """The bytes of the files of active lore, by id; without what cannot be read just now."""
+        if self._raw is None:
+            self._raw = {}
+            for hit in self.hits.values():
+                try:
+                    self._raw[hit.id] = self.store.files.read(hit.path)
+                except EngramError:
+                    continue
+        return self._raw
+
+    @property
+    def links(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """The relations that active lore have to each lore: its id → (kind, the id of the one that names it)."""
+        if self._links is None:
+            found: dict[str, list[tuple[str, str]]] = {}
+            for lore_id, raw in self.raw.items():
+                if b"relations:" in raw:
+                    for kind, other in self._relations(lore_id, raw):
+                        found.setdefault(other, []).append((kind, lore_id))
+            self._links = found
+        return self._links
+
+    def file(self, lore_id: str) -> LoreFile | None:
+        """The file of a lore; None where it cannot be read, or is not what the catalog knows."""
+        hit = self.hits[lore_id]
+        try:
+            file = change.load(self.store, hit.path)
+        except EngramError:
+            return None
+        return file if file.lore.id == lore_id and file.lore.status == ACTIVE else None
+
+    def uses(self, *lore_ids: str) -> list[datetime]:
+        """When these were used on this machine."""
+        found = [at for lore_id in lore_ids for at in self.usage.used.get(lore_id, ())]
+        return [datetime.fromtimestamp(at, UTC) for at in found]
+
+    def _relations(self, lore_id: str, raw: bytes) -> list[tuple[str, str]]:
+        """The relations in a file: at a glance where they are written as Engram does, else by reading it as lore."""
+        head = raw.partition(b"\n---")[0]
+        line = next((line for line in head.split(b"\n") if line.startswith(b"relations:")), b"")
+        if line.endswith(b"]"):
+            return [(kind.decode(), other.decode()) for kind, other in _RELATION.findall(line)]
+        file = self.file(lore_id) if line else None
+        return [(link.kind, link.id) for link in file.lore.relations] if file else []
+
+
+def usage_of(store: Store) -> Usage:
+    """How lore was used from here: what this store and the one around the caller remember."""
+    databases = {database.path: database for database in (store.state, store.session_state)}
+    return usage(databases.values())
+
+
+def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
+    """The catalog's lines of these lore."""
+    wanted = "id IN (SELECT value FROM json_each(?))"
+    return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}

@@ -1,0 +1,112 @@
+"""Steps of consolidation that are about several lore: those that say the same, and those that another replaced."""
+
+from __future__ import annotations
+
+from engram.domain.confidence import two_decimals
+from engram.domain.consolidation import DECAY, MERGE, SUPERSEDE, Left, Step
+from engram.domain.equivalence import NEAR, SAME, compare
+from engram.domain.fold import fold
+from engram.domain.pair_groups import groups
+from engram.domain.review import DUPLICATE, item_id
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.consolidate_fade import faded
+from engram.usecases.pairs import pairs
+from engram.usecases.review_pairs import duplicates
+from engram.usecases.sync_fold import own_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.domain.lore import Lore
+    from engram.domain.pairs import Pair
+    from engram.usecases.consolidate_look import Look
+
+
+def merges(look: Look, kinds: Sequence[str]) -> tuple[list[Step], list[Left]]:
+    """Groups of equivalent lore that become one, and what is as near but does not agree."""
+    found = pairs(look.store)
+    apart = _kept_apart(look)
+    cosines = {frozenset((pair.one, pair.other)): pair.cosine for pair in found}
+    steps = []
+    for group in groups([pair for pair in found if pair.kind == SAME]):
+        ids = [lore_id for lore_id in group.ids if lore_id in look.hits]
+        if len(ids) > 1 and not any({*ids} <= kept for kept in apart):
+            step = _merge(look, ids, cosines, DECAY in kinds)
+            if step is not None:
+                look.taken.update(step.lore)
+                steps.append(step)
+    return steps, [left for pair in found if (left := _left(look, pair)) is not None]
+
+
+def superseded(look: Look) -> list[Step]:
+    """Lore that another active lore says it supersedes, and that are active all the same."""
+    steps = []
+    for lore_id, links in look.links.items():
+        by = [other for kind, other in links if kind == "supersedes" and other not in look.taken and other != lore_id]
+        hit = look.hits.get(lore_id)
+        if hit is None or lore_id in look.taken or not by:
+            continue
+        look.taken.add(lore_id)
+        why = f"'{look.hits[by[0]].title}' says that it takes its place"
+        steps.append(
+            Step(
+                item_id(SUPERSEDE, [lore_id]), SUPERSEDE, (lore_id,), (hit.path,), (look.digests[lore_id],),
+                hit.title, why, hit.confidence, hit.confidence,
+            )
+        )  # fmt: skip
+    return sorted(steps, key=lambda step: step.lore)
+
+
+def _merge(look: Look, ids: Sequence[str], cosines: dict[frozenset[str], float], fades: bool) -> Step | None:
+    """The step that folds a group into its oldest; without those that do not agree with it, word for word."""
+    files = {lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None and file.adopted}
+    oldest, *others = files or [""]
+    if not others:
+        return None
+    lore, members = _folded(files, oldest, others)
+    if len(members) == 1:
+        return None
+    if fades:
+        lore = faded(look, lore, members)
+    near = min((cosines.get(frozenset((oldest, other)), 1.0) for other in members[1:]), default=1.0)
+    why = f"say the same (cosine {near:.2f} or more); confidence {two_decimals(lore.thousandths)} then"
+    return Step(
+        item_id(MERGE, members), MERGE, tuple(members), tuple([look.hits[one].path for one in members]),
+        tuple([look.digests[one] for one in members]), lore.title, why, files[oldest].lore.thousandths,
+        lore.thousandths, lore,
+    )  # fmt: skip
+
+
+def _folded(files: dict[str, LoreFile], oldest: str, others: Sequence[str]) -> tuple[Lore, list[str]]:
+    """The oldest with what the others add, and the ids of those that did; votes for all of them count on."""
+    kept, lore, members = files[oldest], files[oldest].lore, [oldest]
+    for other in others:
+        file = files[other]
+        same = file.lore.category == lore.category and compare(lore.content, file.lore.content).kind == SAME
+        apart = {lore.id, *lore.merged_from} & {*file.lore.merged_from} or file.lore.id in lore.merged_from
+        linked = any(link.id == other for link in lore.relations) or any(
+            link.id == oldest for link in file.lore.relations
+        )
+        folded = fold(lore, file.lore) if same and not apart and not linked else None
+        if folded is not None and not own_keys(file) - own_keys(kept):
+            lore = folded
+            members.append(other)
+    return lore, members
+
+
+def _kept_apart(look: Look) -> list[set[str]]:
+    """The groups of which a person said that all stay, or that they will look at them later."""
+    with look.store.lock:
+        aside = look.store.state.set_aside(look.now.timestamp())
+    if not any(aside):
+        return []
+    items = duplicates(look.store, look.generation)
+    return [{*item.lore} for item in items if item.kind == DUPLICATE and aside.get(item.id) == item.mark]
+
+
+def _left(look: Look, pair: Pair) -> Left | None:
+    one, other = look.hits.get(pair.one), look.hits.get(pair.other)
+    if pair.kind == SAME or pair.cosine < NEAR or not (one and other) or one.category != other.category:
+        return None
+    return Left((pair.one, pair.other), one.title, pair.why, pair.cosine)

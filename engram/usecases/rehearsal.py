@@ -1,0 +1,195 @@
+"""Asking past queries again, of the store as it is and as it would be.
+
+A copy of the index is changed as the index itself would be, and asked by what every query goes through, at one moment
+for both. So the answers are those that the store would give: no model of the ranking, but the ranking. Only the clock
+is still, and the lore to be shown are not read once more from their files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+
+from engram.adapters.files import scan as walk
+from engram.adapters.files.lock import FileLock
+from engram.adapters.files.scan import FileStamp
+from engram.adapters.index.damage import damage_noticed
+from engram.adapters.index.generation import Generation
+from engram.adapters.index.writer import GenerationWriter
+from engram.domain import strength
+from engram.domain.errors import NotFoundError, StoreError
+from engram.domain.typed import TYPE_CHECKING
+from engram.domain.worth import Answered
+from engram.usecases import query, search
+from engram.usecases.catch_up import too_many_dead
+from engram.usecases.clock import Clock
+from engram.usecases.consult import consult
+from engram.usecases.indexing import Indexer
+from engram.usecases.query import Question
+from engram.usecases.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from engram.usecases.search import Candidate
+
+_FOLDER = "rehearsal-"
+_NAME = "generation-rehearsal"
+_LOCK_SECONDS = 10.0
+_LEFT_NS = 86_400_000_000_000
+
+
+class _Still(Clock):
+    """A clock that stands still: strength of memory must not differ between two answers."""
+
+    def __init__(self, nanoseconds: int) -> None:
+        self._now = nanoseconds
+
+    def nanoseconds(self) -> int:
+        return self._now
+
+
+class _Planned:
+    """The store's files, with those that are planned in place of what is there."""
+
+    journaled = False
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.planned: dict[str, bytes | None] = {}
+
+    def read(self, path: str) -> bytes:
+        if path not in self.planned:
+            return self._store.files.read(path)
+        content = self.planned[path]
+        if content is None:
+            raise NotFoundError(f"{path} is not there in this plan.")
+        return content
+
+    def stamp(self, path: str) -> FileStamp:
+        content = self.planned.get(path)
+        found = None if content is not None else walk.stamp(self._store.files.absolute(path))
+        return found or FileStamp(self._store.clock.nanoseconds(), len(content or b""), 0)
+
+
+class Rehearsal:
+    """A copy of a store's index that can be asked and changed."""
+
+    def __init__(self, store: Store, folder: str) -> None:
+        """`folder` has the copy."""
+        self._store = store
+        places = store.places._replace(state=folder)
+        self._copy = Store(places, store.settings, _Still(store.clock.nanoseconds()), store.caller)
+        self._copy.borrow_embedder(store)
+        self._copy.scope = store.scope
+        self._files = _Planned(store)
+        self._copy.files = self._files  # type: ignore[assignment]
+        index = store.index
+        self._generation = Generation(os.path.join(folder, _NAME), index.model, index.dimensions)
+        self._filters = query.filters_for(store, Question("-"))
+        self._limit = int(store.settings.number("recall.limit"))
+
+    def answers(self, queries: Iterable[str]) -> dict[str, Answered]:
+        """What each query shows, and the lore without which its answer would be weaker."""
+        with damage_noticed():
+            return {text: self._answer(text) for text in queries}
+
+    def write(self, contents: Mapping[str, bytes | None]) -> None:
+        """Have these files these contents (None: there is none). As in the index itself, a small one is made anew."""
+        if not contents:
+            return
+        self._files.planned.update(contents)
+        generation = self._generation
+        known = generation.catalog.known([*contents])
+        self._update(generation, [*contents], known)
+        if too_many_dead(generation, patient=True):
+            every = generation.catalog.known()
+            fresh = Generation(
+                generation.folder + "-anew", generation.model, generation.dimensions, create=True
+            )
+            self._generation = fresh
+            self._update(fresh, [*every], {})
+            generation.close()
+
+    def set_facts(self, facts: Iterable[tuple[str, int, str]]) -> None:
+        """Have lore this status and confidence (thousandths), by path, and nothing else changed."""
+        with damage_noticed():
+            self._generation.catalog.set_facts(facts)
+
+    def close(self) -> None:
+        """Close the copy."""
+        self._generation.close()
+        self._copy.state.close()
+
+    def _update(self, generation: Generation, paths: Sequence[str], known: Mapping[str, object]) -> None:
+        writer = GenerationWriter(generation, bulk=not known and generation.next_row == 0)
+        try:
+            indexer = Indexer(self._copy, writer, dict(known), self._copy.clock.nanoseconds())  # type: ignore[arg-type]
+            gone = [path for path in paths if self._files.planned.get(path, b"") is None]
+            for path in paths:
+                if path not in gone:
+                    indexer.look_at(path, self._files.stamp(path))
+            indexer.gone([path for path in gone if path in known])
+            indexer.finish()
+            writer.commit({})
+        except BaseException:
+            writer.abandon()
+            raise
+
+    def _answer(self, text: str) -> Answered:
+        meaning = self._copy.embedder is not None
+        found = search.indexed(
+            self._copy, self._generation, text, self._filters, self._limit, meaning=meaning
+        )
+        shown = query.worth_showing(found)[: self._limit]
+        return Answered(tuple([hit.id for hit in shown]), _needed(shown))
+
+
+def _needed(shown: Sequence[Candidate]) -> tuple[str, ...]:
+    """The lore without which the answer of these would be of a lesser strength."""
+    levels = [strength.STRENGTHS.index(query.strength_of([hit])) for hit in shown]
+    best = min(levels, default=len(strength.STRENGTHS))
+    strongest = [hit.id for hit, level in zip(shown, levels, strict=True) if level == best]
+    return tuple(strongest) if len(strongest) == 1 else ()
+
+
+@contextlib.contextmanager
+def rehearsing(store: Store) -> Iterator[Rehearsal]:
+    """A rehearsal whose copy is gone afterwards. Raises StoreError where there is no index to copy."""
+    _sweep(store)
+    folder = os.path.join(store.places.state, _FOLDER + store.clock.new_id())
+    try:
+        consult(store, lambda generation: _copy(store, generation, folder))
+        rehearsal = Rehearsal(store, folder)
+        try:
+            yield rehearsal
+        finally:
+            rehearsal.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(store: Store, generation: Generation, folder: str) -> None:
+    """Copy a generation while nobody writes to it."""
+    target = os.path.join(folder, _NAME)
+    lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
+    if not lock.acquire(_LOCK_SECONDS):
+        raise StoreError("Another process is making the search index.", "Nothing was changed; try again.")
+    try:
+        catalogs = shutil.ignore_patterns("catalog.db*", ".*.lock")
+        shutil.copytree(generation.folder, target, ignore=catalogs)
+        with contextlib.closing(sqlite3.connect(os.path.join(target, "catalog.db"))) as copy:
+            generation.catalog.connection.backup(copy)
+    finally:
+        lock.release()
+
+
+def _sweep(store: Store) -> None:
+    """Remove what a killed process left, a day later."""
+    limit = store.clock.nanoseconds() - _LEFT_NS
+    with contextlib.suppress(OSError), os.scandir(store.places.state) as entries:
+        for entry in entries:
+            if entry.name.startswith(_FOLDER) and entry.stat(follow_symlinks=False).st_mtime_ns < limit:
+                shutil.rmtree(entry.path, ignore_errors=True)

@@ -1,0 +1,245 @@
+"""Consolidation: what a plan proposes, that it is rehearsed, done once, and taken back byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, TIDES, SetClock, cli, dedicated, lore_files, ok, opened, plain
+from effort import examples
+
+from engram.app import Engram
+from engram.domain.consolidation import KINDS, Plan
+from engram.domain.errors import ConflictError, NotFoundError, UsageError
+from engram.usecases.commit import commit_pending
+from engram.usecases.consolidate import plan as plan_for
+from engram.usecases.decide import decide
+from engram.usecases.edit import Edit
+from engram.usecases.open_store import open_store
+from engram.usecases.review import review
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JITTER = "Retry with full jitter: a fleet that retries in step brings the broker down again."
+SAME_JITTER = "Retry with full jitter: a fleet which retries in step brings the broker down again."
+LOADING = "Use selectinload for collections of 30 rows, because joins multiply the parents."
+OTHER_LOADING = "Use selectinload for collections of 90 rows, because joins multiply the parents."
+
+
+def steps(plan: Plan) -> list[tuple[str, str]]:
+    return [(step.kind, step.title) for step in plan.steps if step.selected]
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in lore_files(root)}
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: SetClock) -> Engram:
+    return opened(plain(tmp_path / "store"), clock=clock)
+
+
+def test_a_fresh_store_has_nothing_to_consolidate(store: Engram) -> None:
+    assert store.consolidate().steps == ()
+    store.record(QUEUE, category="FACT")
+    assert store.consolidate().steps == ()
+
+
+def test_what_says_the_same_becomes_the_oldest_and_what_only_nearly_does_is_left(store: Engram) -> None:
+    first = store.record(JITTER, category="FACT", tags=["retry"]).lore
+    second = store.record(SAME_JITTER, category="FACT", tags=["queue"]).lore
+    store.record(LOADING, category="FACT")
+    store.record(OTHER_LOADING, category="FACT")
+    store.record(JITTER, category="PREFERENCE")
+    plan = store.consolidate()
+    (step,) = plan.steps
+    assert (step.kind, step.lore) == ("merge", (first.id, second.id))
+    assert step.result is not None
+    assert (step.result.content, step.result.tags) == (JITTER, ("retry", "queue"))
+    assert [left.title for left in plan.left] == [LOADING]
+    assert "30" in plan.left[0].why
+    assert store.list().total == 5
+    done = store.apply(plan)
+    assert (done.done, done.lore) == ({"merge": 1}, (first.id, second.id))
+    assert store.get(first.id).lore == step.result
+    assert store.list().total == 4
+    assert store.consolidate().steps == ()
+
+
+def test_what_one_source_said_twice_is_no_surer_for_that(store: Engram) -> None:
+    store.record(JITTER, category="FACT")
+    store.record(SAME_JITTER, category="FACT")
+    (step,) = store.consolidate().steps
+    assert (step.before, step.after) == (700, 700)
+
+
+def test_a_group_of_which_somebody_said_that_all_stay_is_left_alone(store: Engram) -> None:
+    store.record(JITTER, category="FACT")
+    store.record(SAME_JITTER, category="FACT")
+    (item,) = review(store.store, kinds=["duplicate"]).items
+    decide(store.store, item, "accept")
+    assert store.consolidate().steps == ()
+
+
+def test_lore_lose_a_hundredth_for_each_month_without_use_once_however_often_it_is_asked(
+    store: Engram, clock: SetClock
+) -> None:
+    lore = store.record(QUEUE, category="FACT").lore
+    pinned = store.record(TIDES, category="FACT", pinned=True).lore
+    episodic = store.record("The nightly job failed on the third of the month.", category="FAILURE").lore
+    clock.advance(days=30)
+    assert store.consolidate().steps == ()
+    clock.advance(days=65)
+    for _ in range(2):
+        store.apply(store.consolidate())
+        assert store.get(lore.id).lore.confidence == 0.67
+    assert store.get(pinned.id).lore.confidence == store.get(episodic.id).lore.confidence == 0.70
+    assert store.get(lore.id).lore.updated_at == lore.updated_at
+
+
+def test_a_month_in_which_a_lore_was_shown_or_found_helpful_counts_for_nothing(
+    store: Engram, clock: SetClock
+) -> None:
+    lore = store.record(QUEUE, category="FACT").lore
+    clock.advance(days=40)
+    store.query("idempotent queue handlers")
+    clock.advance(days=27)
+    assert store.consolidate().steps == ()
+    clock.advance(days=7)
+    (step,) = store.consolidate().steps
+    assert (step.kind, step.before, step.after) == ("decay", 700, 690)
+    store.feedback(helpful=[lore.id])
+    assert store.consolidate().steps == ()
+
+
+def test_what_was_not_used_for_half_a_year_is_archived_and_what_is_said_to_be_replaced_superseded(
+    store: Engram, clock: SetClock
+) -> None:
+    stale = store.record(TIDES, category="FACT").lore
+    clock.advance(days=170)
+    old = store.record(LOADING, category="FACT").lore
+    new = store.record(OTHER_LOADING, category="FACT", relations=[("supersedes", old.id)]).lore
+    clock.advance(days=12)
+    plan = store.consolidate()
+    assert [(step.kind, step.lore) for step in plan.steps] == [("supersede", (old.id,)), ("archive", (stale.id,))]
+    store.apply(plan)
+    found = {shown.lore.id: shown.lore.status for shown in store.list().lore}
+    assert found == {stale.id: "archived", old.id: "superseded", new.id: "active"}
+    assert store.consolidate().steps == ()
+
+
+def test_a_step_for_which_a_query_would_lose_a_helpful_lore_is_taken_out_and_named(
+    store: Engram, clock: SetClock
+) -> None:
+    helpful = store.record(QUEUE, category="FACT").lore
+    other = store.record(TIDES, category="FACT").lore
+    store.query("idempotent queue handlers")
+    store.feedback(helpful=[helpful.id])
+    clock.advance(days=200)
+    plan = store.consolidate()
+    assert [step.lore for step in plan.steps] == [(other.id,)]
+    (withheld,) = plan.withheld
+    assert (withheld.step.kind, withheld.lore, withheld.query) == ("archive", helpful.id, "idempotent queue handlers")
+    assert (plan.rehearsal.queries, plan.rehearsal.unchanged) == (1, 1)
+
+
+def test_a_lore_that_would_fall_below_what_is_recalled_is_not_let_go(store: Engram, clock: SetClock) -> None:
+    lore = store.record(QUEUE, category="FACT", confidence=0.43).lore
+    store.query("idempotent queue handlers", min_confidence=0.1)
+    store.feedback(helpful=[lore.id])
+    assert store.get(lore.id).lore.confidence == 0.51
+    clock.advance(days=70)
+    plan = store.consolidate()
+    assert (plan.steps, [one.step.kind for one in plan.withheld]) == ((), ["decay"])
+
+
+def test_the_rehearsal_foretells_what_every_query_answers_afterwards(store: Engram, clock: SetClock) -> None:
+    texts = [
+        JITTER, SAME_JITTER, LOADING, QUEUE, TIDES, "The broker is restarted by hand when the fleet retries too much.",
+        "Jitter buffers of the audio player hold forty frames.", "A queue that is full drops the oldest message.",
+    ]  # fmt: skip
+    for text in texts:
+        clock.advance(days=20)
+        store.record(text, category="FACT")
+    queries = ["retry with jitter", "queue messages", "the broker", "collections of rows", "tide tables"]
+    for query in queries:
+        store.query(query)
+    clock.advance(days=120)
+    plan = store.consolidate()
+    assert {step.kind for step in plan.steps} >= {"merge", "decay"}
+    foretold = {difference.query: difference.after for difference in plan.rehearsal.differences}
+    before = {query: ids(store, query) for query in queries}
+    store.apply(plan)
+    for query in queries:
+        assert ids(store, query) == foretold.get(query, before[query])
+    told = plan.rehearsal
+    assert told.unchanged + told.shorter + told.longer + told.changed == told.queries == len(queries)
+    assert told.shorter
+
+
+def ids(store: Engram, query: str) -> tuple[str, ...]:
+    return tuple([hit.lore.id for hit in store.query(query, keep=False).lore])
+
+
+def test_steps_are_skipped_by_id_and_kind_and_have_the_same_ids_each_time(store: Engram, clock: SetClock) -> None:
+    for text in (QUEUE, TIDES, LOADING):
+        store.record(text, category="FACT")
+    clock.advance(days=40)
+    plan = store.consolidate()
+    assert store.consolidate().steps == plan.steps
+    first = plan.steps[0]
+    assert [step.selected for step in store.consolidate(skip=[first.id[:8]]).steps] == [False, True, True]
+    assert not any(step.selected for step in store.consolidate(skip=["decay"]).steps)
+    assert store.consolidate(kinds=["merge", "archive"]).steps == ()
+    with pytest.raises(NotFoundError):
+        store.consolidate(skip=["ffffff"])
+    with pytest.raises(UsageError):
+        store.consolidate(kinds=["burn"])
+
+
+def test_a_plan_whose_lore_were_changed_since_is_refused_whole(store: Engram, clock: SetClock) -> None:
+    lore = [store.record(text, category="FACT").lore for text in (QUEUE, TIDES)]
+    clock.advance(days=40)
+    plan = store.consolidate()
+    store.edit(lore[1].id, Edit(add_tags=("new",)))
+    before = contents(store.store.places.root and _root(store))
+    with pytest.raises(ConflictError, match="after the plan was made"):
+        store.apply(plan)
+    assert contents(_root(store)) == before
+
+
+def _root(store: Engram) -> Path:
+    from pathlib import Path
+
+    return Path(store.path)
+
+
+def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_only_when_confirmed(
+    tmp_path: Path, clock: SetClock
+) -> None:
+    root = plain(tmp_path / "store")
+    session = Engram(open_store(str(root), Caller("s1", "tester"), scope="session", clock=clock), background=False)
+    learned = session.record(QUEUE, category="FACT", importance=0.6).lore
+    session.record(TIDES, category="FACT")
+    session.close()
+    store = opened(root, clock=clock)
+    for _ in range(2):
+        ok("query", "idempotent queue handlers", cwd=root)
+    plan = store.consolidate()
+    (step,) = plan.steps
+    assert (step.kind, step.lore, step.to, step.confirm) == ("promote", (learned.id,), "project", False)
+    store.apply(plan)
+    assert store.get(step.lore[0]).scope == "project"
+    (across,) = store.consolidate(to="user").steps
+    assert (across.kind, across.confirm, across.selected) == ("promote", True, False)
+    assert store.apply(store.consolidate(to="user")).done == {}
+    assert store.apply(store.consolidate(to="user", confirm=["promote"])).done == {"promote": 1}
+    assert [one["title"] for one in ok("list", "--scope", "user", "--json", cwd=root).json["lore"]] == [QUEUE]
+    assert store.consolidate(to="user").steps == ()
