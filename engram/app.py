@@ -204,9 +204,7 @@ class Engram(Sharing):
         self._changed()
         return done
 
-    def consolidate(
-        self, *, kinds: Words = (), skip: Words = (), confirm: Words = (), to: str = ""
-    ) -> Plan:
+    def consolidate(self, *, kinds: Words = (), skip: Words = (), confirm: Words = (), to: str = "") -> Plan:
         """What tidying up would do: `.steps` with their results, `.withheld`, `.rehearsal`; changes nothing.
 
         `kinds` are merge, supersede, archive, promote, decay (default: all). `skip` leaves steps out, `confirm` has

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, cli, dedicated, lore_files, ok, opened, plain
-from effort import examples
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, opened, plain
 
 from engram.app import Engram
 from engram.domain.consolidation import KINDS, Plan
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.usecases.commit import commit_pending
-from engram.usecases.consolidate import plan as plan_for
 from engram.usecases.decide import decide
 from engram.usecases.edit import Edit
 from engram.usecases.open_store import open_store
 from engram.usecases.review import review
 from engram.usecases.store import Caller
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 JITTER = "Retry with full jitter: a fleet that retries in step brings the broker down again."
 SAME_JITTER = "Retry with full jitter: a fleet which retries in step brings the broker down again."
-LOADING = "Use selectinload for collections of 30 rows, because joins multiply the parents."
-OTHER_LOADING = "Use selectinload for collections of 90 rows, because joins multiply the parents."
+SLOW = (
+    "Set the timeout of the billing client to 30 seconds, because the gateway of the bank is slow at night."
+)
+SLOWER = SLOW.replace("30", "90")
 
 
 def steps(plan: Plan) -> list[tuple[str, str]]:
     return [(step.kind, step.title) for step in plan.steps if step.selected]
+
+
+def _root(store: Engram) -> Path:
+    return Path(store.path)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -55,15 +56,15 @@ def test_a_fresh_store_has_nothing_to_consolidate(store: Engram) -> None:
 def test_what_says_the_same_becomes_the_oldest_and_what_only_nearly_does_is_left(store: Engram) -> None:
     first = store.record(JITTER, category="FACT", tags=["retry"]).lore
     second = store.record(SAME_JITTER, category="FACT", tags=["queue"]).lore
-    store.record(LOADING, category="FACT")
-    store.record(OTHER_LOADING, category="FACT")
+    store.record(SLOW, category="FACT")
+    store.record(SLOWER, category="FACT")
     store.record(JITTER, category="PREFERENCE")
     plan = store.consolidate()
     (step,) = plan.steps
     assert (step.kind, step.lore) == ("merge", (first.id, second.id))
     assert step.result is not None
     assert (step.result.content, step.result.tags) == (JITTER, ("retry", "queue"))
-    assert [left.title for left in plan.left] == [LOADING]
+    assert [left.title for left in plan.left] == [SLOW]
     assert "30" in plan.left[0].why
     assert store.list().total == 5
     done = store.apply(plan)
@@ -124,11 +125,14 @@ def test_what_was_not_used_for_half_a_year_is_archived_and_what_is_said_to_be_re
 ) -> None:
     stale = store.record(TIDES, category="FACT").lore
     clock.advance(days=170)
-    old = store.record(LOADING, category="FACT").lore
-    new = store.record(OTHER_LOADING, category="FACT", relations=[("supersedes", old.id)]).lore
+    old = store.record(SLOW, category="FACT").lore
+    new = store.record(SLOWER, category="FACT", relations=[("supersedes", old.id)]).lore
     clock.advance(days=12)
     plan = store.consolidate()
-    assert [(step.kind, step.lore) for step in plan.steps] == [("supersede", (old.id,)), ("archive", (stale.id,))]
+    assert [(step.kind, step.lore) for step in plan.steps] == [
+        ("supersede", (old.id,)),
+        ("archive", (stale.id,)),
+    ]
     store.apply(plan)
     found = {shown.lore.id: shown.lore.status for shown in store.list().lore}
     assert found == {stale.id: "archived", old.id: "superseded", new.id: "active"}
@@ -146,7 +150,11 @@ def test_a_step_for_which_a_query_would_lose_a_helpful_lore_is_taken_out_and_nam
     plan = store.consolidate()
     assert [step.lore for step in plan.steps] == [(other.id,)]
     (withheld,) = plan.withheld
-    assert (withheld.step.kind, withheld.lore, withheld.query) == ("archive", helpful.id, "idempotent queue handlers")
+    assert (withheld.step.kind, withheld.lore, withheld.query) == (
+        "archive",
+        helpful.id,
+        "idempotent queue handlers",
+    )
     assert (plan.rehearsal.queries, plan.rehearsal.unchanged) == (1, 1)
 
 
@@ -162,13 +170,19 @@ def test_a_lore_that_would_fall_below_what_is_recalled_is_not_let_go(store: Engr
 
 def test_the_rehearsal_foretells_what_every_query_answers_afterwards(store: Engram, clock: SetClock) -> None:
     texts = [
-        JITTER, SAME_JITTER, LOADING, QUEUE, TIDES, "The broker is restarted by hand when the fleet retries too much.",
+        JITTER, SAME_JITTER, SLOW, QUEUE, TIDES, "The broker is restarted by hand when the fleet retries too much.",
         "Jitter buffers of the audio player hold forty frames.", "A queue that is full drops the oldest message.",
     ]  # fmt: skip
     for text in texts:
         clock.advance(days=20)
         store.record(text, category="FACT")
-    queries = ["retry with jitter", "queue messages", "the broker", "collections of rows", "tide tables"]
+    queries = [
+        "retry with jitter",
+        "queue messages",
+        "the broker",
+        "timeout of the billing client",
+        "tide tables",
+    ]
     for query in queries:
         store.query(query)
     clock.advance(days=120)
@@ -188,8 +202,10 @@ def ids(store: Engram, query: str) -> tuple[str, ...]:
     return tuple([hit.lore.id for hit in store.query(query, keep=False).lore])
 
 
-def test_steps_are_skipped_by_id_and_kind_and_have_the_same_ids_each_time(store: Engram, clock: SetClock) -> None:
-    for text in (QUEUE, TIDES, LOADING):
+def test_steps_are_skipped_by_id_and_kind_and_have_the_same_ids_each_time(
+    store: Engram, clock: SetClock
+) -> None:
+    for text in (QUEUE, TIDES, SLOW):
         store.record(text, category="FACT")
     clock.advance(days=40)
     plan = store.consolidate()
@@ -209,23 +225,19 @@ def test_a_plan_whose_lore_were_changed_since_is_refused_whole(store: Engram, cl
     clock.advance(days=40)
     plan = store.consolidate()
     store.edit(lore[1].id, Edit(add_tags=("new",)))
-    before = contents(store.store.places.root and _root(store))
+    before = contents(_root(store))
     with pytest.raises(ConflictError, match="after the plan was made"):
         store.apply(plan)
     assert contents(_root(store)) == before
-
-
-def _root(store: Engram) -> Path:
-    from pathlib import Path
-
-    return Path(store.path)
 
 
 def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_only_when_confirmed(
     tmp_path: Path, clock: SetClock
 ) -> None:
     root = plain(tmp_path / "store")
-    session = Engram(open_store(str(root), Caller("s1", "tester"), scope="session", clock=clock), background=False)
+    session = Engram(
+        open_store(str(root), Caller("s1", "tester"), scope="session", clock=clock), background=False
+    )
     learned = session.record(QUEUE, category="FACT", importance=0.6).lore
     session.record(TIDES, category="FACT")
     session.close()
@@ -236,10 +248,73 @@ def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_
     (step,) = plan.steps
     assert (step.kind, step.lore, step.to, step.confirm) == ("promote", (learned.id,), "project", False)
     store.apply(plan)
-    assert store.get(step.lore[0]).scope == "project"
+    assert [shown.lore for shown in store.list().lore] == [learned]
     (across,) = store.consolidate(to="user").steps
     assert (across.kind, across.confirm, across.selected) == ("promote", True, False)
     assert store.apply(store.consolidate(to="user")).done == {}
     assert store.apply(store.consolidate(to="user", confirm=["promote"])).done == {"promote": 1}
     assert [one["title"] for one in ok("list", "--scope", "user", "--json", cwd=root).json["lore"]] == [QUEUE]
     assert store.consolidate(to="user").steps == ()
+
+
+def filled(root: Path, clock: SetClock) -> Engram:
+    """A dedicated store in which every kind of step is due."""
+    store = opened(dedicated(root), clock=clock)
+    stale = store.record(TIDES, category="FACT").lore
+    clock.advance(days=100)
+    old = store.record(SLOW, category="FACT").lore
+    for text in (JITTER, SAME_JITTER, QUEUE):
+        store.record(text, category="FACT", tags=["fleet"], context="incident review")
+    store.record(SLOWER, category="FACT", relations=[("supersedes", old.id)])
+    clock.advance(days=90)
+    store.query("idempotent queue handlers")
+    assert stale.id not in store.session_refs().values()
+    session = Engram(open_store(str(root), Caller("s1", "x"), scope="session", clock=clock), background=False)
+    session.record("The staging broker is reset on Mondays.", category="FACT", pinned=True)
+    session.close()
+    for _ in range(2):
+        store.query("staging broker reset on Mondays")
+    return store
+
+
+def test_applied_it_is_one_commit_and_undo_redo_and_undo_give_every_byte_back(
+    tmp_path: Path, clock: SetClock
+) -> None:
+    store = filled(tmp_path / "store", clock)
+    commit_pending(store.store, wait=30)
+    before = contents(_root(store))
+    commits = git(_root(store), "rev-list", "--count", "HEAD")
+    plan = store.consolidate()
+    assert {*plan.by_kind} == {*KINDS}
+    done = store.apply(plan)
+    commit_pending(store.store, wait=30)
+    after = contents(_root(store))
+    assert done.done == plan.by_kind
+    assert int(git(_root(store), "rev-list", "--count", "HEAD")) == int(commits) + 1
+    assert git(_root(store), "log", "-1", "--format=%s").startswith(
+        "consolidate: merge 1, supersede 1, archive 1,"
+    )
+    assert (store.apply(plan).done, contents(_root(store))) == ({}, after)
+    for expected in (before, after, before):
+        clock.advance(days=1)
+        store.redo() if expected == after else store.undo()
+        assert contents(_root(store)) == expected
+    assert store.consolidate().by_kind == plan.by_kind
+    commit_pending(store.store, wait=30)
+    assert git(_root(store), "status", "--porcelain") == ""
+
+
+def test_an_undo_keeps_what_was_changed_after_the_consolidation(tmp_path: Path, clock: SetClock) -> None:
+    store = filled(tmp_path / "store", clock)
+    before = contents(_root(store))
+    plan = store.consolidate()
+    store.apply(plan)
+    (merge,) = [step for step in plan.steps if step.kind == "merge"]
+    kept = _root(store) / merge.paths[0]
+    kept.write_text(kept.read_text("utf-8").replace("tags: [fleet]", "tags: [fleet, later]"), "utf-8")
+    store.undo()
+    now = contents(_root(store))
+    assert now.keys() == before.keys()
+    differs = [path for path in before if now[path] != before[path]]
+    assert [merge.lore[0] in path for path in differs] == [True]
+    assert store.get(merge.lore[0]).lore.tags == ("fleet", "later")

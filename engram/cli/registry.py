@@ -24,6 +24,8 @@ COMMANDS = (
     Command("edit", "edit", "change a lore, in your editor or by field"),
     Command("forget", "forget", "delete lore (history keeps them)"),
     Command("review", "review", "what waits for a person, and decisions about it"),
+    Command("consolidate", "consolidate", "tidy up: merge, archive, promote, decay; a plan first"),
+    Command("worth", "worth", "how often lore were shown and helped, and what they cost"),
     Command("undo", "undo", "take back the last operations"),
     Command("redo", "redo", "bring back what the last undo took back"),
     Command("log", "log", "the history of a lore, from git"),

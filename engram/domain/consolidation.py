@@ -138,7 +138,9 @@ def _named(steps: Sequence[Step], name: str) -> list[Step]:
         return [step for step in steps if step.kind == wanted]
     found = [step for step in steps if wanted and step.id.startswith(wanted)]
     if not found:
-        raise NotFoundError(f"No step of the plan is called '{name[:40]}'.", "`engram consolidate` lists them.")
+        raise NotFoundError(
+            f"No step of the plan is called '{name[:40]}'.", "`engram consolidate` lists them."
+        )
     if len(found) > 1:
         raise AmbiguousError(
             f"'{name}' begins {len(found)} ids of steps.",

@@ -132,7 +132,9 @@ def _hiding_none(
     steps: Sequence[Step], before: Mapping[str, Answered], helpful: set[str]
 ) -> tuple[list[Step], list[Withheld]]:
     """The steps without those that are bound to lose an answer: what is archived is shown by no query."""
-    shown = {lore_id: query for query, answered in before.items() for lore_id in answered.ids if lore_id in helpful}
+    shown = {
+        lore_id: query for query, answered in before.items() for lore_id in answered.ids if lore_id in helpful
+    }
     bad = [step for step in steps if step.kind in _STATUS and step.lore[0] in shown]
     out = {step.id for step in bad}
     return [step for step in steps if step.id not in out], [

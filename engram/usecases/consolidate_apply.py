@@ -110,7 +110,9 @@ def _was_done(store: Store, step: Step, raws: Sequence[bytes | None]) -> bool:
         return all(raw is None for raw in raws[1:]) and {*step.lore[1:]} <= {*lore.merged_from}
     if step.kind == DECAY:
         return all(
-            lore.votes[name].up >= vote.up and lore.votes[name].down >= vote.down if name in lore.votes else False
+            lore.votes[name].up >= vote.up and lore.votes[name].down >= vote.down
+            if name in lore.votes
+            else False
             for name, vote in step.accounts.items()
         )
     return lore.status == _STATUS[step.kind]
@@ -139,5 +141,6 @@ def _remember(store: Store, steps: Sequence[Step]) -> None:
 
 def _changed(step: Step) -> ConflictError:
     return ConflictError(
-        f"'{step.title}' was changed after the plan was made.", "Nothing was changed; plan again: engram consolidate"
+        f"'{step.title}' was changed after the plan was made.",
+        "Nothing was changed; plan again: engram consolidate",
     )

@@ -32,7 +32,9 @@ def stale(look: Look) -> list[Step]:
         hit = look.hits.get(lore_id)
         if hit is not None and lore_id not in look.taken:
             look.taken.add(lore_id)
-            steps.append(_step(look, ARCHIVE, hit, item.why[:1].lower() + item.why[1:].rstrip("."), hit.confidence))
+            steps.append(
+                _step(look, ARCHIVE, hit, item.why[:1].lower() + item.why[1:].rstrip("."), hit.confidence)
+            )
     return steps
 
 
@@ -78,9 +80,7 @@ def _accounts(look: Look, hit: Hit) -> Mapping[str, Vote]:
     if b"idle." not in raw:
         return {}
     head = raw.partition(b"\n---")[0]
-    found = {
-        name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)
-    }
+    found = {name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)}
     if len(found) == head.count(b"idle."):
         return found
     file = look.file(hit.id)

@@ -43,7 +43,11 @@ def superseded(look: Look) -> list[Step]:
     """Lore that another active lore says it supersedes, and that are active all the same."""
     steps = []
     for lore_id, links in look.links.items():
-        by = [other for kind, other in links if kind == "supersedes" and other not in look.taken and other != lore_id]
+        by = [
+            other
+            for kind, other in links
+            if kind == "supersedes" and other not in look.taken and other != lore_id
+        ]
         hit = look.hits.get(lore_id)
         if hit is None or lore_id in look.taken or not by:
             continue
@@ -60,7 +64,9 @@ def superseded(look: Look) -> list[Step]:
 
 def _merge(look: Look, ids: Sequence[str], cosines: dict[frozenset[str], float], fades: bool) -> Step | None:
     """The step that folds a group into its oldest; without those that do not agree with it, word for word."""
-    files = {lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None and file.adopted}
+    files = {
+        lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None and file.adopted
+    }
     oldest, *others = files or [""]
     if not others:
         return None

@@ -65,7 +65,9 @@ def across(look: Look, worth: Mapping[str, Worth], to: str) -> list[Step]:
         hit, known = look.hits[lore_id], worth[lore_id]
         if lore_id in known_there:
             continue
-        why = f"importance {known.importance:.2f}, shown {known.shown} times; to {target}, when you confirm it"
+        why = (
+            f"importance {known.importance:.2f}, shown {known.shown} times; to {target}, when you confirm it"
+        )
         steps.append(
             Step(
                 item_id(PROMOTE, [lore_id, target]), PROMOTE, (lore_id,), (hit.path,), (look.digests[lore_id],),

@@ -94,6 +94,8 @@ def helpful_ids(look: Look) -> set[str]:
 def cheap_worth(store: Store, shown: Shown) -> dict[str, float | int]:
     """What one lore is worth as far as that can be told at once, without asking any query again."""
     lore = shown.lore
-    count = sum(shown_of(one, lore.id) for one in {db.path: db for db in (store.state, store.session_state)}.values())
+    count = sum(
+        shown_of(one, lore.id) for one in {db.path: db for db in (store.state, store.session_state)}.values()
+    )
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}

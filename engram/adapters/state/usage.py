@@ -44,13 +44,17 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
         for lore_id in ids:
             found.shown[lore_id] = found.shown.get(lore_id, 0) + 1
             _note(spans, lore_id, at)
-    found.used.update({lore_id: sorted({*chain(*found_spans.values())}) for lore_id, found_spans in spans.items()})
+    found.used.update(
+        {lore_id: sorted({*chain(*found_spans.values())}) for lore_id, found_spans in spans.items()}
+    )
     return found
 
 
 def shown_of(database: StateDatabase, lore_id: str) -> int:
     """In how many of the latest answers one lore was, without looking at the others."""
-    query = "SELECT count(*) FROM (SELECT ids FROM retrievals ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
+    query = (
+        "SELECT count(*) FROM (SELECT ids FROM retrievals ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
+    )
     return int(database.run(query, (_LATEST, f'"{lore_id}"'))[0][0])
 
 

@@ -1,0 +1,205 @@
+"""`engram consolidate`: a plan that tidies the store up, shown as a tree; carried out with --apply."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
+from engram.domain.confidence import two_decimals
+from engram.domain.consolidation import ARCHIVE, DECAY, KINDS, MERGE, PROMOTE, SUPERSEDE
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from engram.cli.call import Call
+    from engram.domain.consolidation import Plan, Rehearsal, Step
+
+DESCRIPTION = (
+    "Without --apply: what would be done, and what that would do to the queries asked so far. A step for which a\n"
+    "query would lose lore that was found helpful is taken out. With --apply: it is done, as one commit, which\n"
+    "`engram undo` takes back byte for byte. Promotion to another scope waits for --confirm."
+)
+EXAMPLES = (
+    "engram consolidate",
+    "engram consolidate --only merge --only decay",
+    "engram consolidate --skip archive --skip 3f2a9c --apply",
+    "engram consolidate --only promote --to team-ml --confirm promote --apply --yes",
+)
+SAYS = {
+    MERGE: "say the same: they become one",
+    SUPERSEDE: "another takes its place",
+    ARCHIVE: "kept, but not recalled",
+    PROMOTE: "copied to where more people see it",
+    DECAY: "0.01 less for each month without use",
+}
+_LISTED = 10
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--apply", action="store_true", help="do it; without this nothing is changed")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="KIND",
+        choices=KINDS,
+        help=f"{', '.join(KINDS)} (repeatable)",
+    )
+    add(
+        "--skip",
+        action="append",
+        default=[],
+        metavar="STEP",
+        help="leave out: a step's id, its start, or a kind (repeatable)",
+    )
+    add(
+        "--confirm",
+        action="append",
+        default=[],
+        metavar="STEP",
+        help="do what waits for your word: id, start or kind (repeatable)",
+    )
+    add("--to", default="", metavar="SCOPE", help="the scope to promote to (default: your own)")
+    add("--all", action="store_true", help=f"list all steps, not the first {_LISTED} of each kind")
+
+
+def run(call: Call) -> int:
+    """Plan, show, and apply if that is wanted."""
+    from engram.cli.progress import steps
+    from engram.usecases.consolidate import plan
+    from engram.usecases.consolidate_apply import apply
+
+    given = call.arguments
+    with steps(call.output) as tell:
+        found = plan(
+            call.store,
+            kinds=given.only,
+            skip=given.skip,
+            confirm=given.confirm,
+            to=given.to,
+            progress=tell or str,
+        )
+    show(call, found, every=given.all)
+    done = None
+    if given.apply and found.selected and call.confirm(f"Do {counted(len(found.selected), 'step')}?"):
+        done = apply(call.store, found)
+        call.wrote = True
+        call.output.line(f"Done: {', '.join(f'{kind} {count:,}' for kind, count in done.done.items())}.")
+        call.output.rule("engram undo takes it back")
+    elif found.selected:
+        call.output.rule("Nothing was changed. engram consolidate --apply")
+    applied = (
+        None if done is None else {"done": done.done, "lore": list(done.lore), "unchanged": done.unchanged}
+    )
+    call.output.document({"plan": plan_json(found), "applied": applied})
+    return 0
+
+
+def plan_json(plan: Plan) -> dict[str, object]:
+    """The JSON of a plan."""
+    rehearsal = plan.rehearsal._asdict()
+    rehearsal["differences"] = [difference._asdict() for difference in plan.rehearsal.differences]
+    return {
+        "made_at": plan.made_at.isoformat(),
+        "steps": [step_json(step) for step in plan.steps],
+        "by_kind": plan.by_kind,
+        "left": [left._asdict() for left in plan.left],
+        "withheld": [
+            {"step": step_json(one.step), "query": one.query, "lore": one.lore} for one in plan.withheld
+        ],
+        "rehearsal": rehearsal,
+    }
+
+
+def step_json(step: Step) -> dict[str, object]:
+    """The JSON of one step."""
+    from engram.domain.lore_json import lore_as_dict
+
+    return {
+        "id": step.id,
+        "kind": step.kind,
+        "lore": list(step.lore),
+        "paths": list(step.paths),
+        "title": step.title,
+        "why": step.why,
+        "confidence": {"previous": step.before / 1000, "current": step.after / 1000},
+        "result": step.result and lore_as_dict(step.result, step.paths[0]),
+        "months": sorted(step.accounts),
+        "to": step.to or None,
+        "confirm": step.confirm,
+        "selected": step.selected,
+    }
+
+
+def show(call: Call, plan: Plan, *, every: bool) -> None:
+    """The plan as a tree."""
+    output = call.output
+    if not plan.steps and not plan.withheld:
+        output.line("Nothing to consolidate.")
+    else:
+        head = f"Plan of {plan.made_at:%Y-%m-%d} · {counted(len(plan.selected), 'step')} · {rehearsed(plan.rehearsal)}"
+        output.line(output.styled(head, BOLD))
+    for kind in KINDS:
+        found = [step for step in plan.steps if step.kind == kind]
+        if found:
+            _branch(call, kind, found, len(found) if every else _LISTED)
+    for one in plan.withheld[: None if every else _LISTED]:
+        text = f'⚠ {one.step.kind} left out: "{one.step.title}" answers "{one.query}" and was found helpful'
+        output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
+    if len(plan.withheld) > _LISTED and not every:
+        output.rule(f"  and {len(plan.withheld) - _LISTED:,} more left out for that")
+    for left in plan.left[: None if every else _LISTED]:
+        text = f'⚠ {two_decimals(round(left.cosine * 1000))}  "{left.title}": {left.why}; left to you'
+        output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
+    if plan.left:
+        output.rule("engram review decides about what is left to you")
+
+
+def rehearsed(rehearsal: Rehearsal) -> str:
+    """What the rehearsal showed, in words."""
+    if not rehearsal.queries:
+        return "no past query to rehearse it on"
+    parts = [f"{rehearsal.unchanged:,} stay as they are"]
+    parts += [f"{rehearsal.shorter:,} get shorter"] if rehearsal.shorter else []
+    parts += [f"{rehearsal.longer:,} get longer"] if rehearsal.longer else []
+    parts += [f"{rehearsal.changed:,} change"] if rehearsal.changed else []
+    return f"rehearsed on {rehearsal.queries:,} past queries: 0 lose a helpful answer, {', '.join(parts)}"
+
+
+def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
+    output = call.output
+    chosen = sum(step.selected for step in steps)
+    mark = "x" if chosen else " "
+    count = f"{chosen:,}" if chosen == len(steps) else f"{chosen:,} of {len(steps):,}"
+    if kind == MERGE:
+        count += f" groups, {sum(len(step.lore) for step in steps):,} → {len(steps):,} lore"
+    output.line(
+        f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({SAYS[kind]})', DIM)}"
+    )
+    for step in steps[:most]:
+        for line in _leaf(call, step):
+            output.line(line)
+    if len(steps) > most:
+        output.rule(f"    and {len(steps) - most:,} more: engram consolidate --only {kind} --all")
+
+
+def _leaf(call: Call, step: Step) -> list[str]:
+    output = call.output
+    more = f" + {len(step.lore) - 1}" if len(step.lore) > 1 else ""
+    head = f"  [{'x' if step.selected else ' '}] {step.id}  "
+    title = shorten(safe_text(step.title), max(10, output.width - len(head) - len(more) - 2))
+    lines = [
+        f'{head}"{title}"{more}',
+        output.styled(shorten(f"        {safe_text(step.why)}", output.width), DIM),
+    ]
+    if step.kind == MERGE and step.result is not None:
+        facts = [two_decimals(step.result.thousandths), f"✓{step.result.validation_count}"]
+        facts += [f"{len(step.result.sources)} sources"] if len(step.result.sources) > 1 else []
+        facts += [", ".join(step.result.tags)] if step.result.tags else []
+        facts += [" / ".join(step.result.context)] if step.result.context else []
+        text = f"        result: {step.result.id} · {' · '.join(facts)}"
+        lines.append(output.styled(shorten(safe_text(text), output.width), DIM))
+    return lines

@@ -1,0 +1,79 @@
+"""`engram worth`: what each lore is worth, from use."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.domain.worth import Worth
+
+DESCRIPTION = (
+    "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past queries it\n"
+    "is among the first three now, which of them it answers alone, and how important that makes it. Past queries are\n"
+    "asked again for that."
+)
+EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
+_SORTS = ("importance", "shown", "helpful", "tokens", "alone")
+_QUESTIONS = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "names",
+        metavar="REF",
+        nargs="*",
+        help="which lore (default: all active ones, the most important first)",
+    )
+    add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
+    add("--sort", default="importance", choices=_SORTS, metavar="KEY", help=", ".join(_SORTS))
+
+
+def run(call: Call) -> int:
+    """Look, ask again, and show."""
+    from engram.usecases.worth import worth
+
+    given = call.arguments
+    found = worth(call.store, given.names, limit=given.limit, sort=given.sort)
+    call.output.document(
+        {"lore": [worth_json(one) for one in found.lore], "total": found.total, "queries": found.queries}
+    )
+    width = call.output.width
+    if found.lore and not given.names:
+        call.output.rule("importance  shown  helpful   tokens  top 3  alone")
+    for one in found.lore:
+        if given.names:
+            _whole(call, one)
+            continue
+        head = f"{one.importance:>10.2f} {one.shown:>6,} {one.helpful:>8,} {one.tokens:>8,} {one.top:>6,} {len(one.alone):>6,}  "
+        call.output.line(head + shorten(safe_text(one.title), max(10, width - len(head))))
+    if not found.lore:
+        call.output.line("No active lore here.")
+    else:
+        call.output.rule(
+            f"{len(found.lore):,} of {found.total:,} · {counted(found.queries, 'past query', 'past queries')} asked again"
+        )
+    return 0
+
+
+def worth_json(worth: Worth) -> dict[str, object]:
+    """The JSON of one lore's worth."""
+    return {**worth._asdict(), "alone": list(worth.alone)}
+
+
+def _whole(call: Call, one: Worth) -> None:
+    output = call.output
+    output.line(output.styled(safe_text(one.title), BOLD))
+    output.line(f"{output.styled(one.id, CYAN)}  importance {one.importance:.2f} · {one.links} links to it")
+    output.line(f"shown {one.shown:,} times, helpful {one.helpful:,} times, cost about {one.tokens:,} tokens")
+    output.line(
+        f"Removing it would change {counted(one.top, 'top-3 result')}, and weaken {len(one.alone):,} answers."
+    )
+    for query in one.alone[:_QUESTIONS]:
+        output.line(output.styled(shorten(safe_text(f"    {query}"), output.width), DIM))
