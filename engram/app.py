@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from engram.curating import Curating
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.sharing import Sharing
@@ -28,11 +29,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.adapters.state.live_table import LiveEntry
-    from engram.domain.consolidation import Plan
     from engram.domain.metrics import Metric
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
-    from engram.usecases.consolidate_apply import Consolidated
     from engram.usecases.decide import Decided
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
@@ -44,12 +43,11 @@ if TYPE_CHECKING:
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.trust import Waiting
-    from engram.usecases.worth import Worths
 
 Words = str | Sequence[str]
 
 
-class Engram(Sharing):
+class Engram(Sharing, Curating):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -203,37 +201,6 @@ class Engram(Sharing):
         done = decide(self.store, item_named(self.store, item), decision, days=days)
         self._changed()
         return done
-
-    def consolidate(self, *, kinds: Words = (), skip: Words = (), confirm: Words = (), to: str = "") -> Plan:
-        """What tidying up would do: `.steps` with their results, `.withheld`, `.rehearsal`; changes nothing.
-
-        `kinds` are merge, supersede, archive, promote, decay (default: all). `skip` leaves steps out, `confirm` has
-        those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
-        scopes proposes. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
-        """
-        from engram.usecases.consolidate import plan
-
-        return plan(self.store, kinds=_words(kinds), skip=_words(skip), confirm=_words(confirm), to=to)
-
-    def apply(self, plan: Plan) -> Consolidated:
-        """Do the selected steps of a plan as one commit, which `undo` takes back byte for byte; twice is once.
-
-        Raises ConflictError, before anything is written, where a lore was changed since; StoreError.
-        """
-        from engram.usecases.consolidate_apply import apply
-
-        done = apply(self.store, plan)
-        self._changed()
-        return done
-
-    def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> Worths:
-        """How often lore were shown and helpful, what they cost, and which past queries they answer alone.
-
-        Of the named lore, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
-        """
-        from engram.usecases.worth import worth
-
-        return worth(self.store, names, limit=limit, sort=sort)
 
     def edit(self, name: str, wanted: Edit) -> Shown:
         """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""

@@ -1,0 +1,105 @@
+"""Consolidation on several clones at once: no gain and no loss counts twice, and all come to the same bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apikit import QUEUE, TIDES
+from effort import examples
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sync_kit import Clones
+
+from engram.usecases.commit import commit_pending
+from engram.usecases.decide import decide
+from engram.usecases.review import review
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SAME = (
+    "Retry with full jitter: a fleet that retries in step brings the broker down again.",
+    "Retry with full jitter: a fleet which retries in step brings the broker down again.",
+    "Retry with full jitter: the fleet that retries in step brings the broker down again.",
+)
+ACTIONS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.sampled_from(["consolidate", "query", "helpful", "sync", "record"]), st.integers(0, 70)),
+    min_size=3,
+    max_size=8,
+)  # fmt: skip
+
+
+def confidences(clones: Clones, name: str) -> dict[str, float]:
+    return {shown.lore.content: shown.lore.confidence for shown in clones[name].list(limit=None).lore}
+
+
+def test_two_clones_that_merge_and_decay_at_once_gain_once_and_lose_once(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    clones.record("a", QUEUE)
+    clones.record("a", SAME[0])
+    clones.sync("a", "b")
+    # Not synced as an arrival: the other clone says the same, and nobody folds it by itself.
+    clones["b"].record(SAME[1], category="FACT", status="pending")
+    clones.settle()
+    (item,) = review(clones["b"].store, kinds=["pending"]).items
+    decide(clones["b"].store, item, "accept")
+    clones.settle()
+    clones.clock.advance(days=65)
+    for name in "ab":
+        plan = clones[name].consolidate()
+        assert plan.by_kind == {"merge": 1, "decay": 1}
+        clones[name].apply(plan)
+    clones.settle()
+    clones.assert_equal()
+    assert confidences(clones, "a") == {QUEUE: 0.68, SAME[0]: 0.78}
+    assert clones["a"].consolidate().steps == clones["b"].consolidate().steps == ()
+
+
+def test_a_consolidation_that_others_have_is_taken_back_for_all_of_them(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    clones.record("a", QUEUE)
+    clones.record("a", SAME[0])
+    clones.record("a", SAME[1])
+    clones.clock.advance(days=65)
+    clones["a"].apply(clones["a"].consolidate())
+    clones.settle()
+    clones["a"].undo()
+    clones.settle()
+    clones.assert_equal()
+    assert confidences(clones, "b") == {QUEUE: 0.70, SAME[0]: 0.70, SAME[1]: 0.70}
+
+
+@settings(max_examples=examples(2, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ACTIONS)
+def test_whatever_two_clones_do_in_whatever_order_they_come_to_one_store(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]]
+) -> None:
+    clones = Clones(tmp_path_factory.mktemp("clones"))
+    for text in (QUEUE, TIDES, *SAME):
+        clones.record("a", text)
+    clones.settle()
+    for name, action, days in actions:
+        clones.clock.advance(days=days)
+        if action == "consolidate":
+            clones[name].apply(clones[name].consolidate())
+        elif action == "query":
+            clones[name].query("idempotent queue handlers")
+        elif action == "helpful":
+            clones[name].feedback(helpful=[clones[name].list(sort="title").lore[0].lore.id], again=True)
+        elif action == "record":
+            clones.record(name, SAME[days % len(SAME)])
+        else:
+            clones.sync(name)
+    clones.settle()
+    clones.assert_equal()
+    for shown in clones["a"].list(limit=None).lore:
+        lore = shown.lore
+        assert not lore.conflicts
+        idle = sum(vote.down - vote.up for name, vote in lore.votes.items() if name.startswith("idle."))
+        months = (clones.clock.now() - lore.created_at).days // 28
+        assert 0 <= idle <= 10 * months
+        assert len(lore.merged_from) == len({*lore.merged_from})
+    for name in "ab":
+        commit_pending(clones[name].store, wait=30)
