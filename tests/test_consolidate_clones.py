@@ -71,7 +71,9 @@ def test_a_consolidation_that_others_have_is_taken_back_for_all_of_them(tmp_path
     assert confidences(clones, "b") == {QUEUE: 0.70, SAME[0]: 0.70, SAME[1]: 0.70}
 
 
-@settings(max_examples=examples(2, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(2, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(ACTIONS)
 def test_whatever_two_clones_do_in_whatever_order_they_come_to_one_store(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, str, int]]

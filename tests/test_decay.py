@@ -51,7 +51,9 @@ def test_a_month_with_a_use_is_not_idle_and_the_next_is_full_a_month_after_it() 
 
 
 @given(st.lists(DAYS, max_size=6), st.lists(DAYS, min_size=1, max_size=6), DAYS)
-def test_to_run_it_often_is_to_run_it_once(uses: list[datetime], runs: list[datetime], last: datetime) -> None:
+def test_to_run_it_often_is_to_run_it_once(
+    uses: list[datetime], runs: list[datetime], last: datetime
+) -> None:
     last = max([*runs, last])
     once = run({}, uses, last)
     votes: Votes = {}
@@ -61,7 +63,11 @@ def test_to_run_it_often_is_to_run_it_once(uses: list[datetime], runs: list[date
     assert derive(700, votes, 0) >= 0
 
 
-@given(st.lists(DAYS, max_size=4), st.lists(DAYS, max_size=4), st.lists(st.tuples(st.booleans(), DAYS), max_size=8))
+@given(
+    st.lists(DAYS, max_size=4),
+    st.lists(DAYS, max_size=4),
+    st.lists(st.tuples(st.booleans(), DAYS), max_size=8),
+)
 def test_two_machines_that_know_of_other_uses_come_to_one_result_that_both_agree_with(
     mine: list[datetime], theirs: list[datetime], runs: list[tuple[bool, datetime]]
 ) -> None:
