@@ -81,6 +81,7 @@ def test_one_lore_whole(root: Path) -> None:
         context  an outage
         from     ada on TIME, changed TIME
         helpful  TIME
+        worth    shown 1 time, about 15 tokens in all, importance 1.00
         file     lore/DAY/consumers--ID1.md
 
         Make them idempotent.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, ok, opened, plain
+from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, masked, ok, opened, plain
+from effort import examples
 
 from engram.app import Engram
 from engram.domain.consolidation import KINDS, Plan
@@ -318,3 +321,58 @@ def test_an_undo_keeps_what_was_changed_after_the_consolidation(tmp_path: Path, 
     differs = [path for path in before if now[path] != before[path]]
     assert [merge.lore[0] in path for path in differs] == [True]
     assert store.get(merge.lore[0]).lore.tags == ("fleet", "later")
+
+
+def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Path, clock: SetClock) -> None:
+    root = plain(tmp_path / "store")
+    store = opened(root, clock=clock)
+    for text in (SLOW, SLOWER, JITTER, SAME_JITTER):
+        store.record(text, category="FACT")
+    ok("query", "retry with jitter", cwd=root)
+    shown = re.sub(
+        r"^Plan of \S+",
+        "Plan",
+        masked(ok("consolidate", "--only", "merge", cwd=root).out),
+        flags=re.MULTILINE,
+    )
+    assert shown.splitlines() == [
+        "Plan · 1 step · rehearsed on 1 past query: 0 lose a helpful answer, 0 stay as they are, 1 get shorter",
+        "▾ [x] merge      1 group, 2 → 1 lore (say the same: they become one)",
+        f'  [x] COMMIT  "{JITTER}" + 1',
+        "        say the same (cosine 0.99 or more); confidence 0.70 then",
+        "        result: ID1 · 0.70 · ✓0",
+        f'⚠ 0.95  "{SLOW}"…'[:100] + shown.splitlines()[5][100:],
+        "engram review decides about what is left to you",
+        "Nothing was changed. engram consolidate --apply",
+    ]
+    done = ok("consolidate", "--only", "merge", "--apply", "--json", cwd=root).json
+    assert done["applied"]["done"] == {"merge": 1}
+    assert ok("list", "--json", cwd=root).json["total"] == 3
+    assert ok("consolidate", "--only", "merge", "--only", "supersede", cwd=root).out.startswith("⚠ 0.95")
+
+
+def test_everything_that_is_decided_can_be_taken_back_and_nothing_is_lost(
+    tmp_path: Path, clock: SetClock
+) -> None:
+    """Some dozens of decisions every day, 1,000 when thorough."""
+    store = opened(dedicated(tmp_path / "store"), clock=clock)
+    count = examples(24, 1000)
+    names = [f"host{number}" for number in range(count)]
+    draft = tmp_path / "lore.jsonl"
+    lines = [
+        {"content": f"The cache of {name} is cleared at noon.", "category": "FACT", "status": "pending"}
+        for name in names
+    ]
+    draft.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    store.import_markdown(str(draft))
+    commit_pending(store.store, wait=60)
+    before = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
+    items = review(store.store, kinds=["pending"]).items
+    assert len(items) == count
+    for item, decision in zip(items, ["accept", "reject", "archive"] * count, strict=False):
+        decide(store.store, item, decision)
+    commit_pending(store.store, wait=60)
+    assert store.list().total == count - len(items[1::3])
+    store.undo(count)
+    after = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
+    assert {one: lore._replace(updated_at=before[one].updated_at) for one, lore in after.items()} == before

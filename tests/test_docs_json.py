@@ -33,6 +33,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("show", ("show", "L1")),
     ("edit", ("edit", "L1", "--add-tag", "billing")),
     ("list", ("list", "--tag", "billing")),
+    ("worth", ("worth", "L1")),
     ("log", ("log", "L1")),
     ("log --limit 1", ("log", "--limit", "1")),
     ("diff", ("diff", "L1")),
@@ -65,6 +66,9 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("review", ("review", "--kind", "pending")),
     ("review accept", ("review", "accept", "--all", "--kind", "pending", "--yes")),
+    ("", ("record", "The broker restarts on Mondays at six.", "-c", "fact")),
+    ("", ("record", "The broker restarts on Mondays at six!", "-c", "fact")),
+    ("consolidate", ("consolidate", "--only", "merge", "--apply")),
     ("forget", ("forget", "L1")),
     ("reindex", ("reindex",)),
     ("config", ("config",)),
@@ -165,7 +169,7 @@ def test_every_command_that_prints_json_is_shown() -> None:
 
 
 def test_the_documented_json_is_what_the_commands_print(printed: dict[str, Any]) -> None:
-    more = {"ref", "scope", "origin", "promoted_from"}
+    more = {"ref", "scope", "origin", "promoted_from", "worth"}
     printed["lore"] = {key: value for key, value in printed["lore"]["lore"].items() if key not in more}
     wrong = {name: differences(SHOWN[name], printed[name]) for name in SHOWN}
     assert {name: found for name, found in wrong.items() if found} == {}

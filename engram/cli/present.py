@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, age, bar, shorten
+from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, shorten
 from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
 from engram.domain.lore_json import lore_as_dict
@@ -13,7 +13,7 @@ from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from engram.adapters.files.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
@@ -61,8 +61,14 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     yield ""
 
 
-def lore_lines(call: Call, shown: Shown, origin: Origin, promoted: Promoted | None = None) -> Iterator[str]:
-    """One lore whole; `promoted` is where it was promoted from."""
+def lore_lines(
+    call: Call,
+    shown: Shown,
+    origin: Origin,
+    promoted: Promoted | None = None,
+    worth: Mapping[str, float] | None = None,
+) -> Iterator[str]:
+    """One lore whole; `promoted` is where it was promoted from, `worth` what using it so far says of it."""
     lore = shown.lore
     styled = call.output.styled
     yield styled(safe_text(lore.title), BOLD)
@@ -76,6 +82,7 @@ def lore_lines(call: Call, shown: Shown, origin: Origin, promoted: Promoted | No
         "context": " / ".join(lore.context),
         "from": f"{lore.agent or 'unknown'} on {render(lore.created_at)}, changed {render(lore.updated_at)}",
         "helpful": render(lore.last_validated) if lore.last_validated else "",
+        "worth": _worth_words(worth) if worth and worth["shown"] else "",
         "origin": promoted.place if promoted else "",
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
@@ -89,6 +96,14 @@ def lore_lines(call: Call, shown: Shown, origin: Origin, promoted: Promoted | No
     if body:
         yield ""
         yield safe_text(body, lines=True)
+
+
+def _worth_words(worth: Mapping[str, float]) -> str:
+    """`shown 3 times, about 120 tokens in all, importance 0.55`."""
+    shown = counted(int(worth["shown"]), "time")
+    return (
+        f"shown {shown}, about {int(worth['tokens']):,} tokens in all, importance {worth['importance']:.2f}"
+    )
 
 
 def origin_words(origin: Origin) -> str:

@@ -6,12 +6,12 @@ import json
 import re
 from datetime import UTC, datetime
 
-from engram.adapters.state.usage import usage
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change
 from engram.usecases.held import without_held
+from engram.usecases.use import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.adapters.state.usage import Usage
     from engram.usecases.store import Store
 
 _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
@@ -90,12 +89,6 @@ class Look:
             return [(kind.decode(), other.decode()) for kind, other in _RELATION.findall(line)]
         file = self.file(lore_id) if line else None
         return [(link.kind, link.id) for link in file.lore.relations] if file else []
-
-
-def usage_of(store: Store) -> Usage:
-    """How lore was used from here: what this store and the one around the caller remember."""
-    databases = {database.path: database for database in (store.state, store.session_state)}
-    return usage(databases.values())
 
 
 def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:

@@ -11,6 +11,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from engram.adapters.state.database import StateDatabase
     from engram.usecases.store import Store
 
 MOST_READ = 10_000
@@ -20,6 +21,7 @@ def note(
     store: Store,
     action: str,
     *,
+    state: StateDatabase | None = None,
     query: str = "",
     strategy: str = "",
     strength: str = "",
@@ -30,7 +32,10 @@ def note(
     withheld: Sequence[Withheld] = (),
     details: Mapping[str, int] = NO_COUNTS,
 ) -> None:
-    """Write down what was done, unless the person turned that off (`recall.log`). Never raises: it is only a record."""
+    """Write down what was done, in the session's record or that of `state`, unless the person turned that off (`recall.log`).
+
+    Never raises: it is only a record.
+    """
     if not store.settings.flag("recall.log"):
         return
     caller, now = store.caller, store.clock.now().timestamp()
@@ -39,7 +44,7 @@ def note(
         action, caller.via, caller.agent, tokens, tuple(withheld), details,
     )  # fmt: skip
     try:
-        store.session_state.live.add(entry)
+        (state or store.session_state).live.add(entry)
     except (StoreError, OSError, sqlite3.Error):
         store.degraded.append("the live record cannot be written")
 

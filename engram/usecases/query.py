@@ -14,6 +14,7 @@ from engram.domain import strength
 from engram.domain.budget import CHARACTERS_PER_TOKEN
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
+from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
 from engram.usecases import held, live, scopes, search
@@ -111,7 +112,7 @@ def query(store: Store, question: Question) -> Answer:
         took_ms = live.milliseconds_since(store, began)
         answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes), weak)
         if question.keep:
-            _log(store, answer, question.budget)
+            _log(store, asked, answer, question.budget)
         return answer
 
 
@@ -292,16 +293,30 @@ def _surface(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recal
     return tuple([hit._replace(ref=refs[hit.lore.id]) for hit in shown])
 
 
-def _log(store: Store, answer: Answer, budget: int | None) -> None:
-    shown = sum([len(hit.lore.content) for hit in answer.lore]) // CHARACTERS_PER_TOKEN
+def _log(store: Store, asked: Sequence[Store], answer: Answer, budget: int | None) -> None:
+    """Note the answer where the caller stands, and what another scope gave also there: its lore were used."""
+    _note(store, store.session_state, answer, answer.lore, budget)
+    places = {one.state.path: one for one in asked if one.places.scope != SESSION}
+    places.pop(store.session_state.path, None)
+    for one in places.values():
+        given = tuple([hit for hit in answer.lore if hit.scope == one.places.scope])
+        if given:
+            _note(store, one.state, answer, given, budget)
+
+
+def _note(
+    store: Store, state: StateDatabase, answer: Answer, lore: Sequence[Recalled], budget: int | None
+) -> None:
+    shown = sum([len(hit.lore.content) for hit in lore]) // CHARACTERS_PER_TOKEN
     live.note(
         store,
         live.QUERY,
+        state=state,
         query=answer.query,
         strategy=answer.strategy,
         strength=answer.strength,
-        ids=[hit.lore.id for hit in answer.lore],
-        scores=[hit.score.total for hit in answer.lore],
+        ids=[hit.lore.id for hit in lore],
+        scores=[hit.score.total for hit in lore],
         took_ms=answer.took_ms,
         tokens=shown if budget is None else min(shown, budget),
         withheld=(Withheld("too weak", answer.weak),) if answer.weak else (),

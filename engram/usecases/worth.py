@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.usage import shown_of
 from engram.domain.budget import tokens
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.domain.worth import Answered
-    from engram.usecases.listing import Shown
     from engram.usecases.store import Store
 
 MOST_QUERIES = 500
@@ -89,13 +87,3 @@ def queries_to_ask(look: Look, most: int = MOST_QUERIES) -> list[str]:
 def helpful_ids(look: Look) -> set[str]:
     """The lore that anybody ever found helpful."""
     return look.usage.helpful | {hit.id for hit in look.hits.values() if hit.validation_count}
-
-
-def cheap_worth(store: Store, shown: Shown) -> dict[str, float | int]:
-    """What one lore is worth as far as that can be told at once, without asking any query again."""
-    lore = shown.lore
-    count = sum(
-        shown_of(one, lore.id) for one in {db.path: db for db in (store.state, store.session_state)}.values()
-    )
-    value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
-    return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}

@@ -6,6 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
 from engram.domain.confidence import two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, KINDS, MERGE, PROMOTE, SUPERSEDE
 from engram.domain.safe_text import safe_text
+from engram.domain.times import render, whole_seconds
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ EXAMPLES = (
     "engram consolidate",
     "engram consolidate --only merge --only decay",
     "engram consolidate --skip archive --skip 3f2a9c --apply",
-    "engram consolidate --only promote --to team-ml --confirm promote --apply --yes",
+    "engram consolidate --only promote --to team-ml --confirm promote --apply",
 )
 SAYS = {
     MERGE: "say the same: they become one",
@@ -84,10 +85,11 @@ def run(call: Call) -> int:
         )
     show(call, found, every=given.all)
     done = None
-    if given.apply and found.selected and call.confirm(f"Do {counted(len(found.selected), 'step')}?"):
+    if given.apply and found.selected:
         done = apply(call.store, found)
         call.wrote = True
-        call.output.line(f"Done: {', '.join(f'{kind} {count:,}' for kind, count in done.done.items())}.")
+        what = ", ".join(f"{kind} {count:,}" for kind, count in done.done.items())
+        call.output.line(f"Done: {what or 'nothing was left to do'}.")
         call.output.rule("engram undo takes it back")
     elif found.selected:
         call.output.rule("Nothing was changed. engram consolidate --apply")
@@ -103,7 +105,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
     rehearsal = plan.rehearsal._asdict()
     rehearsal["differences"] = [difference._asdict() for difference in plan.rehearsal.differences]
     return {
-        "made_at": plan.made_at.isoformat(),
+        "made_at": render(whole_seconds(plan.made_at)),
         "steps": [step_json(step) for step in plan.steps],
         "by_kind": plan.by_kind,
         "left": [left._asdict() for left in plan.left],
@@ -166,7 +168,8 @@ def rehearsed(rehearsal: Rehearsal) -> str:
     parts += [f"{rehearsal.shorter:,} get shorter"] if rehearsal.shorter else []
     parts += [f"{rehearsal.longer:,} get longer"] if rehearsal.longer else []
     parts += [f"{rehearsal.changed:,} change"] if rehearsal.changed else []
-    return f"rehearsed on {rehearsal.queries:,} past queries: 0 lose a helpful answer, {', '.join(parts)}"
+    asked = counted(rehearsal.queries, "past query", "past queries")
+    return f"rehearsed on {asked}: 0 lose a helpful answer, {', '.join(parts)}"
 
 
 def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
@@ -175,7 +178,7 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
     mark = "x" if chosen else " "
     count = f"{chosen:,}" if chosen == len(steps) else f"{chosen:,} of {len(steps):,}"
     if kind == MERGE:
-        count += f" groups, {sum(len(step.lore) for step in steps):,} → {len(steps):,} lore"
+        count += f" group{'s' * (len(steps) != 1)}, {sum(len(step.lore) for step in steps):,} → {len(steps):,} lore"
     output.line(
         f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({SAYS[kind]})', DIM)}"
     )

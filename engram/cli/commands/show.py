@@ -28,16 +28,19 @@ def run(call: Call) -> int:
     from engram.usecases.listing import get
     from engram.usecases.origin import origin
     from engram.usecases.scopes import reach
+    from engram.usecases.use import worth_at_once
 
     shown = get(call.store, call.arguments.name)
     store = reach(call.store, shown.scope)
     raw = store.files.read(shown.path)
+    worth = worth_at_once(store, shown.lore)
     found, promoted = origin(store, shown.lore, shown.path), origin_of(raw)
     more = {
         "ref": shown.ref or None,
         "scope": shown.scope,
         "origin": found.as_dict(),
         "promoted_from": promoted and promoted._asdict(),
+        "worth": worth,
     }
     live.note(call.store, "get", ids=[shown.lore.id])
     call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
@@ -49,6 +52,6 @@ def run(call: Call) -> int:
         else:
             sys.stdout.buffer.write(raw)
         return 0
-    for line in lore_lines(call, shown, found, promoted):
+    for line in lore_lines(call, shown, found, promoted, worth):
         call.output.line(line)
     return 0

@@ -70,10 +70,14 @@ def worth_json(worth: Worth) -> dict[str, object]:
 def _whole(call: Call, one: Worth) -> None:
     output = call.output
     output.line(output.styled(safe_text(one.title), BOLD))
-    output.line(f"{output.styled(one.id, CYAN)}  importance {one.importance:.2f} · {one.links} links to it")
-    output.line(f"shown {one.shown:,} times, helpful {one.helpful:,} times, cost about {one.tokens:,} tokens")
     output.line(
-        f"Removing it would change {counted(one.top, 'top-3 result')}, and weaken {len(one.alone):,} answers."
+        f"{output.styled(one.id, CYAN)}  importance {one.importance:.2f} · {counted(one.links, 'link')} to it"
+    )
+    output.line(
+        f"shown {counted(one.shown, 'time')}, helpful {counted(one.helpful, 'time')}, cost about {one.tokens:,} tokens"
+    )
+    output.line(
+        f"Removing it would change {counted(one.top, 'top-3 result')}, and weaken {counted(len(one.alone), 'answer')}."
     )
     for query in one.alone[:_QUESTIONS]:
         output.line(output.styled(shorten(safe_text(f"    {query}"), output.width), DIM))

@@ -1,0 +1,32 @@
+"""How the lore of a store were used on this machine, as far as the retrieval log and the feedback tell at once."""
+
+from __future__ import annotations
+
+from engram.adapters.state.usage import shown_of, usage
+from engram.domain.budget import tokens
+from engram.domain.scopes import SESSION
+from engram.domain.typed import TYPE_CHECKING
+from engram.domain.worth import importance
+
+if TYPE_CHECKING:
+    from engram.adapters.state.database import StateDatabase
+    from engram.adapters.state.usage import Usage
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+
+def usage_of(store: Store) -> Usage:
+    """How all lore of a store were used. Raises StoreError where another process holds the log."""
+    return usage([_log(store)])
+
+
+def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
+    """What one lore of the store is worth, without asking any query again: shown, tokens, importance."""
+    count = shown_of(_log(store), lore.id)
+    value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
+    return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
+
+
+def _log(store: Store) -> StateDatabase:
+    """Where uses are noted: in the store's own state; those of a session's lore in the store around it."""
+    return store.session_state if store.places.scope == SESSION else store.state

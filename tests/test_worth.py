@@ -1,0 +1,102 @@
+"""Worth: what a lore did for those who asked, what it cost, and how important that makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, TIDES, SetClock, ok, opened, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.errors import NotFoundError, UsageError
+from engram.domain.worth import Answered, answers_by_lore, importance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+COUNTS = st.integers(0, 1000)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(plain(tmp_path / "store"), clock=SetClock())
+
+
+def test_worth_counts_what_was_shown_helped_and_cost_and_which_questions_need_it(store: Engram) -> None:
+    queue = store.record(QUEUE, category="FACT").lore
+    store.record(TIDES, category="FACT", relations=[("see_also", queue.id)])
+    for _ in range(2):
+        store.query("idempotent queue handlers")
+    store.query("tide tables")
+    store.query("tide tables", keep=False)
+    store.feedback(helpful=[queue.id])
+    first, second = store.worth().lore
+    assert (first.id, first.shown, first.helpful, first.links) == (queue.id, 2, 1, 1)
+    assert first.tokens == 2 * -(-len(QUEUE) // 4)
+    assert (first.top, first.alone) == (1, ("idempotent queue handlers",))
+    assert (second.shown, second.helpful, second.top, second.alone) == (1, 0, 1, ("tide tables",))
+    assert 0 < second.importance < first.importance < 1
+    assert (store.worth().total, store.worth().queries, len(store.worth(limit=1).lore)) == (2, 2, 1)
+    assert [one.id for one in store.worth(queue.id).lore] == [queue.id]
+    assert store.worth(sort="tokens").lore[0].id == queue.id
+    with pytest.raises(NotFoundError):
+        store.worth("01KJPY44E039MMV97SZGY6V9EQ")
+    with pytest.raises(UsageError):
+        store.worth(sort="beauty")
+
+
+def test_a_question_that_two_lore_answer_as_well_is_answered_by_neither_alone() -> None:
+    answers = {"a": Answered(("1", "2", "3", "4")), "b": Answered(("2",), ("2",))}
+    assert answers_by_lore(answers) == {"1": (1, ()), "2": (2, ("b",)), "3": (1, ())}
+
+
+@given(COUNTS, COUNTS, COUNTS, COUNTS)
+def test_importance_grows_with_use_stays_below_one_and_gives_way_to_what_is_said(
+    helpful: int, shown: int, alone: int, links: int
+) -> None:
+    found = importance(None, pinned=False, helpful=helpful, shown=shown, alone=alone, links=links)
+    assert (
+        0
+        <= found
+        <= importance(None, pinned=False, helpful=helpful + 1, shown=shown + 1, alone=alone, links=links)
+        <= 1
+    )
+    assert importance(0.3, pinned=True, helpful=helpful, shown=shown) == 0.3
+    assert importance(None, pinned=True, helpful=helpful, shown=shown) == 1.0
+
+
+def test_two_times_helpful_is_important_and_being_shown_alone_never_is() -> None:
+    assert importance(None, pinned=False, helpful=2, shown=0) == 0.5
+    assert importance(None, pinned=False, helpful=0, shown=10_000) < 0.5
+
+
+def test_a_use_counts_in_the_scope_that_the_lore_is_from(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    ok("record", QUEUE, "-c", "fact", "--scope", "user", cwd=root)
+    ok("record", TIDES, "-c", "fact", cwd=root)
+    ok("query", "idempotent queue handlers", cwd=root)
+    (one,) = ok("worth", "--scope", "user", "--json", cwd=root).json["lore"]
+    assert (one["title"], one["shown"]) == (QUEUE, 1)
+    assert ok("worth", "--json", cwd=root).json["lore"][0]["shown"] == 0
+    assert ok("show", "L1", "--json", cwd=root).json["lore"]["worth"]["shown"] == 1
+
+
+def test_the_command_lists_worth_and_tells_of_one_lore_in_words(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    assert ok("worth", cwd=root).out == "No active lore here.\n"
+    ok("record", QUEUE, "-c", "fact", cwd=root)
+    ok("query", "idempotent queue handlers", cwd=root)
+    assert ok("worth", cwd=root).out.splitlines() == [
+        "importance  shown  helpful   tokens  top 3  alone",
+        f"      0.23      1        0       22      1      1  {QUEUE}"[:119] + "…",
+        "1 of 1 · 1 past query asked again",
+    ]
+    said = ok("worth", "L1", cwd=root).out
+    assert "shown 1 time, helpful 0 times, cost about 22 tokens" in said
+    assert (
+        "Removing it would change 1 top-3 result, and weaken 1 answer.\n    idempotent queue handlers\n"
+        in said
+    )
