@@ -20,7 +20,8 @@ class Step(NamedTuple):
 
     `lore` are the ids it is about: of a merge the one that stays first. `paths` and `digests` are their files as they
     were looked at. `before` and `after` are confidences in thousandths, of the lore that stays. `result` is that lore
-    as it will be: of a merge, and of what comes out of a session. `accounts` are the months that decay takes off or
+    as it will be: of a merge, and of what comes out of a session. `cosine` is that of the texts of a merge that are the
+    farthest apart (0 elsewhere). `accounts` are the months that decay takes off or
     gives back. `to` is the scope that a lore is promoted to, `session` where it comes from. A step that `confirm` says
     so of is only done when somebody asks for it; `selected` says whether this plan does it.
     """
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     before: int
     after: int
     result: Lore | None = None
+    cosine: float = 0.0
     accounts: Mapping[str, Vote] = {}
     to: str = ""
     session: str = ""

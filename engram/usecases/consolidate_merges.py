@@ -17,6 +17,7 @@ from engram.usecases.sync_fold import own_keys
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
     from engram.domain.pairs import Pair
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
 
 def merges(look: Look, kinds: Sequence[str]) -> tuple[list[Step], list[Left]]:
     """Groups of equivalent lore that become one, and what is as near but does not agree."""
+    from engram.adapters.embed.provider import open_embedder
+
+    embedder = open_embedder("bundled")
+    assert embedder is not None
     found = pairs(look.store)
     apart = _kept_apart(look)
-    cosines = {frozenset((pair.one, pair.other)): pair.cosine for pair in found}
     steps = []
     for group in groups([pair for pair in found if pair.kind == SAME]):
         ids = [lore_id for lore_id in group.ids if lore_id in look.hits]
         if len(ids) > 1 and not any({*ids} <= kept for kept in apart):
-            step = _merge(look, ids, cosines, DECAY in kinds)
+            step = _merge(look, embedder, ids, DECAY in kinds)
             if step is not None:
                 look.taken.update(step.lore)
                 steps.append(step)
@@ -62,30 +66,40 @@ def superseded(look: Look) -> list[Step]:
     return sorted(steps, key=lambda step: step.lore)
 
 
-def _merge(look: Look, ids: Sequence[str], cosines: dict[frozenset[str], float], fades: bool) -> Step | None:
+def _merge(look: Look, embedder: Embedder, ids: Sequence[str], fades: bool) -> Step | None:
     """The step that folds a group into its oldest; without those that do not agree with it, word for word."""
     files = {
         lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None and file.adopted
     }
-    oldest, *others = files or [""]
-    if not others:
+    if len(files) < 2:
         return None
-    lore, members = _folded(files, oldest, others)
+    cosines = _cosines(embedder, [file.lore for file in files.values()])
+    lore, members = _folded({one: file for one, file in files.items() if cosines[one] >= NEAR})
     if len(members) == 1:
         return None
     if fades:
         lore = faded(look, lore, members)
-    near = min((cosines.get(frozenset((oldest, other)), 1.0) for other in members[1:]), default=1.0)
+    near = min(cosines[one] for one in members)
     why = f"say the same (cosine {near:.2f} or more); confidence {two_decimals(lore.thousandths)} then"
     return Step(
         item_id(MERGE, members), MERGE, tuple(members), tuple([look.hits[one].path for one in members]),
-        tuple([look.digests[one] for one in members]), lore.title, why, files[oldest].lore.thousandths,
-        lore.thousandths, lore,
+        tuple([look.digests[one] for one in members]), lore.title, why, files[members[0]].lore.thousandths,
+        lore.thousandths, lore, near,
     )  # fmt: skip
 
 
-def _folded(files: dict[str, LoreFile], oldest: str, others: Sequence[str]) -> tuple[Lore, list[str]]:
+def _cosines(embedder: Embedder, lore: Sequence[Lore]) -> dict[str, float]:
+    """How near the text of each is to that of the first, by the bundled model, whatever the store searches with."""
+    vectors = embedder.embed([one.content for one in lore])
+    return {
+        one.id: round(float(vectors[0] @ vector), 4) if one.content != lore[0].content else 1.0
+        for one, vector in zip(lore, vectors, strict=True)
+    }
+
+
+def _folded(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
     """The oldest with what the others add, and the ids of those that did; votes for all of them count on."""
+    oldest, *others = files
     kept, lore, members = files[oldest], files[oldest].lore, [oldest]
     for other in others:
         file = files[other]

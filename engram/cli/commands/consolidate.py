@@ -90,7 +90,8 @@ def run(call: Call) -> int:
         call.wrote = True
         what = ", ".join(f"{kind} {count:,}" for kind, count in done.done.items())
         call.output.line(f"Done: {what or 'nothing was left to do'}.")
-        call.output.rule("engram undo takes it back")
+        if call.store.places.owns_branch:
+            call.output.rule("engram undo takes it back")
     elif found.selected:
         call.output.rule("Nothing was changed. engram consolidate --apply")
     applied = (
@@ -129,6 +130,7 @@ def step_json(step: Step) -> dict[str, object]:
         "why": step.why,
         "confidence": {"previous": step.before / 1000, "current": step.after / 1000},
         "result": step.result and lore_as_dict(step.result, step.paths[0]),
+        "cosine": step.cosine or None,
         "months": sorted(step.accounts),
         "to": step.to or None,
         "confirm": step.confirm,

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.domain.worth import Worth
 
 DESCRIPTION = (
-    "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past queries it\n"
-    "is among the first three now, which of them it answers alone, and how important that makes it. Past queries are\n"
-    "asked again for that."
+    "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past\n"
+    "queries it is among the first three now, which of them it answers alone, and how important that makes it.\n"
+    "Past queries are asked again for that."
 )
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
