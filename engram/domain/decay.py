@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from engram.domain.confidence import Vote
+from engram.domain import confidence
+from engram.domain.confidence import FULL, Vote
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ def used_months(moments: Iterable[datetime | None]) -> set[str]:
 
 
 def account_changes(
-    votes: Mapping[str, Vote], thousandths: int, idle: Sequence[str], used: Iterable[str]
+    votes: Mapping[str, Vote], total: int, idle: Sequence[str], used: Iterable[str]
 ) -> dict[str, Vote]:
     """The accounts that change: of idle months not taken off yet, and of months taken off that were none.
 
-    `thousandths` is the confidence now; nothing is taken off below 0.
+    `total` is the confidence in thousandths before it is held within 0 and 1000: as with a vote, the effective change
+    is stored, so what is above 1000 goes with the first month, and nothing is taken off below 0.
     """
     wrong = set(used)
     found = {
@@ -56,12 +58,17 @@ def account_changes(
         for name, vote in votes.items()
         if name in wrong and _MONTH.fullmatch(name) and vote.up < vote.down
     }
-    left = thousandths + sum(vote.down - votes[name].up for name, vote in found.items())
+    left = total + sum(vote.down - votes[name].up for name, vote in found.items())
     for name in idle:
         if name not in votes and name not in wrong and left > 0:
-            found[name] = Vote(0, min(LOSS, left), 0)
+            found[name] = Vote(0, min(LOSS, left) + max(0, left - FULL), 0)
             left -= found[name].down
     return found
+
+
+def total_of(lore: Lore) -> int:
+    """The confidence in thousandths, not held within 0 and 1000."""
+    return lore.prior + confidence.balance(lore.votes, len(lore.merged_from))
 
 
 def balance(votes: Mapping[str, Vote], changes: Mapping[str, Vote]) -> int:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from engram.domain import decay
 from engram.domain.categories import SEMANTIC
-from engram.domain.confidence import Vote, clamp, two_decimals
+from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
@@ -44,9 +44,10 @@ def decays(look: Look) -> list[Step]:
     for hit in look.hits.values():
         if hit.type != SEMANTIC or hit.pinned or hit.id in look.taken:
             continue
-        accounts = _changes(look, hit)
+        known, total = _known(look, hit)
+        accounts = _changes(look, hit, known, total)
         if accounts:
-            after = clamp(hit.confidence + decay.balance(_accounts(look, hit), accounts))
+            after = clamp(total + decay.balance(known, accounts))
             steps.append(_step(look, DECAY, hit, _why(accounts), after, accounts))
     return steps
 
@@ -59,32 +60,32 @@ def faded(look: Look, lore: Lore, members: Sequence[str]) -> Lore:
     start = max(lore.created_at, lore.last_validated or lore.created_at)
     idle = decay.idle_months(start, uses, look.now)
     used = decay.used_months([*uses, lore.last_validated])
-    return decay.decayed(lore, decay.account_changes(lore.votes, lore.thousandths, idle, used))
+    return decay.decayed(lore, decay.account_changes(lore.votes, decay.total_of(lore), idle, used))
 
 
-def _changes(look: Look, hit: Hit) -> dict[str, Vote]:
+def _changes(look: Look, hit: Hit, known: Mapping[str, Vote], total: int) -> dict[str, Vote]:
     """The months to take off or to give back."""
     uses = look.uses(hit.id)
     start = max(hit.created_at, hit.last_validated or 0.0)
     idle = decay.idle_months(_moment(start), uses, look.now)
-    known = _accounts(look, hit)
     if not idle and not known:
         return {}
     used = decay.used_months([*uses, *([_moment(hit.last_validated)] if hit.last_validated else [])])
-    return decay.account_changes(known, hit.confidence, idle, used)
+    return decay.account_changes(known, total, idle, used)
 
 
-def _accounts(look: Look, hit: Hit) -> Mapping[str, Vote]:
-    """The accounts of idle months in a file: at a glance where they are written as Engram does."""
+def _known(look: Look, hit: Hit) -> tuple[Mapping[str, Vote], int]:
+    """The accounts of idle months in a file, and its confidence before it is held within 0 and 1.
+
+    At a glance where they are written as Engram does, and the confidence is not at one of its ends.
+    """
     raw = look.raw.get(hit.id, b"")
-    if b"idle." not in raw:
-        return {}
-    head = raw.partition(b"\n---")[0]
+    head = raw.partition(b"\n---")[0] if b"idle." in raw else b""
     found = {name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)}
-    if len(found) == head.count(b"idle."):
-        return found
+    if len(found) == head.count(b"idle.") and 0 < hit.confidence < FULL:
+        return found, hit.confidence
     file = look.file(hit.id)
-    return file.lore.votes if file else {}
+    return (file.lore.votes, decay.total_of(file.lore)) if file else ({}, hit.confidence)
 
 
 def _why(accounts: Mapping[str, Vote]) -> str:

@@ -40,7 +40,9 @@ _LISTED = 10
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("--apply", action="store_true", help="do it; without this nothing is changed")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--apply", action="store_true", help="do it; without this nothing is changed")
+    either.add_argument("--dry-run", action="store_true", help="change nothing, which is the default")
     add(
         "--only",
         action="append",
