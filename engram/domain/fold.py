@@ -43,7 +43,9 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
     `updated_at` becomes the later of the two, as when versions are merged. What one source said twice is no more
     certain for that: an account of its own takes the gain of such a fold back.
     """
-    mine, others = (lore.sources or (lore.source_id,) for lore in (older, younger))
+    mine, others = (
+        lore.sources or ((lore.source_id,) if lore.source_id else ()) for lore in (older, younger)
+    )
     sources = _joined(mine, others)
     votes = carried(older.votes, younger.votes, younger.id)
     if sources == mine:

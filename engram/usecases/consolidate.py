@@ -70,7 +70,7 @@ def _plan(
     progress: Progress,
 ) -> Plan:
     progress("looking at the lore")
-    look = Look(store, generation)
+    look = Look(store, generation, adopted=True)
     asked = queries_to_ask(look)
     with rehearsing(store) as rehearsal:
         progress(f"asking {len(asked)} past queries")
@@ -86,11 +86,11 @@ def _steps(
     look: Look, before: Mapping[str, Answered], kinds: Sequence[str], to: str
 ) -> tuple[list[Step], list[Left]]:
     """The steps in the order of KINDS; each lore is in the first that it fits."""
-    found, left = consolidate_merges.merges(look, kinds) if MERGE in kinds else ([], [])
+    old = consolidate_fade.stale(look) if ARCHIVE in kinds else {}
+    found, left = consolidate_merges.merges(look, old, fades=DECAY in kinds) if MERGE in kinds else ([], [])
     if SUPERSEDE in kinds:
         found += consolidate_merges.superseded(look)
-    if ARCHIVE in kinds:
-        found += consolidate_fade.stale(look)
+    found += consolidate_fade.archives(look, old)
     if PROMOTE in kinds:
         found += consolidate_promote.from_sessions(look)
         found += consolidate_promote.across(look, worths(look, before), to)

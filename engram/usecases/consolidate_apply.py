@@ -7,7 +7,7 @@ from engram.adapters.files.journal import Change
 from engram.domain import times
 from engram.domain.consolidation import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, counts
 from engram.domain.decay import decayed
-from engram.domain.errors import ConflictError, EngramError, NotFoundError
+from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.lore import ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, consolidate_promote, promote
@@ -70,7 +70,7 @@ def contents(store: Store, step: Step) -> list[Change]:
             return [*_planned(store, step)]
         if _was_done(store, step, raws):
             return []
-    except EngramError as error:
+    except (NotFoundError, LoreFileError) as error:
         raise _changed(step) from error
     raise _changed(step)
 

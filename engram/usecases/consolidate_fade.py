@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from engram.domain import decay
+from engram.domain import decay, ulid
 from engram.domain.categories import SEMANTIC
 from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.review import review
+from engram.usecases.review_detectors import UNUSED_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,19 +24,23 @@ if TYPE_CHECKING:
 _ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")
 
 
-def stale(look: Look) -> list[Step]:
-    """Lore that expired, or that nobody used or validated for half a year, unless somebody set that question aside."""
-    items = review(look.store, kinds=[STALE]).items
-    steps = []
-    for item in items:
-        (lore_id,) = item.lore
-        hit = look.hits.get(lore_id)
-        if hit is not None and lore_id not in look.taken:
-            look.taken.add(lore_id)
-            steps.append(
-                _step(look, ARCHIVE, hit, item.why[:1].lower() + item.why[1:].rstrip("."), hit.confidence)
-            )
-    return steps
+def stale(look: Look) -> dict[str, str]:
+    """Lore that expired, or that nobody used or validated for half a year, and why each is; not what was set aside."""
+    long_ago = _moment(look.now.timestamp() - UNUSED_SECONDS)
+    found = {}
+    for item in review(look.store, kinds=[STALE]).items:
+        hit = look.hits.get(item.lore[0])
+        expired = hit is not None and hit.expires_at is not None and _moment(hit.expires_at) < look.now
+        if hit is not None and (expired or all(use < long_ago for use in look.uses(hit.id))):
+            found[hit.id] = item.why[:1].lower() + item.why[1:].rstrip(".")
+    return found
+
+
+def archives(look: Look, old: Mapping[str, str]) -> list[Step]:
+    """Steps for the lore that are stale, unless another step is about them."""
+    wanted = [look.hits[lore_id] for lore_id in old if lore_id not in look.taken]
+    look.taken.update(hit.id for hit in wanted)
+    return [_step(look, ARCHIVE, hit, old[hit.id], hit.confidence) for hit in wanted]
 
 
 def decays(look: Look) -> list[Step]:
@@ -56,7 +61,7 @@ def faded(look: Look, lore: Lore, members: Sequence[str]) -> Lore:
     """A lore that others were folded into, without what it lost by time; a use of any of them was one of it."""
     if lore.type != SEMANTIC or lore.pinned:
         return lore
-    uses = look.uses(*members)
+    uses = look.uses(*members) + [ulid.moment(one) for one in members[1:]]
     start = max(lore.created_at, lore.last_validated or lore.created_at)
     idle = decay.idle_months(start, uses, look.now)
     used = decay.used_months([*uses, lore.last_validated])

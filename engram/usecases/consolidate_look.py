@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 
+from engram.domain import ulid
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.typed import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
 
+_ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
 
 
@@ -30,13 +32,18 @@ class Look:
     `digests` are of their files. `taken` collects the ids that a step is about already: each lore is in one at most.
     """
 
-    def __init__(self, store: Store, generation: Generation) -> None:
-        """Reads the catalog and the retrieval log; the files only when asked for."""
+    def __init__(self, store: Store, generation: Generation, *, adopted: bool = False) -> None:
+        """Reads the catalog and the retrieval log; the files only when asked for.
+
+        With `adopted` lore that has no id in its file yet is left out: nobody asked to have it written.
+        """
         self.store = store
         self.generation = generation
         self.now = store.clock.now()
         self.usage = usage_of(store)
-        active = generation.catalog.select("status = 'active'", (), "ORDER BY id")
+        active = generation.catalog.select(
+            "status = 'active' AND adopted >= ?", [int(adopted)], "ORDER BY id"
+        )
         self.hits: dict[str, Hit] = {hit.id: hit for hit in without_held(store, active)}
         self.digests = {text.id: text.digest for text in generation.catalog.texts((ACTIVE, PENDING))}
         self.taken: set[str] = set()
@@ -77,18 +84,32 @@ class Look:
         return file if file.lore.id == lore_id and file.lore.status == ACTIVE else None
 
     def uses(self, *lore_ids: str) -> list[datetime]:
-        """When these were used on this machine."""
-        found = [at for lore_id in lore_ids for at in self.usage.used.get(lore_id, ())]
-        return [datetime.fromtimestamp(at, UTC) for at in found]
+        """When these were used on this machine; what they took in counts, and so does that it was said again then."""
+        folded = [lore_id for one in lore_ids for lore_id in self._merged(one)]
+        found = [at for lore_id in (*lore_ids, *folded) for at in self.usage.used.get(lore_id, ())]
+        return [datetime.fromtimestamp(at, UTC) for at in found] + [ulid.moment(one) for one in folded]
+
+    def _merged(self, lore_id: str) -> Sequence[str]:
+        """The ids in `merged_from` of a lore."""
+        line = _line(self.raw.get(lore_id, b""), b"merged_from:")
+        if line.endswith(b"]") or not line:
+            return [found.decode() for found in _ID.findall(line)]
+        file = self.file(lore_id)
+        return file.lore.merged_from if file else ()
 
     def _relations(self, lore_id: str, raw: bytes) -> list[tuple[str, str]]:
         """The relations in a file: at a glance where they are written as Engram does, else by reading it as lore."""
-        head = raw.partition(b"\n---")[0]
-        line = next((line for line in head.split(b"\n") if line.startswith(b"relations:")), b"")
+        line = _line(raw, b"relations:")
         if line.endswith(b"]"):
             return [(kind.decode(), other.decode()) for kind, other in _RELATION.findall(line)]
         file = self.file(lore_id) if line else None
         return [(link.kind, link.id) for link in file.lore.relations] if file else []
+
+
+def _line(raw: bytes, key: bytes) -> bytes:
+    """The line of a file's fields that begins so; empty where there is none."""
+    start = raw.find(b"\n" + key)
+    return raw[start + 1 :].partition(b"\n")[0].rstrip() if 0 <= start < raw.find(b"\n---") else b""
 
 
 def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.confidence import two_decimals
-from engram.domain.consolidation import DECAY, MERGE, SUPERSEDE, Left, Step
+from engram.domain.consolidation import MERGE, SUPERSEDE, Left, Step
 from engram.domain.equivalence import NEAR, SAME, compare
 from engram.domain.fold import fold
 from engram.domain.pair_groups import groups
@@ -15,7 +15,7 @@ from engram.usecases.review_pairs import duplicates
 from engram.usecases.sync_fold import own_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from engram.usecases.consolidate_look import Look
 
 
-def merges(look: Look, kinds: Sequence[str]) -> tuple[list[Step], list[Left]]:
-    """Groups of equivalent lore that become one, and what is as near but does not agree."""
+def merges(look: Look, old: Mapping[str, str], *, fades: bool) -> tuple[list[Step], list[Left]]:
+    """Groups of equivalent lore that become one, and what is as near but does not agree.
+
+    A group of which all are stale (`old`) is not worth it. `fades` has decay taken off the result.
+    """
     from engram.adapters.embed.provider import open_embedder
 
     embedder = open_embedder("bundled")
@@ -35,8 +38,8 @@ def merges(look: Look, kinds: Sequence[str]) -> tuple[list[Step], list[Left]]:
     steps = []
     for group in groups([pair for pair in found if pair.kind == SAME]):
         ids = [lore_id for lore_id in group.ids if lore_id in look.hits]
-        if len(ids) > 1 and not any({*ids} <= kept for kept in apart):
-            step = _merge(look, embedder, ids, DECAY in kinds)
+        if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
+            step = _merge(look, embedder, ids, fades)
             if step is not None:
                 look.taken.update(step.lore)
                 steps.append(step)
@@ -68,9 +71,7 @@ def superseded(look: Look) -> list[Step]:
 
 def _merge(look: Look, embedder: Embedder, ids: Sequence[str], fades: bool) -> Step | None:
     """The step that folds a group into its oldest; without those that do not agree with it, word for word."""
-    files = {
-        lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None and file.adopted
-    }
+    files = {lore_id: file for lore_id in sorted(ids) if (file := look.file(lore_id)) is not None}
     if len(files) < 2:
         return None
     cosines = _cosines(embedder, [file.lore for file in files.values()])
