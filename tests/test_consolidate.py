@@ -77,6 +77,31 @@ def test_what_says_the_same_becomes_the_oldest_and_what_only_nearly_does_is_left
     assert store.consolidate().steps == ()
 
 
+def test_an_old_lore_that_was_said_again_lives_on_as_long_as_what_it_took_in(
+    store: Engram, clock: SetClock
+) -> None:
+    first = store.record(JITTER, category="FACT").lore
+    clock.advance(days=170)
+    store.record(SAME_JITTER, category="FACT")
+    clock.advance(days=20)
+    assert steps(store.consolidate(kinds=["archive"])) == [("archive", JITTER)]
+    plan = store.consolidate()
+    assert plan.by_kind == {"merge": 1}
+    store.apply(plan)
+    assert store.get(first.id).lore.status == "active"
+    assert store.consolidate().steps == ()
+    clock.advance(days=170)
+    assert store.consolidate().by_kind == {"archive": 1}
+
+
+def test_lore_that_are_all_stale_are_archived_not_merged(store: Engram, clock: SetClock) -> None:
+    store.record(JITTER, category="FACT")
+    store.record(SAME_JITTER, category="FACT")
+    clock.advance(days=190)
+    assert store.consolidate().by_kind == {"archive": 2}
+    assert store.consolidate(kinds=["merge"]).by_kind == {"merge": 1}
+
+
 def test_what_one_source_said_twice_is_no_surer_for_that(store: Engram) -> None:
     store.record(JITTER, category="FACT")
     store.record(SAME_JITTER, category="FACT")

@@ -71,7 +71,7 @@ def test_a_consolidation_that_others_have_is_taken_back_for_all_of_them(tmp_path
 
 
 @settings(
-    max_examples=examples(2, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(1, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(ACTIONS)
 def test_whatever_two_clones_do_in_whatever_order_they_come_to_one_store(

@@ -60,7 +60,7 @@ def contents(root: str) -> dict[Path, bytes]:
 
 
 @settings(
-    max_examples=examples(3, 80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(2, 80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(ACTIONS, st.integers(0, 400))
 def test_a_plan_comes_out_as_planned_twice_as_once_and_undone_byte_for_byte(

@@ -51,6 +51,17 @@ def test_the_older_keeps_its_text_and_gets_what_the_other_knew() -> None:
     assert (folded.last_validated, folded.updated_at) == (START, START + timedelta(hours=1))
 
 
+def test_what_one_source_said_twice_gains_nothing_and_an_unknown_source_is_left_out() -> None:
+    for one, other in ((HERE, HERE), ("", "")):
+        same = fold(lore(OLD, one), lore(NEW, other))
+        assert same is not None
+        assert (same.thousandths, same.merged_from, same.sources) == (700, (NEW,), ())
+        assert fold(lore(OLD, one), lore(NEW, other)) == same
+    written = fold(lore(OLD, ""), lore(NEW, THERE))
+    assert written is not None
+    assert (written.thousandths, written.sources) == (800, (THERE,))
+
+
 def test_what_does_not_fit_into_one_file_is_not_folded() -> None:
     many = [tuple(f"{side}{number}" for number in range(150)) for side in "ab"]
     assert fold(lore(tags=many[0]), lore(NEW, THERE, tags=many[1])) is None
