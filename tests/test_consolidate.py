@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from apikit import QUEUE, TIDES, SetClock, dedicated, git, lore_files, masked, ok, opened, plain
-from effort import examples
+from apikit import QUEUE, TIDES, SetClock, lore_files, masked, ok, opened, plain
 
 from engram.app import Engram
-from engram.domain.consolidation import KINDS, Plan
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
-from engram.usecases.commit import commit_pending
 from engram.usecases.decide import decide
 from engram.usecases.edit import Edit
 from engram.usecases.open_store import open_store
 from engram.usecases.review import review
 from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from engram.domain.consolidation import Plan
 
 JITTER = "Retry with full jitter: a fleet that retries in step brings the broker down again."
 SAME_JITTER = "Retry with full jitter: a fleet which retries in step brings the broker down again."
@@ -30,10 +30,6 @@ SLOWER = SLOW.replace("30", "90")
 
 def steps(plan: Plan) -> list[tuple[str, str]]:
     return [(step.kind, step.title) for step in plan.steps if step.selected]
-
-
-def _root(store: Engram) -> Path:
-    return Path(store.path)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -253,10 +249,10 @@ def test_a_plan_whose_lore_were_changed_since_is_refused_whole(store: Engram, cl
     clock.advance(days=40)
     plan = store.consolidate()
     store.edit(lore[1].id, Edit(add_tags=("new",)))
-    before = contents(_root(store))
+    before = contents(Path(store.path))
     with pytest.raises(ConflictError, match="after the plan was made"):
         store.apply(plan)
-    assert contents(_root(store)) == before
+    assert contents(Path(store.path)) == before
 
 
 def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_only_when_confirmed(
@@ -283,69 +279,6 @@ def test_what_a_session_learned_and_used_comes_into_the_project_and_to_the_user_
     assert store.apply(store.consolidate(to="user", confirm=["promote"])).done == {"promote": 1}
     assert [one["title"] for one in ok("list", "--scope", "user", "--json", cwd=root).json["lore"]] == [QUEUE]
     assert store.consolidate(to="user").steps == ()
-
-
-def filled(root: Path, clock: SetClock) -> Engram:
-    """A dedicated store in which every kind of step is due."""
-    store = opened(dedicated(root), clock=clock)
-    stale = store.record(TIDES, category="FACT").lore
-    clock.advance(days=100)
-    old = store.record(SLOW, category="FACT").lore
-    for text in (JITTER, SAME_JITTER, QUEUE):
-        store.record(text, category="FACT", tags=["fleet"], context="incident review")
-    store.record(SLOWER, category="FACT", relations=[("supersedes", old.id)])
-    clock.advance(days=90)
-    store.query("idempotent queue handlers")
-    assert stale.id not in store.session_refs().values()
-    session = Engram(open_store(str(root), Caller("s1", "x"), scope="session", clock=clock), background=False)
-    session.record("The staging broker is reset on Mondays.", category="FACT", pinned=True)
-    session.close()
-    for _ in range(2):
-        store.query("staging broker reset on Mondays")
-    return store
-
-
-def test_applied_it_is_one_commit_and_undo_redo_and_undo_give_every_byte_back(
-    tmp_path: Path, clock: SetClock
-) -> None:
-    store = filled(tmp_path / "store", clock)
-    commit_pending(store.store, wait=30)
-    before = contents(_root(store))
-    commits = git(_root(store), "rev-list", "--count", "HEAD")
-    plan = store.consolidate()
-    assert {*plan.by_kind} == {*KINDS}
-    done = store.apply(plan)
-    commit_pending(store.store, wait=30)
-    after = contents(_root(store))
-    assert done.done == plan.by_kind
-    assert int(git(_root(store), "rev-list", "--count", "HEAD")) == int(commits) + 1
-    assert git(_root(store), "log", "-1", "--format=%s").startswith(
-        "consolidate: merge 1, supersede 1, archive 1,"
-    )
-    assert (store.apply(plan).done, contents(_root(store))) == ({}, after)
-    for expected in (before, after, before):
-        clock.advance(days=1)
-        store.redo() if expected == after else store.undo()
-        assert contents(_root(store)) == expected
-    assert store.consolidate().by_kind == plan.by_kind
-    commit_pending(store.store, wait=30)
-    assert git(_root(store), "status", "--porcelain") == ""
-
-
-def test_an_undo_keeps_what_was_changed_after_the_consolidation(tmp_path: Path, clock: SetClock) -> None:
-    store = filled(tmp_path / "store", clock)
-    before = contents(_root(store))
-    plan = store.consolidate()
-    store.apply(plan)
-    (merge,) = [step for step in plan.steps if step.kind == "merge"]
-    kept = _root(store) / merge.paths[0]
-    kept.write_text(kept.read_text("utf-8").replace("tags: [fleet]", "tags: [fleet, later]"), "utf-8")
-    store.undo()
-    now = contents(_root(store))
-    assert now.keys() == before.keys()
-    differs = [path for path in before if now[path] != before[path]]
-    assert [merge.lore[0] in path for path in differs] == [True]
-    assert store.get(merge.lore[0]).lore.tags == ("fleet", "later")
 
 
 def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Path, clock: SetClock) -> None:
@@ -376,30 +309,3 @@ def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Pa
     assert ok("consolidate", "--only", "merge", "--only", "supersede", cwd=root).out.startswith(
         "Nothing to consolidate.\n⚠ 0.94"
     )
-
-
-def test_everything_that_is_decided_can_be_taken_back_and_nothing_is_lost(
-    tmp_path: Path, clock: SetClock
-) -> None:
-    """Some dozens of decisions every day, 1,000 when thorough."""
-    store = opened(dedicated(tmp_path / "store"), clock=clock)
-    count = examples(24, 1000)
-    names = [f"host{number}" for number in range(count)]
-    draft = tmp_path / "lore.jsonl"
-    lines = [
-        {"content": f"The cache of {name} is cleared at noon.", "category": "FACT", "status": "pending"}
-        for name in names
-    ]
-    draft.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    store.import_markdown(str(draft))
-    commit_pending(store.store, wait=60)
-    before = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
-    items = review(store.store, kinds=["pending"]).items
-    assert len(items) == count
-    for item, decision in zip(items, ["accept", "reject", "archive"] * count, strict=False):
-        decide(store.store, item, decision)
-    commit_pending(store.store, wait=60)
-    assert store.list().total == count - len(items[1::3])
-    store.undo(count)
-    after = {shown.lore.id: shown.lore for shown in store.list(limit=None).lore}
-    assert {one: lore._replace(updated_at=before[one].updated_at) for one, lore in after.items()} == before

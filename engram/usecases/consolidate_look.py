@@ -33,7 +33,7 @@ class Look:
     """
 
     def __init__(self, store: Store, generation: Generation, *, adopted: bool = False) -> None:
-        """Reads the catalog and the retrieval log; the files only when asked for.
+        """Reads the catalog and the live record; the files only when asked for.
 
         With `adopted` lore that has no id in its file yet is left out: nobody asked to have it written.
         """

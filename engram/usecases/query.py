@@ -25,6 +25,7 @@ from engram.usecases.search import Candidate, Filters
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.state.database import StateDatabase
     from engram.domain.lore import Lore
     from engram.domain.ranking import Score
     from engram.usecases.store import Store

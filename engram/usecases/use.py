@@ -1,4 +1,4 @@
-"""How the lore of a store were used on this machine, as far as the retrieval log and the feedback tell at once."""
+"""How the lore of a store were used on this machine, as far as the live record and the feedback tell at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each lore is worth: from the retrieval log, and from asking its questions again."""
+"""What each lore is worth: from the live record, and from asking its questions again."""
 
 from __future__ import annotations
 

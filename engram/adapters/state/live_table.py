@@ -171,6 +171,25 @@ class LiveTable:
         )
         return {row[0] for row in self._taken_in().run(query, (moment, json.dumps(SHOWING)))}
 
+    def answers(self, most: int) -> list[tuple[float, str, str]]:
+        """What put lore before somebody, the latest `most`, newest first: when, the question ("" for none), the ids as JSON."""
+        query = (
+            "SELECT at, iif(action = ?, query, ''), ids FROM retrievals"
+            " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?"
+        )
+        return [
+            (row[0], row[1], row[2])
+            for row in self._taken_in().run(query, (QUERY, json.dumps(SHOWING), most))
+        ]
+
+    def times_shown(self, lore_id: str, most: int) -> int:
+        """In how many of those answers one lore was."""
+        query = (
+            "SELECT count(*) FROM (SELECT ids FROM retrievals WHERE action IN (SELECT value FROM json_each(?))"
+            " ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
+        )
+        return int(self._taken_in().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
+
     def totals(self) -> list[tuple[str, str, int, int, int]]:
         """For each (action, via): how many entries, lore in them, tokens."""
         query = (

@@ -1,4 +1,4 @@
-"""What the retrieval log and the feedback of this clone tell of each lore, and which questions were asked."""
+"""What the live record and the feedback of this clone tell of each lore, and which questions were asked."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
     asked: list[tuple[float, str, list[str]]] = []
     spans: dict[str, dict[int, tuple[float, float]]] = {}
     for database in databases:
-        rows = database.run("SELECT at, query, ids FROM retrievals ORDER BY number DESC LIMIT ?", (_LATEST,))
-        asked += [(at, query, json.loads(ids)) for at, query, ids in rows]
+        asked += [(at, query, json.loads(ids)) for at, query, ids in database.live.answers(_LATEST)]
         for lore_id, kind, at in database.run("SELECT id, kind, at FROM feedback"):
             _note(spans, lore_id, at)
             if kind == "helpful":
                 found.helpful.add(lore_id)
     for at, query, ids in sorted(asked, key=lambda line: -line[0]):
-        found.queries.setdefault(query, set()).update(ids)
+        if query:
+            found.queries.setdefault(query, set()).update(ids)
         for lore_id in ids:
             found.shown[lore_id] = found.shown.get(lore_id, 0) + 1
             _note(spans, lore_id, at)
@@ -52,10 +52,7 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
 
 def shown_of(database: StateDatabase, lore_id: str) -> int:
     """In how many of the latest answers one lore was, without looking at the others."""
-    query = (
-        "SELECT count(*) FROM (SELECT ids FROM retrievals ORDER BY number DESC LIMIT ?) WHERE instr(ids, ?)"
-    )
-    return int(database.run(query, (_LATEST, f'"{lore_id}"'))[0][0])
+    return database.live.times_shown(lore_id, _LATEST)
 
 
 def _note(spans: dict[str, dict[int, tuple[float, float]]], lore_id: str, at: float) -> None:
