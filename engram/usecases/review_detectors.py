@@ -83,10 +83,10 @@ def stale(store: Store, generation: Generation) -> list[Item]:
     items = [
         _item(review.STALE, hit, f"It expired on {_day(hit.expires_at)}.", review.ARCHIVE) for hit in found
     ]
-    old = "status = 'active' AND pinned = 0 AND created_at < ?1 AND (last_validated IS NULL OR last_validated < ?1)"
+    old = "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
     used = store.state.used_since(long_ago)
     known = {item.lore[0] for item in items}
-    for hit in generation.catalog.select(old, [long_ago], "ORDER BY created_at, id"):
+    for hit in generation.catalog.select(old, [long_ago, long_ago], "ORDER BY created_at, id"):
         if hit.id not in used and hit.id not in known:
             since = f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
             items.append(_item(review.STALE, hit, since, review.ARCHIVE))

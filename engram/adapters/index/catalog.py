@@ -257,8 +257,8 @@ class Catalog:
     def settle_twins(self, ids: Iterable[str]) -> None:
         """Where several files claim one id, the first path in order has it; the others are shadowed."""
         self.connection.executemany(
-            "UPDATE files SET shadowed = (path != (SELECT min(path) FROM files WHERE id = ?1)) WHERE id = ?1",
-            [(lore_id,) for lore_id in ids],
+            "UPDATE files SET shadowed = (path != (SELECT min(path) FROM files WHERE id = ?)) WHERE id = ?",
+            [(lore_id, lore_id) for lore_id in ids],
         )
 
     def hits(self, rows: Sequence[int]) -> list[Hit]:
