@@ -7,7 +7,8 @@ from collections.abc import Callable
 from itertools import permutations
 
 from codec_kit import ID
-from hypothesis import given
+from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from merge_history import CLONES, START, Clones, helpful, incorrect
 from merge_kit import CATEGORIES, quick, read
@@ -19,6 +20,8 @@ from engram.domain.lore import Lore
 BODY = "Title\n\nparagraph 0\n\nmore\n\nparagraph 1\n\nand more\n\nparagraph 2"
 ROOT = codec.write_new(Lore(ID, BODY, "FACT", START, START, tags=("a", "b")), CATEGORIES)
 numbers = st.integers(0, 9)
+# Of four kinds together: 10,000 when thorough, as `.ci/run` asks of this file.
+histories = settings(quick, max_examples=examples(30, 2500))
 Edit = Callable[[Lore, int], Lore]
 
 
@@ -104,7 +107,7 @@ def edits(changes: st.SearchStrategy) -> st.SearchStrategy:
     return st.tuples(st.just("edit"), clones, changes)
 
 
-@quick
+@histories
 @given(history(edits(meeting), by_hand, own_by_hand))
 def test_all_clones_end_with_the_same_commit_and_every_vote_once(operations: list) -> None:
     found = run(operations)
@@ -114,7 +117,7 @@ def test_all_clones_end_with_the_same_commit_and_every_vote_once(operations: lis
     assert [votes.get(clone, Vote()) for clone in CLONES] == found.given
 
 
-@quick
+@histories
 @given(history(edits(meeting), by_hand, own_by_hand))
 def test_every_text_a_clone_wrote_last_is_there_for_everyone(operations: list) -> None:
     found = run(operations)
@@ -148,7 +151,7 @@ def overwritten(found: Clones, line: str) -> list[str]:
     ]
 
 
-@quick
+@histories
 @given(history(edits(apart), own_by_hand))
 def test_changes_apart_give_the_same_lore_in_whatever_order_they_are_merged(operations: list) -> None:
     found = run(operations)
@@ -166,7 +169,7 @@ def unordered(lore: Lore) -> Lore:
     )
 
 
-@quick
+@histories
 @given(st.tuples(*[st.lists(st.one_of(edits(apart), own_by_hand), max_size=3)] * 3))
 def test_changes_apart_from_one_base_give_the_same_bytes_in_whatever_order(operations: tuple) -> None:
     found = Clones(ROOT)
