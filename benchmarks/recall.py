@@ -1,133 +1,63 @@
-"""Recall quality of a retrieval set through the product: `python benchmarks/recall.py SET.json [SET.json ...]`.
+"""Recall of retrieval sets through the product: `python benchmarks/recall.py SET [SET ...]`.
 
-Loads the documents into a scratch store and asks every query with `store.query`, k = 10, no confidence filter.
+A SET is a JSON file, a folder with lore.jsonl and queries.jsonl, or LoCoMo's JSON. Its documents go into a scratch
+store and every question is asked with `engram.open(...).query`, k = 10, no confidence filter, in each variant.
 `bm25` is the word index alone, every word of the query, no floor: what hybrid must never fall below.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
-import time
-from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+import locomo
+import recall_report
+import recall_tables
 import retrieval_set
-import scoring
+from figures import describe_machine
+from recall_asking import ask_all
+from recall_report import Report
+from recall_variants import BM25, HYBRID, VARIANTS
 from scratch_store import isolate
 
-import engram
-from engram.domain.strength import STRENGTHS
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-K = 10
-STRATEGIES = ("bm25", "words", "hybrid")
+    from collections.abc import Sequence
 
 
-class Measured(NamedTuple):
-    """One strategy on one set: quality, milliseconds a query (p50, p99), and answers by their strength.
+def measure(path: str, variants: Sequence[str] = tuple(VARIANTS)) -> list[Report]:
+    """Measure the set at `path` in these variants: one report, or one for each level of LoCoMo.
 
-    `unanswered` counts strengths for the queries that nothing answers.
+    Raises OSError, ValueError or KeyError for a set that cannot be read or a variant that there is not.
     """
-
-    strategy: str
-    quality: scoring.Quality
-    p50_ms: float
-    p99_ms: float
-    strengths: dict[str, int]
-    unanswered: dict[str, int]
-
-
-class Report(NamedTuple):
-    """One set: its name and sizes, why files were refused, and what was measured."""
-
-    name: str
-    documents: int
-    cut: int
-    masked: int
-    refused: list[str]
-    measured: list[Measured]
-
-
-def measure(path: str, strategies: Sequence[str] = STRATEGIES) -> Report:
-    """Load the set at `path` into a scratch store and measure each strategy."""
+    if not os.path.isdir(path) and locomo.is_locomo(path):
+        return [_conversations(path, level, variants) for level in locomo.LEVELS]
     found = retrieval_set.load(path)
+    return [recall_report.of_one(found, _answers(found, variants))]
+
+
+def _conversations(path: str, level: str, variants: Sequence[str]) -> Report:
+    return recall_report.of_units([(found, _answers(found, variants)) for found in locomo.load(path, level)])
+
+
+def _answers(found: retrieval_set.RetrievalSet, variants: Sequence[str]) -> recall_report.Answers:
     with tempfile.TemporaryDirectory(prefix="engram-recall-") as folder:
-        root = os.path.join(folder, "store")
-        documents = retrieval_set.store_documents(root, found)
-        with engram.open(root, background=False) as store:
-            store.refresh()
-            generation = store.store.index.look()
-            assert generation is not None
-            refused = [problem.message for problem in generation.catalog.problems()]
-            measured = [_ask(store, name, found, documents) for name in strategies]
-    return Report(found.name, len(documents), found.cut, found.masked, refused, measured)
+        return ask_all(found, [VARIANTS[name] for name in variants], folder)
 
 
-def _ask(
-    store: engram.Engram, strategy: str, found: retrieval_set.RetrievalSet, documents: dict[str, str]
-) -> Measured:
-    asker = _bm25(store) if strategy == "bm25" else _product(store, strategy)
-    asker(next(iter(found.queries.values()), "warm up"))
-    rankings: dict[str, list[str]] = {}
-    times = []
-    strengths, unanswered = Counter[str](), Counter[str]()
-    for name, text in found.queries.items():
-        began = time.perf_counter_ns()
-        ids, strength = asker(text)
-        times.append((time.perf_counter_ns() - began) / 1e6)
-        rankings[name] = [documents[lore_id] for lore_id in ids]
-        strengths[strength] += 1
-    for text in found.unanswerable:
-        unanswered[asker(text)[1]] += 1
-    result = scoring.quality(rankings, found.judged)
-    p50, p99 = scoring.percentile(times, 0.5), scoring.percentile(times, 0.99)
-    return Measured(strategy, result, p50, p99, strengths, unanswered)
-
-
-def _product(store: engram.Engram, strategy: str) -> Callable[[str], tuple[list[str], str]]:
-    def ask(text: str) -> tuple[list[str], str]:
-        answer = store.query(text, k=K, min_confidence=0, keep=False, strategy=strategy)
-        return [hit.lore.id for hit in answer.lore], answer.strength
-
-    return ask
-
-
-def _bm25(store: engram.Engram) -> Callable[[str], tuple[list[str], str]]:
-    generation = store.store.index.look()
-    assert generation is not None
-
-    def ask(text: str) -> tuple[list[str], str]:
-        scores = generation.words.search(generation.words.terms(text), K).scores
-        by_row = {hit.row: hit.id for hit in generation.catalog.hits(list(scores))}
-        return [by_row[row] for row in scores], ""
-
-    return ask
-
-
-def table(reports: Sequence[Report]) -> str:
-    """The reports as a markdown table."""
-    names = ["Set", "Strategy", "recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10", "p50 ms", "p99 ms"]
-    names += ["strong / weak / none", "the same where nothing answers"]
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+def text(reports: Sequence[Report]) -> str:
+    """The reports as tables."""
+    parts = [recall_tables.quality(reports)]
+    parts += [part for part in map(recall_tables.kinds, reports) if part]
+    parts.append(recall_tables.honesty(reports))
     for report in reports:
-        for row in report.measured:
-            values = " | ".join(f"{value:.4f}" for value in row.quality[:5])
-            times = f"{row.p50_ms:.2f} | {row.p99_ms:.2f}"
-            counts = f"{_counts(row.strengths)} | {_counts(row.unanswered)}"
-            lines.append(f"| {report.name} | {row.strategy} | {values} | {times} | {counts} |")
-    return "\n".join(lines)
-
-
-def _counts(strengths: dict[str, int]) -> str:
-    """`strong / weak / none`, or nothing where the asker does not say."""
-    if not any(strengths.get(name) for name in STRENGTHS):
-        return ""
-    return " / ".join(str(strengths.get(name, 0)) for name in STRENGTHS)
+        sizes = report.sizes
+        said = f"{sizes.documents:,} documents, {sizes.cut} cut, {sizes.masked} masked"
+        parts.append("\n".join([f"{report.name}: {said}", *[f"  refused: {why}" for why in sizes.refused]]))
+    return "\n\n".join(parts)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,15 +65,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sets", nargs="+", metavar="SET.json")
-    parser.add_argument("--strategies", default=",".join(STRATEGIES), help="comma-separated, of: %(default)s")
+    parser.add_argument("sets", nargs="+", metavar="SET")
+    parser.add_argument(
+        "--variants", default=",".join(VARIANTS), help="comma-separated; default all: %(default)s"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of tables")
     chosen = parser.parse_args(arguments)
-    reports = [measure(path, chosen.strategies.split(",")) for path in chosen.sets]
-    print(table(reports))
-    for report in reports:
-        print(f"\n{report.name}: {report.documents:,} documents, {report.cut} cut, {report.masked} masked")
-        for why in report.refused:
-            print(f"  refused: {why}")
+    names = chosen.variants.split(",")
+    unknown = [name for name in names if name not in VARIANTS]
+    if unknown:
+        parser.error(f"no such variant: {', '.join(unknown)}")
+    reports = [report for path in chosen.sets for report in measure(path, names)]
+    if chosen.json:
+        machine = describe_machine()
+        print(json.dumps({"machine": machine, "sets": [report.as_dict() for report in reports]}, indent=1))
+    else:
+        print(text(reports))
     worse = [report.name for report in reports if _falls_below(report)]
     if worse:
         print(f"\nHybrid is below BM25 alone on: {', '.join(worse)}", file=sys.stderr)
@@ -151,8 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _falls_below(report: Report) -> bool:
-    ndcg = {row.strategy: row.quality.ndcg_10 for row in report.measured}
-    return "hybrid" in ndcg and "bm25" in ndcg and ndcg["hybrid"] < ndcg["bm25"]
+    if not {BM25, HYBRID} <= report.asked.keys():
+        return False
+    return report.quality(HYBRID).ndcg_10 < report.quality(BM25).ndcg_10
 
 
 if __name__ == "__main__":

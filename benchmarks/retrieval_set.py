@@ -1,83 +1,148 @@
-"""Retrieval sets: documents, queries and which document answers which query, read from JSON and loaded into a store."""
+"""Retrieval sets: documents, questions and which document answers which question, read from either of their two forms.
+
+One JSON file (`name`, `docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, in which
+lore has all its fields and every question says its kind. docs/recall.md describes both.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scratch_store import FOLDER, make_plain, write_lore
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
 
-from engram.domain import ulid
-from engram.domain.lore import MAX_CONTENT, Lore
-from engram.domain.secrets import find_secrets, redact
+from engram.domain.confidence import DEFAULT_PRIOR  # noqa: E402
+from engram.domain.lore import MAX_CONTENT  # noqa: E402
+from engram.domain.secrets import find_secrets, redact  # noqa: E402
 
-_MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-_SHARD = 500
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+UNANSWERABLE = "unanswerable"
+
+
+class Document(NamedTuple):
+    """What one lore is made of; `text` has its title on top. `answers` is the id that a hit of it counts for."""
+
+    answers: str
+    text: str
+    context: tuple[str, ...] = ()
+    category: str = "FACT"
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    thousandths: int = DEFAULT_PRIOR
 
 
 class RetrievalSet(NamedTuple):
-    """`documents`: id → text of at most 4,000 characters; `queries`: id → text; `judged`: query id → document id → grade.
+    """`queries`: id → text; `judged`: query id → document id → grade; `kinds`: query id → kind, where the set has any.
 
-    `unanswerable` are queries that nothing in the set answers; `cut` counts documents that were too long,
+    `unanswerable` are questions that nothing in the set answers; `cut` counts documents that were too long,
     `masked` those with a secret, which is masked as `record --redact` would.
     """
 
     name: str
-    documents: dict[str, str]
+    documents: list[Document]
     queries: dict[str, str]
     judged: dict[str, dict[str, int]]
+    kinds: dict[str, str]
     unanswerable: list[str]
     cut: int
     masked: int
 
 
 def load(path: str) -> RetrievalSet:
-    """Read a set. Raises OSError, ValueError or KeyError where the file is not one."""
+    """Read a set from a JSON file or a folder. Raises OSError, ValueError or KeyError where it is none."""
+    if os.path.isdir(path):
+        return _of_folder(path)
     with open(path, encoding="utf-8") as file:
         data: dict[str, Any] = json.load(file)
-    whole = {name: _text(document) for name, document in data["docs"].items()}
-    cut = {name: _cut(text) for name, text in whole.items()}
-    texts = {name: _cut(redact(text, find_secrets(text))) for name, text in cut.items() if text}
-    answerable = {name for name, grades in data["qrels"].items() if grades}
+    documents = [Document(name, _text(document)) for name, document in data["docs"].items()]
+    return assemble(data["name"], documents, data["queries"], data["qrels"], {})
+
+
+def assemble(
+    name: str,
+    documents: Iterable[Document],
+    queries: Mapping[str, str],
+    judged: Mapping[str, Mapping[str, int]],
+    kinds: Mapping[str, str],
+) -> RetrievalSet:
+    """The set of these parts: documents cut and masked, questions without an answer set apart."""
+    whole = [document for document in documents if document.text.strip()]
+    cut = [document._replace(text=_cut(document.text)) for document in whole]
+    ready = [_masked(document) for document in cut]
+    answerable = {query for query, grades in judged.items() if any(grades.values())}
     return RetrievalSet(
-        str(data["name"]),
-        texts,
-        {name: text for name, text in data["queries"].items() if name in answerable},
-        data["qrels"],
-        [text for name, text in data["queries"].items() if name not in answerable],
-        sum(len(text) > MAX_CONTENT for text in whole.values()),
-        sum(text != cut[name] for name, text in texts.items()),
+        name,
+        ready,
+        {query: text for query, text in queries.items() if query in answerable},
+        {query: dict(judged[query]) for query in answerable},
+        {query: kind for query, kind in kinds.items() if query in answerable},
+        [text for query, text in queries.items() if query not in answerable],
+        sum(len(document.text) > MAX_CONTENT for document in whole),
+        sum(one != other for one, other in zip(cut, ready, strict=True)),
     )
 
 
-def store_documents(root: str, found: RetrievalSet) -> dict[str, str]:
-    """Make a store of the documents at `root`; returns lore id → document id.
-
-    All lore have the same age, category and confidence, so nothing but their text ranks them.
-    """
-    make_plain(root)
-    ids = {_lore_id(number): name for number, name in enumerate(found.documents)}
-    write_lore(root, _lore(ids, found))
-    return ids
+def read_lines(path: str) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file. Raises OSError, ValueError."""
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
 
 
-def _lore(ids: dict[str, str], found: RetrievalSet) -> Iterator[tuple[str, Lore]]:
-    for number, (lore_id, name) in enumerate(ids.items()):
-        lore = Lore(lore_id, found.documents[name], "FACT", _MOMENT, _MOMENT)
-        yield f"{FOLDER}/{number // _SHARD:04d}/{lore_id}.md", lore
+def _of_folder(path: str) -> RetrievalSet:
+    lore = read_lines(os.path.join(path, "lore.jsonl"))
+    asked = {str(number): line for number, line in enumerate(read_lines(os.path.join(path, "queries.jsonl")))}
+    keys = {line["key"] for line in lore}
+    unknown = {key for line in asked.values() for key in line["relevant"]} - keys
+    if unknown:
+        raise ValueError(f"{path}: no lore has the keys {', '.join(sorted(unknown))}")
+    return assemble(
+        os.path.basename(os.path.normpath(path)),
+        map(_document, lore),
+        {query: line["q"] for query, line in asked.items()},
+        {query: dict.fromkeys(line["relevant"], 1) for query, line in asked.items()},
+        {query: line["kind"] for query, line in asked.items()},
+    )
 
 
-def _lore_id(number: int) -> str:
-    return ulid.encode(int(_MOMENT.timestamp() * 1000), number + 1)
+def _document(line: Mapping[str, Any]) -> Document:
+    """A line of `lore.jsonl`; all but the key and the content may be missing."""
+    return Document(
+        line["key"],
+        _text({"title": line.get("title", ""), "text": line["content"]}),
+        _words(line.get("context")),
+        line.get("category") or "FACT",
+        _words(line.get("tags")),
+        _words(line.get("files")),
+        round(1000 * line["confidence"]) if line.get("confidence") is not None else DEFAULT_PRIOR,
+    )
 
 
-def _text(document: dict[str, str]) -> str:
-    parts = [document.get("title", ""), document["text"]]
-    return "\n\n".join(part for part in parts if part)
+def _words(value: Any) -> tuple[str, ...]:
+    if not value:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _text(document: Mapping[str, str]) -> str:
+    title, text = document.get("title", ""), document["text"]
+    return "\n\n".join(part for part in (title, text) if part and (part is text or not text.startswith(part)))
 
 
 def _cut(text: str) -> str:
     clean = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").strip("\n").rstrip()
     return clean[:MAX_CONTENT].rstrip()
+
+
+def _masked(document: Document) -> Document:
+    """Without secrets, in the text and the context."""
+    return document._replace(text=_cut(_mask(document.text)), context=tuple(map(_mask, document.context)))
+
+
+def _mask(text: str) -> str:
+    return redact(text, find_secrets(text))

@@ -1,0 +1,71 @@
+"""The variants that recall is measured in: the product's own query path, whole or with one part of it left out.
+
+A part is left out by setting the constant that it depends on for the time of the run, so the product has no
+switch that only a benchmark would use, and whatever is measured is what a user's query runs through.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.domain.strength import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BM25, WORDS, DENSE, HYBRID = "bm25", "words", "dense", "hybrid"
+
+Constant = tuple[str, str]
+"""A module's name and the name of a constant in it."""
+
+_NEVER = 1_000_000_000
+_NO_FLOOR: dict[Constant, Any] = {
+    ("engram.domain.strength", "BY_BOTH"): Bounds(0.6, -1.0, -1.0),
+    ("engram.domain.strength", "BY_WORDS"): Bounds(0.24, -1.0, -1.0),
+}
+
+
+class Variant(NamedTuple):
+    """A name, the product's strategy ("": the bare word index), constants set, and whether the index is made with them."""
+
+    name: str
+    strategy: str
+    constants: dict[Constant, Any]
+    own_index: bool = False
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant(BM25, "", {}),
+        Variant(WORDS, "words", {}),
+        Variant(DENSE, "hybrid", {("engram.domain.ranking", "WORDS"): 0.0} | _NO_FLOOR),
+        Variant(HYBRID, "hybrid", {}),
+        Variant("hybrid without floor", "hybrid", _NO_FLOOR),
+        Variant(
+            "hybrid without misspelt",
+            "hybrid",
+            {("engram.adapters.index.words", "_SHORTEST_MISSPELT"): _NEVER},
+        ),
+        Variant("hybrid without sharpness", "hybrid", {("engram.domain.ranking", "SHARPNESS"): 1.0}),
+        Variant("hybrid without standing", "hybrid", {("engram.domain.ranking", "STANDING"): 0.0}),
+        Variant("hybrid without passages", "hybrid", {("engram.domain.passages", "LONG"): _NEVER}, True),
+    )
+}
+
+
+@contextmanager
+def set_for(variant: Variant) -> Iterator[None]:
+    """Set the variant's constants while the block runs. Raises AttributeError for one that the product no longer has."""
+    before = {}
+    try:
+        for (module, name), value in variant.constants.items():
+            holder = importlib.import_module(module)
+            before[module, name] = getattr(holder, name)
+            setattr(holder, name, value)
+        yield
+    finally:
+        for (module, name), value in before.items():
+            setattr(importlib.import_module(module), name, value)
