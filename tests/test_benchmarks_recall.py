@@ -82,18 +82,199 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
     assert scoring.percentile([], 0.5) == 0
 
 
-def test_a_set_is_scored_through_a_real_store(tmp_path: Path) -> None:
+def write_folder(path: Path) -> Path:
+    """A set in the other form: lore with all its fields, and questions of two kinds and one without an answer."""
+    lore = [
+        {
+            "key": "queue",
+            "title": "Queues",
+            "content": "Consumers must be idempotent, the broker redelivers.",
+        },
+        {
+            "key": "layers",
+            "title": "Docker layers",
+            "content": "Copy the lock file before the source.",
+            "context": "Slow builds",
+            "category": "PERFORMANCE_INSIGHT",
+            "tags": ["docker"],
+            "files": ["deploy/Dockerfile"],
+            "confidence": 0.4,
+        },
+    ]
+    queries = [
+        {"q": "idempotent consumers", "relevant": ["queue"], "kind": "keyword"},
+        {"q": "deploy/Dockerfile", "relevant": ["layers"], "kind": "path"},
+        {"q": "volcano", "relevant": [], "kind": "unanswerable"},
+    ]
+    path.mkdir()
+    for name, rows in (("lore", lore), ("queries", queries)):
+        (path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def write_conversations(path: Path) -> Path:
+    """Two conversations in LoCoMo's form; one question's evidence is not in its conversation."""
+    first = {
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ada", "dia_id": "D1:1", "text": "I bought a telescope last week."},
+            {"speaker": "Bob", "dia_id": "D1:2", "text": "Look!", "blip_caption": "a photo of a violin"},
+        ],
+        "session_2": [{"speaker": "Ada", "dia_id": "D2:1", "text": "My sister moved to Lisbon."}],
+    }
+    second = {"session_1": [{"speaker": "Eve", "dia_id": "D1:1", "text": "Bees are my hobby."}]}
+    asked = [
+        {"question": "Which telescope did Ada buy?", "evidence": ["D1:1"], "category": 1},
+        {"question": "Who has a violin, and a sister in Lisbon?", "evidence": ["D1:02; D2:1"], "category": 4},
+        {"question": "What is the volcano called?", "evidence": ["D9:9"], "category": 4},
+    ]
+    bees = [{"question": "What is Eve's hobby, bees?", "evidence": ["D1:1"], "category": 2}]
+    path.write_text(
+        json.dumps([{"conversation": first, "qa": asked}, {"conversation": second, "qa": bees}]), "utf-8"
+    )
+    return path
+
+
+def test_a_set_is_scored_through_a_real_store_in_every_variant(tmp_path: Path) -> None:
+    import recall
+    from recall_variants import VARIANTS
+
+    (found,) = recall.measure(str(write_set(tmp_path / "set.json")))
+    assert (found.name, found.sizes.documents, found.sizes.refused) == ("small", 3, [])
+    assert list(found.asked) == list(VARIANTS)
+    for name, asked in found.asked.items():
+        assert found.quality(name) == (1, 1, 1, 1, 1, 2), name
+        assert len(asked.times) == 3
+        assert min(asked.times) > 0
+    assert found.asked["hybrid"].unanswered == ["none"]
+    assert found.asked["hybrid without floor"].unanswered != ["none"]
+    assert found.asked["bm25"].unanswered == [""]
+
+
+def test_a_folder_of_lore_and_questions_is_scored_by_kind(tmp_path: Path) -> None:
+    import recall
+    import recall_tables
+    import retrieval_set
+
+    path = str(write_folder(tmp_path / "small_folder"))
+    layers = retrieval_set.load(path).documents[1]
+    assert layers.text == "Docker layers\n\nCopy the lock file before the source."
+    assert layers[2:] == (("Slow builds",), "PERFORMANCE_INSIGHT", ("docker",), ("deploy/Dockerfile",), 400)
+    (found,) = recall.measure(path, ["words", "hybrid"])
+    assert found.name == "small_folder"
+    assert found.quality("hybrid", "path") == (1, 1, 1, 1, 1, 1)
+    assert found.quality("words", "keyword").queries == 1
+    assert "| path | 1 | 1.0000 (1.0000) | 1.0000 (1.0000) |" in recall_tables.kinds(found)
+    assert found.as_dict()["variants"]["hybrid"]["unanswerable"] == {"none": 1}
+
+
+def test_a_folder_whose_questions_name_unknown_lore_is_refused(tmp_path: Path) -> None:
+    import retrieval_set
+
+    path = write_folder(tmp_path / "set")
+    question = {"q": "what", "relevant": ["no-such"], "kind": "task"}
+    (path / "queries.jsonl").write_text(json.dumps(question) + "\n", "utf-8")
+    with pytest.raises(ValueError, match="no-such"):
+        retrieval_set.load(str(path))
+
+
+def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
+    from recall_variants import VARIANTS, Variant, set_for
+
+    from engram.domain import ranking, strength
+
+    before = ranking.STANDING, strength.BY_BOTH
+    with set_for(VARIANTS["hybrid without standing"]):
+        assert ranking.STANDING == 0
+    with (
+        pytest.raises(AttributeError),
+        set_for(Variant("x", "", {("engram.domain.ranking", "NOT_THERE"): 1})),
+    ):
+        pass
+    assert (ranking.STANDING, strength.BY_BOTH) == before
+
+
+def test_every_variant_still_names_constants_of_the_product() -> None:
+    from importlib import import_module
+
+    from recall_variants import VARIANTS
+
+    for variant in VARIANTS.values():
+        for (module, name), value in variant.constants.items():
+            assert getattr(import_module(module), name) != value, variant.name
+
+
+def test_what_a_variant_leaves_out_is_missed(tmp_path: Path) -> None:
+    import recall
+    import retrieval_set
+    from recall_asking import ask_all
+    from recall_variants import VARIANTS
+
+    queries = {"q1": "are queue consummers idempotent", "q2": "docker layers and the lock file"}
+    path = write_set(tmp_path / "set.json", queries=queries)
+    (found,) = recall.measure(str(path), ["hybrid", "dense", "hybrid without misspelt"])
+    assert found.ndcg("hybrid", ["q1", "q2"]) == [1, 1]
+    chosen = [VARIANTS["hybrid without passages"], VARIANTS["hybrid"]]
+    answers = ask_all(retrieval_set.load(str(path)), chosen, str(tmp_path / "scratch"))
+    assert list(answers.asked) == ["hybrid without passages", "hybrid"]
+    assert sorted(each.name for each in (tmp_path / "scratch").iterdir()) == ["0", "1"]
+
+
+def test_locomo_is_asked_by_turn_and_by_session_each_conversation_by_itself(tmp_path: Path) -> None:
     import recall
 
-    found = recall.measure(str(write_set(tmp_path / "set.json")))
-    assert (found.name, found.documents, found.refused) == ("small", 3, [])
-    assert [row.strategy for row in found.measured] == ["bm25", "words", "hybrid"]
-    for row in found.measured:
-        assert row.quality == (1, 1, 1, 1, 1, 2)
-        assert row.p99_ms >= row.p50_ms > 0
-    hybrid = found.measured[-1]
-    assert sum(hybrid.strengths.values()) == 2
-    assert hybrid.unanswered == {"none": 1}
+    turns, sessions = recall.measure(str(write_conversations(tmp_path / "talk.json")), ["words", "hybrid"])
+    assert (turns.name, sessions.name) == ("locomo_turn", "locomo_session")
+    assert (turns.sizes.documents, sessions.sizes.documents) == (4, 3)
+    assert turns.judged == {"0/0": {"D1:1": 1}, "0/1": {"D1:2": 1, "D2:1": 1}, "1/0": {"D1:1": 1}}
+    assert sessions.judged["0/1"] == {"D1": 1, "D2": 1}
+    assert turns.kinds == {"0/0": "multi-hop", "0/1": "single-hop", "1/0": "temporal"}
+    assert turns.units == {"0/0": 0, "0/1": 0, "1/0": 1}
+    assert turns.quality("words").recall_5 == sessions.quality("words").recall_5 == 1
+
+
+def test_a_session_longer_than_a_lore_is_cut_between_turns_and_counts_once(tmp_path: Path) -> None:
+    import recall
+
+    turns = [
+        {"speaker": "Ada", "dia_id": f"D1:{number}", "text": "stars and telescopes " * 40}
+        for number in range(12)
+    ]
+    talk = {
+        "conversation": {"session_1": turns},
+        "qa": [{"question": "telescopes", "evidence": ["D1:3"], "category": 4}],
+    }
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps([talk]), "utf-8")
+    _, sessions = recall.measure(str(path), ["words"])
+    assert sessions.sizes.documents == 3
+    assert sessions.sizes.cut == 0
+    assert sessions.asked["words"].rankings == {"0/0": ["D1"]}
+
+
+def test_the_bootstrap_tells_a_sure_difference_from_chance() -> None:
+    import bootstrap
+
+    better = bootstrap.compare([0.9] * 30 + [0.2] * 10, [0.4] * 30 + [0.2] * 10)
+    assert better.mean == pytest.approx(0.375)
+    assert 0.2 < better.low < better.mean < better.high < 0.5
+    assert better.p_value < 0.001
+    chance = bootstrap.compare([1.0, 0.0] * 20, [0.0, 1.0] * 20)
+    assert chance.low < 0 < chance.high
+    assert chance.p_value > 0.5
+    assert bootstrap.compare([0.5] * 9, [0.5] * 9) == (0, 0, 0, 1)
+    assert bootstrap.compare([], []) == (0, 0, 0, 1)
+
+
+def test_the_bootstrap_draws_whole_units() -> None:
+    import bootstrap
+
+    one, other = [1.0] * 10 + [0.0] * 10, [0.0] * 10 + [0.5] * 10
+    alone, together = bootstrap.compare(one, other), bootstrap.compare(one, other, ["a"] * 10 + ["b"] * 10)
+    assert alone.mean == together.mean == 0.25
+    assert together.low == -0.5
+    assert together.high == 1
+    assert together.low < alone.low
 
 
 def test_a_long_document_is_cut_and_a_secret_masked_so_that_both_can_be_found(tmp_path: Path) -> None:
@@ -104,29 +285,42 @@ def test_a_long_document_is_cut_and_a_secret_masked_so_that_both_can_be_found(tm
     secret = {"title": "", "text": f"The key is {key}, in the bucket.", "tags": ""}
     found = retrieval_set.load(str(write_set(tmp_path / "set.json", docs={"queue": long, "docker": secret})))
     assert (found.cut, found.masked) == (1, 1)
-    assert max(map(len, found.documents.values())) <= 4000
-    assert key not in found.documents["docker"]
-    assert "in the bucket" in found.documents["docker"]
+    texts = {document.answers: document.text for document in found.documents}
+    assert max(map(len, texts.values())) <= 4000
+    assert key not in texts["docker"]
+    assert "in the bucket" in texts["docker"]
 
 
-def test_the_command_fails_where_hybrid_is_below_the_words_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_command_prints_tables_or_json_and_fails_where_hybrid_is_below_the_words_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import recall
 
     path = str(write_set(tmp_path / "set.json"))
-    assert recall.main([path]) == 0
-    worse = recall.measure(path)
-    row = worse.measured[-1]
-    worse.measured[-1] = row._replace(quality=row.quality._replace(ndcg_10=0.5))
+    assert recall.main([path, "--variants", "bm25,hybrid"]) == 0
+    assert "| small | bm25 | 1.0000 | 1.0000 |" in capsys.readouterr().out
+    assert recall.main([path, "--variants", "bm25,hybrid", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["sets"][0]["variants"]["hybrid"]["quality"]["ndcg_10"] == 1
+    worse = recall.measure(path, ["bm25", "hybrid"])
+    worse[0].asked["hybrid"].rankings["q1"][:] = ["money"]
     monkeypatch.setattr(recall, "measure", lambda *_: worse)
-    assert recall.main([path]) == 1
+    assert recall.main([path, "--variants", "bm25,hybrid"]) == 1
+
+
+def test_a_variant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    import recall
+
+    with pytest.raises(SystemExit):
+        recall.main(["set.json", "--variants", "magic"])
+    assert "magic" in capsys.readouterr().err
 
 
 def test_our_own_set_has_an_answer_for_each_judged_question_and_questions_without_one() -> None:
     import retrieval_set
 
     found = retrieval_set.load(str(OWN_SET))
+    names = {document.answers for document in found.documents}
     assert len(found.queries) == 60
     assert len(found.unanswerable) == 30
-    assert all(grades.keys() <= found.documents.keys() for grades in found.judged.values())
+    assert all(grades.keys() <= names for grades in found.judged.values())
