@@ -191,7 +191,7 @@ def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
         set_for(Variant("x", "", {("engram.domain.ranking", "NOT_THERE"): 1})),
     ):
         pass
-    assert (ranking.STANDING, strength.BY_BOTH) == before
+    assert before == (ranking.STANDING, strength.BY_BOTH)
 
 
 def test_every_variant_still_names_constants_of_the_product() -> None:
@@ -205,18 +205,21 @@ def test_every_variant_still_names_constants_of_the_product() -> None:
 
 
 def test_what_a_variant_leaves_out_is_missed(tmp_path: Path) -> None:
-    import recall
     import retrieval_set
     from recall_asking import ask_all
-    from recall_variants import VARIANTS
+    from recall_variants import VARIANTS, Variant
 
-    queries = {"q1": "are queue consummers idempotent", "q2": "docker layers and the lock file"}
-    path = write_set(tmp_path / "set.json", queries=queries)
-    (found,) = recall.measure(str(path), ["hybrid", "dense", "hybrid without misspelt"])
-    assert found.ndcg("hybrid", ["q1", "q2"]) == [1, 1]
-    chosen = [VARIANTS["hybrid without passages"], VARIANTS["hybrid"]]
-    answers = ask_all(retrieval_set.load(str(path)), chosen, str(tmp_path / "scratch"))
-    assert list(answers.asked) == ["hybrid without passages", "hybrid"]
+    path = write_set(tmp_path / "set.json", queries={"q1": "consummers redellivers", "q2": "dokcer"})
+    exactly = VARIANTS["hybrid without misspelt"].constants
+    chosen = [
+        Variant("exactly", "words", exactly, True),
+        VARIANTS["words"],
+        Variant("again", "words", exactly),
+    ]
+    asked = ask_all(retrieval_set.load(str(path)), chosen, str(tmp_path / "scratch")).asked
+    assert list(asked) == ["exactly", "words", "again"]
+    assert asked["words"].rankings["q1"] == ["queue"]
+    assert asked["exactly"].rankings["q1"] == asked["again"].rankings["q1"] == []
     assert sorted(each.name for each in (tmp_path / "scratch").iterdir()) == ["0", "1"]
 
 
