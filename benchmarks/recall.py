@@ -27,6 +27,8 @@ from scratch_store import isolate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recall_asking import Answers
+
 
 def measure(path: str, variants: Sequence[str] = tuple(VARIANTS)) -> list[Report]:
     """Measure the set at `path` in these variants: one report, or one for each level of LoCoMo.
@@ -43,7 +45,7 @@ def _conversations(path: str, level: str, variants: Sequence[str]) -> Report:
     return recall_report.of_units([(found, _answers(found, variants)) for found in locomo.load(path, level)])
 
 
-def _answers(found: retrieval_set.RetrievalSet, variants: Sequence[str]) -> recall_report.Answers:
+def _answers(found: retrieval_set.RetrievalSet, variants: Sequence[str]) -> Answers:
     with tempfile.TemporaryDirectory(prefix="engram-recall-") as folder:
         return ask_all(found, [VARIANTS[name] for name in variants], folder)
 
@@ -51,13 +53,13 @@ def _answers(found: retrieval_set.RetrievalSet, variants: Sequence[str]) -> reca
 def text(reports: Sequence[Report]) -> str:
     """The reports as tables."""
     parts = [recall_tables.quality(reports)]
-    parts += [part for part in map(recall_tables.kinds, reports) if part]
-    parts.append(recall_tables.honesty(reports))
+    parts += map(recall_tables.kinds, reports)
+    parts += [recall_tables.honesty(reports), recall_tables.bounds(reports)]
     for report in reports:
         sizes = report.sizes
         said = f"{sizes.documents:,} documents, {sizes.cut} cut, {sizes.masked} masked"
         parts.append("\n".join([f"{report.name}: {said}", *[f"  refused: {why}" for why in sizes.refused]]))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ import set_store
 from recall_variants import set_for
 
 import engram
+from engram.usecases.query import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,15 +22,19 @@ K = 10
 _PARTS_OF_ONE = 3  # lore asked for, for each document wanted, where several lore count for one document
 
 
+class Reply(NamedTuple):
+    """One answer: ids, its strength ("" of bare BM25), and the evidence for the hit for which most speaks (0 without hits)."""
+
+    ids: list[str]
+    strength: str
+    evidence: float
+
+
 class Asked(NamedTuple):
-    """What one variant answered. `rankings`: query id → document ids; `strengths`: query id → strength ("" of bare BM25).
+    """What one variant answered: by query id, and where nothing answers; `times` in ms of wall time, of every question."""
 
-    `unanswered` are the strengths said where nothing answers; `times` in ms of wall time, of every question.
-    """
-
-    rankings: dict[str, list[str]]
-    strengths: dict[str, str]
-    unanswered: list[str]
+    replies: dict[str, Reply]
+    unanswered: list[Reply]
     times: list[float]
 
 
@@ -84,56 +89,53 @@ def _sizes(store: engram.Engram, found: RetrievalSet) -> Sizes:
     return Sizes(len(found.documents), found.cut, found.masked, refused)
 
 
-def _ask(ask: Callable[[str], tuple[list[str], str]], found: RetrievalSet) -> Asked:
+def _ask(ask: Callable[[str], Reply], found: RetrievalSet) -> Asked:
     ask(next(iter(found.queries.values()), "warm up"))
-    asked = Asked({}, {}, [], [])
+    asked = Asked({}, [], [])
     for query, text in found.queries.items():
-        asked.rankings[query], asked.strengths[query] = _timed(ask, text, asked.times)
+        asked.replies[query] = _timed(ask, text, asked.times)
     for text in found.unanswerable:
-        asked.unanswered.append(_timed(ask, text, asked.times)[1])
+        asked.unanswered.append(_timed(ask, text, asked.times))
     return asked
 
 
-def _timed(
-    ask: Callable[[str], tuple[list[str], str]], text: str, times: list[float]
-) -> tuple[list[str], str]:
+def _timed(ask: Callable[[str], Reply], text: str, times: list[float]) -> Reply:
     began = time.perf_counter_ns()
-    answer = ask(text)
+    reply = ask(text)
     times.append((time.perf_counter_ns() - began) / 1e6)
-    return answer
+    return reply
 
 
-def _asker(
-    store: engram.Engram, variant: Variant, answers: Mapping[str, str]
-) -> Callable[[str], tuple[list[str], str]]:
-    """What asks one question: the ids that its hits count for, each once, and the strength of the answer."""
+def _asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -> Callable[[str], Reply]:
+    """What asks one question; the reply has the ids that its hits count for, each once."""
     several = len(set(answers.values())) < len(answers)
     limit = K * _PARTS_OF_ONE if several else K
     find = _product(store, variant.strategy, limit) if variant.strategy else _bm25(store, limit)
 
-    def ask(text: str) -> tuple[list[str], str]:
-        ids, strength = find(text)
-        return list(dict.fromkeys(answers[lore_id] for lore_id in ids))[:K], strength
+    def ask(text: str) -> Reply:
+        reply = find(text)
+        return reply._replace(ids=list(dict.fromkeys(answers[lore_id] for lore_id in reply.ids))[:K])
 
     return ask
 
 
-def _product(store: engram.Engram, strategy: str, limit: int) -> Callable[[str], tuple[list[str], str]]:
-    def find(text: str) -> tuple[list[str], str]:
+def _product(store: engram.Engram, strategy: str, limit: int) -> Callable[[str], Reply]:
+    def find(text: str) -> Reply:
         answer = store.query(text, k=limit, min_confidence=0, keep=False, strategy=strategy)
-        return [hit.lore.id for hit in answer.lore], answer.strength
+        best = max(map(evidence, answer.lore), default=0.0)
+        return Reply([hit.lore.id for hit in answer.lore], answer.strength, best)
 
     return find
 
 
-def _bm25(store: engram.Engram, limit: int) -> Callable[[str], tuple[list[str], str]]:
+def _bm25(store: engram.Engram, limit: int) -> Callable[[str], Reply]:
     """The word index alone, without a floor: what hybrid must never fall below."""
     generation = store.store.index.look()
     assert generation is not None
 
-    def find(text: str) -> tuple[list[str], str]:
+    def find(text: str) -> Reply:
         scores = generation.words.search(generation.words.terms(text), limit).scores
         by_row = {hit.row: hit.id for hit in generation.catalog.hits(list(scores))}
-        return [by_row[row] for row in scores], ""
+        return Reply([by_row[row] for row in scores], "", 0.0)
 
     return find

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import scoring
 from recall_asking import Answers, Asked, K, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from recall_asking import Reply
     from retrieval_set import RetrievalSet
 
 
@@ -25,16 +27,22 @@ class Report(NamedTuple):
 
     def quality(self, variant: str, kind: str = "") -> scoring.Quality:
         """The measures over the questions of a kind, or over all."""
-        rankings = self.asked[variant].rankings
         chosen = {
-            query: ranked for query, ranked in rankings.items() if not kind or self.kinds.get(query) == kind
+            query: reply.ids
+            for query, reply in self.asked[variant].replies.items()
+            if not kind or self.kinds.get(query) == kind
         }
         return scoring.quality(chosen, self.judged)
 
     def ndcg(self, variant: str, queries: Sequence[str]) -> list[float]:
         """nDCG@10 of each of these questions."""
-        rankings = self.asked[variant].rankings
-        return [scoring.ndcg(rankings[query], self.judged[query], K) for query in queries]
+        replies = self.asked[variant].replies
+        return [scoring.ndcg(replies[query].ids, self.judged[query], K) for query in queries]
+
+    def found(self, variant: str) -> set[str]:
+        """The answerable questions that get one of theirs among the first ten."""
+        replies = self.asked[variant].replies
+        return {query for query, reply in replies.items() if scoring.recall(reply.ids, self.judged[query], K)}
 
     def as_dict(self) -> dict[str, Any]:
         """The figures for a program."""
@@ -52,8 +60,9 @@ class Report(NamedTuple):
             "kinds": {kind: self.quality(variant, kind)._asdict() for kind in kinds},
             "p50_ms": scoring.percentile(asked.times, 0.5),
             "p99_ms": scoring.percentile(asked.times, 0.99),
-            "answerable": _counts(asked.strengths.values()),
-            "unanswerable": _counts(asked.unanswered),
+            "found": len(self.found(variant)),
+            "answerable": strengths(asked.replies.values()),
+            "unanswerable": strengths(asked.unanswered),
         }
 
 
@@ -64,16 +73,17 @@ def of_one(found: RetrievalSet, answers: Answers) -> Report:
 
 def of_units(parts: Sequence[tuple[RetrievalSet, Answers]]) -> Report:
     """The report of sets that are asked each by itself and scored together."""
-    judged, kinds, units = {}, {}, {}
-    asked = {name: Asked({}, {}, [], []) for name in parts[0][1].asked}
+    judged: dict[str, dict[str, int]] = {}
+    kinds: dict[str, str] = {}
+    units: dict[str, int] = {}
+    asked = {name: Asked({}, [], []) for name in parts[0][1].asked}
     for number, (found, answers) in enumerate(parts):
         for query, grades in found.judged.items():
             judged[f"{number}/{query}"] = grades
             units[f"{number}/{query}"] = number
         kinds |= {f"{number}/{query}": kind for query, kind in found.kinds.items()}
         for name, one in answers.asked.items():
-            asked[name].rankings.update({f"{number}/{query}": got for query, got in one.rankings.items()})
-            asked[name].strengths.update({f"{number}/{query}": said for query, said in one.strengths.items()})
+            asked[name].replies.update({f"{number}/{query}": reply for query, reply in one.replies.items()})
             asked[name].unanswered.extend(one.unanswered)
             asked[name].times.extend(one.times)
     return Report(
@@ -90,9 +100,6 @@ def _together(sizes: Sequence[Sizes]) -> Sizes:
     )
 
 
-def _counts(said: Any) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for strength in said:
-        if strength:
-            found[strength] = found.get(strength, 0) + 1
-    return found
+def strengths(replies: Iterable[Reply]) -> dict[str, int]:
+    """How many replies have each strength, of the product's; those of bare BM25 have none."""
+    return dict(Counter(reply.strength for reply in replies if reply.strength))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import bootstrap
+import numpy as np
+import recall_report
 import scoring
-from recall_asking import K
-from recall_variants import HYBRID, WORDS
+from recall_variants import HYBRID, NO_FLOOR, WORDS
 
-from engram.domain.strength import NONE, STRENGTHS
+from engram.domain.strength import STRENGTHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recall_asking import Asked
+    from recall_asking import Reply
     from recall_report import Report
 
 _MEASURES = ["recall@1", "recall@5", "recall@10", "MRR@10", "nDCG@10"]
-_NO_FLOOR = "hybrid without floor"
 
 
 def quality(reports: Sequence[Report]) -> str:
@@ -47,35 +46,42 @@ def kinds(report: Report) -> str:
 
 def honesty(reports: Sequence[Report]) -> str:
     """How often nothing is said where nothing answers, and at what price for the questions that have an answer."""
-    head = ["Set", "Variant", "answerable: strong / weak / none", "get theirs", "of those without the floor"]
-    rows = [[*head, "unanswerable: strong / weak / none"]]
+    rows = [
+        [
+            "Set",
+            "Variant",
+            "answerable: strong / weak / none",
+            "get theirs",
+            "unanswerable: strong / weak / none",
+        ]
+    ]
     for report in reports:
         for name in [name for name in (WORDS, HYBRID) if name in report.asked]:
             asked = report.asked[name]
-            got = found_by(report, name)
-            free = found_by(report, _NO_FLOOR) if _NO_FLOOR in report.asked and name == HYBRID else set[str]()
-            kept = _share(len(got & free), len(free)) if free else ""
-            rows.append(
-                [
-                    report.name,
-                    name,
-                    _strengths(asked.strengths.values()),
-                    _share(len(got), len(asked.rankings)),
-                    kept,
-                    _strengths(asked.unanswered),
-                ]
-            )
+            answered = _strengths(asked.replies.values())
+            got = _share(len(report.found(name)), len(asked.replies))
+            rows.append([report.name, name, answered, got, _strengths(asked.unanswered)])
     return _table(rows)
 
 
-def found_by(report: Report, name: str) -> set[str]:
-    """The answerable questions that get one of theirs among the first ten."""
-    asked: Asked = report.asked[name]
-    return {
-        query
-        for query, ranked in asked.rankings.items()
-        if asked.strengths[query] != NONE and scoring.recall(ranked, report.judged[query], K)
-    }
+def bounds(reports: Sequence[Report]) -> str:
+    """What a floor under evidence could give: 80 % of the unanswerable told none, or 97 % of what is found kept.
+
+    From the answers without a floor; "" where no set has both kinds of question.
+    """
+    head = ["Set", "none to 80 % from", "keeps of what is found", "97 % kept up to", "none to", "AUC"]
+    rows = [head]
+    for report in reports:
+        asked = report.asked.get(NO_FLOOR)
+        if asked is None or not asked.unanswered or not report.found(NO_FLOOR):
+            continue
+        found = np.array([asked.replies[query].evidence for query in report.found(NO_FLOOR)])
+        nothing = np.array([reply.evidence for reply in asked.unanswered])
+        quiet, kept = np.quantile(nothing, 0.8), np.quantile(found, 0.03)
+        above = (found[:, None] > nothing).mean() + (found[:, None] == nothing).mean() / 2
+        shares = [f"{100 * share:.1f} %" for share in ((found > quiet).mean(), (nothing < kept).mean())]
+        rows.append([report.name, f"{quiet:.3f}", shares[0], f"{kept:.3f}", shares[1], f"{above:.3f}"])
+    return _table(rows) if len(rows) > 1 else ""
 
 
 def _against_hybrid(report: Report, name: str) -> list[str]:
@@ -88,11 +94,11 @@ def _against_hybrid(report: Report, name: str) -> list[str]:
     return [f"{found.mean:+.4f} ({found.low:+.4f} to {found.high:+.4f})", f"{found.p_value:.3f}"]
 
 
-def _strengths(said: Iterable[str]) -> str:
+def _strengths(replies: Iterable[Reply]) -> str:
     """Shares of strong, weak and none."""
-    counts = Counter(said)
+    counts = recall_report.strengths(replies)
     total = sum(counts.values())
-    return " / ".join(_share(counts[name], total) for name in STRENGTHS) if total else ""
+    return " / ".join(_share(counts.get(name, 0), total) for name in STRENGTHS) if total else ""
 
 
 def _share(part: int, whole: int) -> str:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BM25, WORDS, DENSE, HYBRID = "bm25", "words", "dense", "hybrid"
+NO_FLOOR = "hybrid without floor"
 
 Constant = tuple[str, str]
 """A module's name and the name of a constant in it."""
 
 _NEVER = 1_000_000_000
-_NO_FLOOR: dict[Constant, Any] = {
+_WITHOUT_BOUNDS: dict[Constant, Any] = {
     ("engram.domain.strength", "BY_BOTH"): Bounds(0.6, -1.0, -1.0),
     ("engram.domain.strength", "BY_WORDS"): Bounds(0.24, -1.0, -1.0),
 }
@@ -41,9 +42,9 @@ VARIANTS = {
     for variant in (
         Variant(BM25, "", {}),
         Variant(WORDS, "words", {}),
-        Variant(DENSE, "hybrid", {("engram.domain.ranking", "WORDS"): 0.0} | _NO_FLOOR),
+        Variant(DENSE, "hybrid", {("engram.domain.ranking", "WORDS"): 0.0} | _WITHOUT_BOUNDS),
         Variant(HYBRID, "hybrid", {}),
-        Variant("hybrid without floor", "hybrid", _NO_FLOOR),
+        Variant(NO_FLOOR, "hybrid", _WITHOUT_BOUNDS),
         Variant(
             "hybrid without misspelt",
             "hybrid",

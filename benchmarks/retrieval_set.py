@@ -1,6 +1,6 @@
 """Retrieval sets: documents, questions and which document answers which question, read from either of their two forms.
 
-One JSON file (`name`, `docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, in which
+One JSON file (`docs`, `queries`, `qrels`), or a folder with `lore.jsonl` and `queries.jsonl`, in which
 lore has all its fields and every question says its kind. docs/recall.md describes both.
 """
 
@@ -60,8 +60,9 @@ def load(path: str) -> RetrievalSet:
         return _of_folder(path)
     with open(path, encoding="utf-8") as file:
         data: dict[str, Any] = json.load(file)
-    documents = [Document(name, _text(document)) for name, document in data["docs"].items()]
-    return assemble(data["name"], documents, data["queries"], data["qrels"], {})
+    documents = [Document(key, _text(document)) for key, document in data["docs"].items()]
+    name = os.path.splitext(os.path.basename(path))[0]
+    return assemble(name, documents, data["queries"], data["qrels"], {})
 
 
 def assemble(
@@ -80,7 +81,7 @@ def assemble(
         name,
         ready,
         {query: text for query, text in queries.items() if query in answerable},
-        {query: dict(judged[query]) for query in answerable},
+        {query: dict(judged[query]) for query in queries if query in answerable},
         {query: kind for query, kind in kinds.items() if query in answerable},
         [text for query, text in queries.items() if query not in answerable],
         sum(len(document.text) > MAX_CONTENT for document in whole),

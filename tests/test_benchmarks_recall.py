@@ -139,16 +139,17 @@ def test_a_set_is_scored_through_a_real_store_in_every_variant(tmp_path: Path) -
     import recall
     from recall_variants import VARIANTS
 
-    (found,) = recall.measure(str(write_set(tmp_path / "set.json")))
+    (found,) = recall.measure(str(write_set(tmp_path / "small.json")))
     assert (found.name, found.sizes.documents, found.sizes.refused) == ("small", 3, [])
     assert list(found.asked) == list(VARIANTS)
     for name, asked in found.asked.items():
         assert found.quality(name) == (1, 1, 1, 1, 1, 2), name
         assert len(asked.times) == 3
         assert min(asked.times) > 0
-    assert found.asked["hybrid"].unanswered == ["none"]
-    assert found.asked["hybrid without floor"].unanswered != ["none"]
-    assert found.asked["bm25"].unanswered == [""]
+    said = {name: asked.unanswered[0].strength for name, asked in found.asked.items()}
+    assert said["hybrid"] == "none"
+    assert said["hybrid without floor"] == "weak"
+    assert said["bm25"] == ""
 
 
 def test_a_folder_of_lore_and_questions_is_scored_by_kind(tmp_path: Path) -> None:
@@ -218,8 +219,8 @@ def test_what_a_variant_leaves_out_is_missed(tmp_path: Path) -> None:
     ]
     asked = ask_all(retrieval_set.load(str(path)), chosen, str(tmp_path / "scratch")).asked
     assert list(asked) == ["exactly", "words", "again"]
-    assert asked["words"].rankings["q1"] == ["queue"]
-    assert asked["exactly"].rankings["q1"] == asked["again"].rankings["q1"] == []
+    assert asked["words"].replies["q1"].ids == ["queue"]
+    assert asked["exactly"].replies["q1"].ids == asked["again"].replies["q1"].ids == []
     assert sorted(each.name for each in (tmp_path / "scratch").iterdir()) == ["0", "1"]
 
 
@@ -252,7 +253,32 @@ def test_a_session_longer_than_a_lore_is_cut_between_turns_and_counts_once(tmp_p
     _, sessions = recall.measure(str(path), ["words"])
     assert sessions.sizes.documents == 3
     assert sessions.sizes.cut == 0
-    assert sessions.asked["words"].rankings == {"0/0": ["D1"]}
+    assert sessions.asked["words"].replies["0/0"].ids == ["D1"]
+
+
+def report_of(found: list[float], nothing: list[float]) -> object:
+    """A report whose answerable questions were all found, with this evidence."""
+    from recall_asking import Asked, Reply, Sizes
+    from recall_report import Report
+
+    replies = {str(number): Reply(["a"], "weak", value) for number, value in enumerate(found)}
+    unanswered = [Reply(["b"], "weak", value) for value in nothing]
+    judged = {query: {"a": 1} for query in replies}
+    asked = {"hybrid without floor": Asked(replies, unanswered, [1.0])}
+    return Report("made", Sizes(2, 0, 0, []), judged, {}, {}, asked)
+
+
+def test_bounds_say_what_a_floor_would_keep_and_silence() -> None:
+    import recall_tables
+
+    apart = report_of(
+        [0.5 + number / 1000 for number in range(101)], [number / 1000 for number in range(101)]
+    )
+    row = recall_tables.bounds([apart]).splitlines()[-1]
+    assert row == "| made | 0.080 | 100.0 % | 0.503 | 100.0 % | 1.000 |"
+    alike = report_of([0.1, 0.2, 0.3, 0.4, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert recall_tables.bounds([alike]).splitlines()[-1].endswith("| 0.500 |")
+    assert recall_tables.bounds([report_of([0.1], [])]) == ""
 
 
 def test_the_bootstrap_tells_a_sure_difference_from_chance() -> None:
@@ -299,14 +325,14 @@ def test_the_command_prints_tables_or_json_and_fails_where_hybrid_is_below_the_w
 ) -> None:
     import recall
 
-    path = str(write_set(tmp_path / "set.json"))
+    path = str(write_set(tmp_path / "small.json"))
     assert recall.main([path, "--variants", "bm25,hybrid"]) == 0
     assert "| small | bm25 | 1.0000 | 1.0000 |" in capsys.readouterr().out
     assert recall.main([path, "--variants", "bm25,hybrid", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["sets"][0]["variants"]["hybrid"]["quality"]["ndcg_10"] == 1
     worse = recall.measure(path, ["bm25", "hybrid"])
-    worse[0].asked["hybrid"].rankings["q1"][:] = ["money"]
+    worse[0].asked["hybrid"].replies["q1"].ids[:] = ["money"]
     monkeypatch.setattr(recall, "measure", lambda *_: worse)
     assert recall.main([path, "--variants", "bm25,hybrid"]) == 1
 
