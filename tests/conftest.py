@@ -128,9 +128,11 @@ def _one_word_list() -> Iterator[None]:
     """Has each test process read the bundled model's 30,000 words once, not with every store that it opens."""
     from engram.adapters.embed import provider
 
-    once = functools.cache(provider._open_bundled_tokenizer)
+    opened = provider._open_bundled_tokenizer
+    of_folder = functools.cache(lambda _folder: opened())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(provider, "_open_bundled_tokenizer", once)
+        # By folder, since some tests break one.
+        patch.setattr(provider, "_open_bundled_tokenizer", lambda: of_folder(provider.BUNDLED_FOLDER))
         yield
 
 

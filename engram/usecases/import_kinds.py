@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 
 from engram.domain import memory_kinds as kinds
-from engram.domain.errors import NotFoundError, UsageError
+from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.import_sources import MARKDOWN, Source, markdown_sources, row_sources
+from engram.usecases.import_sources import (
+    MARKDOWN,
+    MAX_BYTES,
+    Source,
+    markdown_sources,
+    read_file,
+    row_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,9 +116,8 @@ def _has_permalinks(path: str) -> bool:
             if not name.lower().endswith(".md"):
                 continue
             try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    head = file.read(2000)
-            except OSError:
+                head = read_file(os.path.join(folder, name), MAX_BYTES)[:2000]
+            except (EngramError, OSError):
                 continue
             if head.startswith(b"---") and b"\npermalink:" in head:
                 return True
