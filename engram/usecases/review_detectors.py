@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from engram.domain import review, times
 from engram.domain.budget import tokens
+from engram.domain.code_changes import CHANGED
 from engram.domain.confidence import two_decimals
 from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
@@ -14,6 +15,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, trust
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
+from engram.usecases.stale_code import MOST_LORE, stale_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.lore import Lore
+    from engram.usecases.stale_code import Stale
     from engram.usecases.store import Store
 
     Detector = Callable[[Store, Generation], list[Item]]
@@ -74,7 +77,7 @@ def _waiting(hit: Hit, junk_because: str) -> Item:
 
 
 def stale(store: Store, generation: Generation) -> list[Item]:
-    """Active lore that has expired, or that nobody used or confirmed for half a year."""
+    """Active lore that has expired, whose code has changed, or that nobody used or confirmed for half a year."""
     now = store.clock.now().timestamp()
     long_ago = now - UNUSED_SECONDS
     found = generation.catalog.select(
@@ -83,6 +86,8 @@ def stale(store: Store, generation: Generation) -> list[Item]:
     items = [
         _item(review.STALE, hit, f"It expired on {_day(hit.expires_at)}.", review.ARCHIVE) for hit in found
     ]
+    known = {item.lore[0] for item in items}
+    items += [_changed(one) for one in stale_code(store, _anchored(generation)) if one.hit.id not in known]
     old = "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
     used = store.state.used_since(long_ago)
     known = {item.lore[0] for item in items}
@@ -91,6 +96,21 @@ def stale(store: Store, generation: Generation) -> list[Item]:
             since = f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
             items.append(_item(review.STALE, hit, since, review.ARCHIVE))
     return items
+
+
+def _anchored(generation: Generation) -> list[Hit]:
+    """The active lore, those that name files first, the newest of each first."""
+    order = f"ORDER BY files = '', created_at DESC, id LIMIT {MOST_LORE}"
+    return generation.catalog.select("status = 'active'", (), order)
+
+
+def _changed(one: Stale) -> Item:
+    """The item of a lore whose code has changed: what of it and how; whether it still holds a person has to see."""
+    first, *others = one.findings
+    more = f" (and {len(others)} more)" if others else ""
+    why = f"Since {_day(one.since)} {first.what}{more}."
+    proposal = review.ACCEPT if first.grade == CHANGED else review.EDIT
+    return _item(review.STALE, one.hit, why, proposal, [finding.difference for finding in one.findings])
 
 
 def weak(_store: Store, generation: Generation) -> list[Item]:

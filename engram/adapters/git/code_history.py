@@ -1,0 +1,124 @@
+"""What happened to the files of a code repository: each change of a path, where a file went, what there is now.
+
+One git process lists the changes of all files: on the line of first parents, where a merge is one change, so that
+what stood at a path at any moment follows from what changed later.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.git import layout
+from engram.adapters.git.runner import listing, run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.adapters.git.layout import Repository
+
+LOG_SECONDS = 20.0
+MOST_COMMITS = 10_000
+MOST_BYTES = 256 * 1024 * 1024
+LARGEST = 512 * 1024  # bytes of a file that is read
+MOST_READ = 64 * 1024 * 1024  # bytes of all that is read at once
+_MARK, _FIELD = "\x01", "\x02"
+_NOTHING = "0" * 20
+
+
+class Commit(NamedTuple):
+    """A commit of the line of first parents. `number` counts back from HEAD; `at` is the committer's, in Unix seconds."""
+
+    number: int
+    oid: str
+    parent: str
+    at: int
+    subject: str
+
+
+class Touch(NamedTuple):
+    """A commit changed a path: the ids of its content before and after (None: there was no file)."""
+
+    commit: Commit
+    path: str
+    before: str | None
+    after: str | None
+
+
+def touches(repo: Repository, since: float) -> Iterator[Touch]:
+    """Every change of a file after `since` (Unix seconds), the last first; of 10,000 commits at most. Raises GitError."""
+    if layout.read_head(repo).oid is None:
+        return
+    words = ("log", "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames", "-z", "--no-show-signature",
+             "--encoding=UTF-8", f"--max-count={MOST_COMMITS}", f"--max-age={max(0, int(since))}",
+             "--format=%x01%H%x02%P%x02%ct%x02%s", "HEAD")  # fmt: skip
+    said = os.fsdecode(listing(repo, *words, deadline=LOG_SECONDS, most=MOST_BYTES))
+    fields = iter(said.split("\0"))
+    commit, number = Commit(0, "", "", 0, ""), -1
+    for field in fields:
+        text = field.removeprefix("\n")
+        if text.startswith(_MARK):
+            number += 1
+            oid, parents, at, subject = text.removeprefix(_MARK).split(_FIELD, 3)
+            commit = Commit(number, oid, parents.partition(" ")[0], int(at), subject)
+        elif text.startswith(":"):
+            before, after = text.split(" ", 4)[2:4]
+            yield Touch(commit, next(fields, ""), _content(before), _content(after))
+
+
+def files_now(repo: Repository) -> dict[str, str]:
+    """The id of the content of each file of HEAD, by path. Raises GitError."""
+    if layout.read_head(repo).oid is None:
+        return {}
+    said = os.fsdecode(listing(repo, "ls-tree", "-r", "-z", "--full-tree", "HEAD", deadline=LOG_SECONDS))
+    found = {}
+    for line in said.split("\0"):
+        facts, _, path = line.partition("\t")
+        if " blob " in facts:
+            found[path] = facts.rpartition(" ")[2]
+    return found
+
+
+def moved(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], str]:
+    """Where these commits moved files to: (id of the commit, path before) → path after. Raises GitError."""
+    asked = "".join(f"{one.oid} {one.parent}\n" for one in commits if one.parent)
+    if not asked:
+        return {}
+    words = ("diff-tree", "--stdin", "-r", "-z", "--raw", "-M", "--diff-filter=R")
+    said = os.fsdecode(run(repo, *words, stdin=asked.encode(), deadline=LOG_SECONDS).stdout)
+    found, oid = {}, ""
+    fields = iter(said.split("\0"))
+    for field in fields:
+        text = field.removeprefix("\n")
+        if text.startswith(":"):
+            before, after = next(fields, ""), next(fields, "")
+            found[oid, before] = after
+        elif text:
+            oid = text.partition(" ")[0].strip()
+    return found
+
+
+def texts(repo: Repository, ids: Sequence[str]) -> dict[str, str]:
+    """The text of each of these contents, by id, without what is no text, too large, or beyond 64 MiB in all."""
+    from engram.adapters.git.versions import read_objects
+
+    wanted = _readable(repo, list(dict.fromkeys(ids)))
+    found = zip(wanted, read_objects(repo, wanted), strict=True)
+    return {oid: raw.decode("utf-8", "replace") for oid, raw in found if raw is not None and b"\0" not in raw}
+
+
+def _readable(repo: Repository, ids: Sequence[str]) -> list[str]:
+    if not ids:
+        return []
+    asked = "".join(f"{oid}\n" for oid in ids).encode()
+    found, left = [], MOST_READ
+    for line in run(repo, "cat-file", "--batch-check", stdin=asked).stdout.decode().splitlines():
+        oid, _, size = line.rpartition(" ")
+        if oid.endswith(" blob") and int(size) <= min(LARGEST, left):
+            left -= int(size)
+            found.append(oid.removesuffix(" blob"))
+    return found
+
+
+def _content(oid: str) -> str | None:
+    return None if oid.startswith(_NOTHING) else oid

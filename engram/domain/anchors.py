@@ -1,0 +1,91 @@
+"""What a lore hangs on in code: the identifiers it names, and the versions of dependencies it speaks of."""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+MOST = 40
+_SHORTEST = 3
+_THE_SAME = ("", "==", "===", "@", "~=", "^", "~")
+_QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+# camelCase, PascalCase of several words, snake_case: what no prose has.
+_TELLING = re.compile(r"\b(?:[a-z]+(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z]\w*_\w+)\b")
+_VERSION = re.compile(
+    r"(?<![\w./-])(@?[A-Za-z][\w.-]*(?:/[\w.-]+)*)[`\"'*]*\s{0,2}(?:version\s|release\s)?\s?"
+    r"(===?|>=|<=|!=|~=|\^|~|<|>|@)?\s?[`\"'*]*v?(\d+(?:\.\d+)*)(?![\w%])"
+)
+
+
+class VersionClaim(NamedTuple):
+    """A version that a text names: of which package (as compared, see `plain_name`), how it is bounded, its numbers."""
+
+    name: str
+    operator: str
+    version: tuple[int, ...]
+    text: str
+
+    def holds_for(self, installed: str) -> bool:
+        """Whether what is said is true of `installed`, an exact version or a range (`>=3.11`).
+
+        Of a range its first number is looked at: a text that names a bound speaks of that bound.
+        """
+        here = numbers(installed)
+        if not here:
+            return False
+        is_range = not installed.strip().lstrip("v")[:1].isdigit()
+        if self.operator in _THE_SAME or is_range:
+            return here[: len(self.version)] == self.version or _bare(here) == _bare(self.version)
+        wanted, found = _padded(self.version, here)
+        return {
+            ">=": found >= wanted,
+            "<=": found <= wanted,
+            ">": found > wanted,
+            "<": found < wanted,
+            "!=": found != wanted,
+        }[self.operator]
+
+
+def identifiers(text: str) -> list[str]:
+    """The names of code in a text, each once: those between backticks, and words spelt as only code is. At most 40."""
+    found = [name for quoted in _QUOTED.findall(text) for name in _NAME.findall(quoted)]
+    found += _TELLING.findall(text)
+    return [name for name in dict.fromkeys(found) if len(name) >= _SHORTEST][:MOST]
+
+
+def plain_name(name: str) -> str:
+    """The name of a package as names are compared: lower case, `-` for `_` and `.` (PEP 503 does so too)."""
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def version_claims(text: str, known: Container[str]) -> list[VersionClaim]:
+    """The versions that a text names of the packages in `known` (plain names), each once."""
+    found = []
+    for name, operator, number in _VERSION.findall(text):
+        plain = plain_name(name)
+        if plain in known:
+            said = f"{name} {operator + ' ' if operator else ''}{number}"
+            found.append(VersionClaim(plain, operator, numbers(number), said))
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version: `8.2.1rc1` is (8, 2, 1); empty where there are none."""
+    match = re.search(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part[:9]) for part in match[0].split(".")) if match else ()
+
+
+def _bare(version: tuple[int, ...]) -> tuple[int, ...]:
+    while version and not version[-1]:
+        version = version[:-1]
+    return version
+
+
+def _padded(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    size = max(len(one), len(other))
+    return one + (0,) * (size - len(one)), other + (0,) * (size - len(other))

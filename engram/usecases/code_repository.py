@@ -1,0 +1,59 @@
+"""Which code repository a store's lore are about, and how its files are called there."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+from engram.adapters.git import lore_branch
+from engram.adapters.git.layout import find_repository
+from engram.domain.scopes import USER
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.store import BRANCH, IN_TREE
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+
+def code_repository(store: Store) -> Repository | None:
+    """The repository whose files the lore name; None where none is known.
+
+    In-tree and on a branch it is the store's own. For any other store it is `stale.repository`, else that of the
+    working folder; but the user's own store is about many, so for it only the setting counts.
+    """
+    if store.places.placement == IN_TREE:
+        return store.places.repository
+    around = find_repository(os.getcwd())
+    own = store.places.repository
+    if store.places.placement == BRANCH and own is not None:
+        if around is not None and around.common_dir == own.common_dir and not lore_branch.is_hidden(around):
+            return around
+        return find_repository(lore_branch.top_of(own))
+    configured = store.settings.text("stale.repository")
+    if configured:
+        return find_repository(os.path.expanduser(configured))
+    if around is None or store.places.scope == USER or (own and own.common_dir == around.common_dir):
+        return None
+    return around
+
+
+def prefix_of(store: Store, repository: Repository) -> str:
+    """The folder of a store that is part of a code repository, from the repository's top; "" for the top itself."""
+    below = _below(repository, store.places.root) if store.places.placement == IN_TREE else ""
+    return "" if below == "." else below
+
+
+def spellings(repository: Repository, prefix: str, file: str) -> list[str]:
+    """The paths in the repository that a lore may mean by a file: as from its top, else as from the store's."""
+    name = _below(repository, file) if os.path.isabs(file) else file.replace("\\", "/").split(":")[0]
+    name = posixpath.normpath(name) if name else ""
+    if name in ("", ".", "..") or name.startswith(("../", "/")):
+        return []
+    return [name, f"{prefix}/{name}"] if prefix else [name]
+
+
+def _below(repository: Repository, path: str) -> str:
+    """A path from the top of the repository; "" for one that is outside."""
+    below = os.path.relpath(os.path.realpath(path), repository.worktree).replace(os.sep, "/")
+    return "" if below.startswith("..") else below
