@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engram.usecases.committer import Committer
     from engram.usecases.decide import Decided
     from engram.usecases.edit import Edit
+    from engram.usecases.extract import Outcome
     from engram.usecases.import_lore import Imported
     from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
@@ -242,6 +243,20 @@ class Engram(Sharing, Curating):
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
+
+    def extract(
+        self, text: str | bytes, *, name: str = "text", limit: int = 10, dry_run: bool = False
+    ) -> builtins.list[Outcome]:
+        """Record the few things that a transcript or document marks as learned, as pending lore; what became of each.
+
+        `name` says where it is from. Raises UsageError, StoreError.
+        """
+        from engram.usecases.extract import extract_lore
+
+        raw = text.encode() if isinstance(text, str) else text
+        found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
+        self._changed()
+        return found
 
     def held(self) -> builtins.list[Waiting]:
         """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""

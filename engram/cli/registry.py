@@ -44,6 +44,7 @@ COMMANDS = (
     Command("live", "live", "what queries, tools and hooks did here, as it happens"),
     Command("metrics", "metrics", "counters and latencies of this store"),
     Command("import", "import_", "import notes, JSON, and what agents and other memory tools keep"),
+    Command("extract", "extract", "few candidates from a transcript or a document, as pending lore"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),
     Command("adopt", "adopt", "give dropped files their fields"),
     Command("reindex", "reindex", "bring the search index up to date, or rebuild it"),

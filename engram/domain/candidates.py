@@ -14,13 +14,14 @@ SHORTEST, LONGEST = 40, 700
 MOST = 3
 
 _LABELS = (
-    ("lesson(?: learned)?|learned|learning|takeaway|insight", "PATTERN_OUTCOME"),
+    ("lesson|lessons? learned|learned|learning|takeaway|insight", "PATTERN_OUTCOME"),
     ("root cause|cause|the cause was", "EDGE_CASE_DISCOVERY"),
     ("gotcha|pitfall|caveat|watch out", "EDGE_CASE_DISCOVERY"),
     ("decision|decided|we decided", "ARCHITECTURAL_DECISION"),
     ("workaround|fix|the fix", "IMPLEMENTATION_FRICTION"),
     ("convention|preference", "PREFERENCE"),
     ("outcome|result", "OUTCOME"),
+    ("remember|remember this|for the record", "FACT"),
 )
 _MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
 _LABEL = re.compile(
@@ -37,51 +38,88 @@ _PHRASE = re.compile(
     _MARK + "(?:" + "|".join(f"(?P<p{n}>{words})" for n, (words, _) in enumerate(_PHRASES)) + ")",
     re.IGNORECASE,
 )
+_BEGINS = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)]|#{1,6})\s")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _LEAD = re.compile(r"^[\s>*+#-]*(?:\d{1,3}[.)]\s+)?[\s*]*")
 
 
+# What somebody is not sure of is no lore yet.
+_DOUBT = re.compile(
+    r"\b(?:tbd|to be (?:decided|determined|discussed|confirmed)|(?:not|isn't|nothing) (?:yet )?(?:known|clear|decided|sure)|unknown"
+    r"|unclear|no idea|still (?:open|looking|investigating)|(?:might|may|could) be|maybe|perhaps|probably|presumably"
+    r"|i (?:think|guess|suspect|assume)|hypothesis)\b",
+    re.IGNORECASE,
+)
+
+
 class Candidate(NamedTuple):
-    """What a text may have taught: the sentence or paragraph, and the category that its label suggests."""
+    """What a text may have taught: the sentence or paragraph, the category that its label suggests, that label."""
 
     content: str
     category: str
+    label: str = ""
 
 
 def candidates(text: str, most: int = MOST) -> list[Candidate]:
     """At most `most` candidates, in the order of the text, each said once. Code blocks and questions are none."""
     found: dict[str, Candidate] = {}
-    for paragraph in _paragraphs(text):
-        candidate = _candidate(paragraph)
-        if candidate is not None:
-            found.setdefault(candidate.content.casefold(), candidate)
+    for _, paragraph in paragraphs(text):
+        one = candidate(paragraph)
+        if one is not None:
+            found.setdefault(one.content.casefold(), one)
     return list(found.values())[:most]
 
 
-def _candidate(paragraph: str) -> Candidate | None:
+def candidate(paragraph: str) -> Candidate | None:
+    """The candidate that a paragraph is, by its first words; None for any other."""
     label, phrase = _LABEL.match(paragraph), _PHRASE.match(paragraph)
     match = label or phrase
     if match is None or not match.lastgroup:
         return None
-    table = _LABELS if label else _PHRASES
+    number = int(match.lastgroup[1:])
+    category = (_LABELS if label else _PHRASES)[number][1]
+    return said(paragraph, category, _name_of(number) if label else "")
+
+
+def said(paragraph: str, category: str, label: str) -> Candidate | None:
+    """A paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
     content = _LEAD.sub("", paragraph).replace("**", "").strip()
-    if not SHORTEST <= len(content) <= LONGEST or content.endswith("?"):
+    if not SHORTEST <= len(content) <= LONGEST or content.endswith("?") or _DOUBT.search(content):
         return None
-    return Candidate(content, table[int(match.lastgroup[1:])][1])
+    return Candidate(content, category, label)
 
 
-def _paragraphs(text: str) -> list[str]:
-    """Paragraphs and list items, each as one line, without code blocks."""
-    parts: list[str] = []
+def section_of(heading: str) -> tuple[str, str] | None:
+    """The category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
+    words = heading.strip().strip("#*: ").lower()
+    for number, (names, category) in enumerate(_LABELS):
+        if re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
+            return category, _name_of(number)
+    return None
+
+
+def paragraphs(text: str) -> list[tuple[int, str]]:
+    """Paragraphs, headings and list items, each as one line with the number of its first, without code blocks."""
+    parts: list[tuple[int, str]] = []
     open_part, in_code = False, False
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if _FENCE.match(line):
             in_code, open_part = not in_code, False
         elif in_code or not line.strip():
             open_part = False
-        elif open_part and not re.match(r"\s*(?:[-*+]|\d{1,3}[.)]|#{1,6})\s", line):
-            parts[-1] += " " + line.strip()
+        elif open_part and not _BEGINS.match(line) and not _is_labelled(line):
+            parts[-1] = (parts[-1][0], f"{parts[-1][1]} {line.strip()}")
         else:
-            parts.append(line.strip())
-            open_part = True
+            parts.append((number, line.strip()))
+            open_part = not line.startswith("#")
     return parts
+
+
+def _is_labelled(line: str) -> bool:
+    """Whether a line begins with a label, in capitals: within a sentence it is none."""
+    return line.lstrip("*_ ")[:1].isupper() and bool(_LABEL.match(line))
+
+
+def _name_of(number: int) -> str:
+    """What a label is called as a tag: `root-cause`."""
+    return _LABELS[number][0].partition("|")[0].replace(" ", "-")

@@ -19,7 +19,7 @@ from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import live
 from engram.usecases import record as recording
-from engram.usecases.similar import similar
+from engram.usecases.extract import record_new
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,14 +116,12 @@ def _persist(store: Store, job: dict[str, object]) -> int:
 def _recorded(store: Store, draft: recording.Draft, *, anyway: bool) -> bool:
     """Record a draft unless the store says nearly the same already (or `anyway`), or refuses it."""
     try:
-        lore, _ = recording.prepare(store, draft)
-        bare = lore._replace(context=(), tags=(), files=())  # somebody may have recorded it without these
-        if not anyway and (similar(store, lore) or similar(store, bare)):
-            return False
-        recording.record(store, draft)
+        if anyway:
+            recording.record(store, draft)
+            return True
+        return record_new(store, draft)[0] is not None
     except EngramError:
         return False
-    return True
 
 
 def _drafts(store: Store, report: Report) -> list[recording.Draft]:

@@ -14,7 +14,7 @@ import stat
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 READ = 512 * 1024  # bytes from its end
 _CHANGING = {"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file"}
@@ -43,8 +43,25 @@ def read(path: str) -> Transcript:
     return Transcript(tuple(prompts[-_MOST:]), tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
 
 
+def turns(raw: bytes) -> list[tuple[str, str, str]]:
+    """(role, kind, text) of each text ("text") and each changed file ("file") of a transcript, in order.
+
+    It may be JSON Lines, one JSON list of messages, or an object with such a list as `messages`; empty for anything else.
+    """
+    try:
+        whole = json.loads(raw)
+    except (ValueError, RecursionError):
+        return list(_parts(_objects(raw)))
+    rows = whole.get("messages", [whole]) if isinstance(whole, dict) else whole
+    return list(_parts(row for row in rows if isinstance(row, dict))) if isinstance(rows, list) else []
+
+
 def _lines(path: str) -> Iterator[dict[str, object]]:
-    for line in _tail(path).split(b"\n"):
+    return _objects(_tail(path))
+
+
+def _objects(raw: bytes) -> Iterator[dict[str, object]]:
+    for line in raw.split(b"\n"):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
@@ -71,7 +88,7 @@ def _tail(path: str) -> bytes:
         os.close(handle)
 
 
-def _parts(lines: Iterator[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
+def _parts(lines: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
     """(role, kind, text) of each text and each changed file."""
     for line in lines:
         inner = line.get("message") or line.get("payload") or line

@@ -1,0 +1,68 @@
+"""`engram extract`: few candidates from a transcript or a document, as pending lore."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engram.cli.output import counted
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.extract import Outcome
+
+DESCRIPTION = (
+    "Find the few things that a transcript (plain text, markdown, JSON Lines of a coding agent) or a document\n"
+    "marks as learned, and record them as pending lore: a person lets them in. What the store knows is left out,\n"
+    "what holds a secret is refused."
+)
+EXAMPLES = (
+    "engram extract notes/retrospective.md --dry-run",
+    "engram extract ~/.claude/projects/app/session.jsonl",
+    "git log -1 --format=%B | engram extract -",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="the transcript or document, or - for standard input")
+    add("--limit", type=int, default=10, metavar="N", help="how many at most (default 10)")
+    add("--dry-run", action="store_true", help="show what would be recorded; write nothing")
+
+
+def run(call: Call) -> int:
+    """Extract, and say what became of each candidate."""
+    from engram.usecases.extract import RECORDED, extract_lore, read_source
+
+    given = call.arguments
+    path = os.path.expanduser(given.file)
+    raw = sys.stdin.buffer.read() if given.file == "-" else read_source(path)
+    name = "standard input" if given.file == "-" else os.path.basename(path)
+    found = extract_lore(call.store, raw, name, most=given.limit, dry_run=given.dry_run)
+    recorded = sum(one.status == RECORDED for one in found)
+    call.wrote = bool(recorded)
+    call.output.document(
+        {"candidates": [_json(one) for one in found], "recorded": recorded, "dry_run": given.dry_run}
+    )
+    for one in found:
+        said = one.candidate
+        call.output.line(f"{one.status:<9} {safe_text(said.content) or safe_text(one.why)}")
+        about = [said.category, said.where, *said.files, *([one.id] if one.id else [])]
+        call.output.rule(safe_text("          " + " · ".join(about)))
+    if not found:
+        call.output.line("Nothing in it is marked as learned.")
+    elif recorded:
+        call.output.rule(
+            f"{counted(recorded, 'lore waits', 'lore wait')} for you: engram review --kind pending"
+        )
+    return 0
+
+
+def _json(one: Outcome) -> dict[str, object]:
+    lists = {name: list(getattr(one.candidate, name)) for name in ("tags", "files", "entities")}
+    return {**one.candidate._asdict(), **lists, "status": one.status, "id": one.id, "why": one.why}

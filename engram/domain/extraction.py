@@ -1,0 +1,149 @@
+"""From a transcript or a document to few candidates: what its writers marked as learned, and did not take back.
+
+Speakers weigh differently: an agent says what it found; a person's word counts for what was decided, what is wanted
+and what is to be remembered; tools and systems say nothing that is lore.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.anchors import identifiers
+from engram.domain.candidates import Candidate, candidate, paragraphs, said, section_of
+from engram.domain.stop_words import STOP_WORDS
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+MOST = 10
+AGENT, PERSON, DOCUMENT = "agent", "person", "document"
+_OF_PERSONS = ("decision", "convention", "remember")
+_MOST_OF_SECTION = 4
+_MOST_NAMES = 8
+_ALIKE = 0.8  # of the words of two candidates, from which they count as one
+_ROLES = {
+    **dict.fromkeys(
+        ("assistant", "agent", "claude", "codex", "ai", "gemini", "cursor", "copilot", "model"), AGENT
+    ),
+    **dict.fromkeys(("user", "human", "me", "developer"), PERSON),
+    **dict.fromkeys(("tool", "system", "output", "function", "result", "tool result"), ""),
+}
+_SPEAKER = re.compile(rf"^(?:\*\*|#{{1,3}} )?({'|'.join(_ROLES)})(?:\*\*)?:(?:\*\*)?(?:\s+|$)", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"\b(?:(?:that|this|it|i) (?:was|is) (?:wrong|not it|incorrect)|scratch that|correction:|not the (?:root )?cause(?: after all)?"
+    r"|i was mistaken|ruled (?:it|that|this) out|false alarm)\b",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^(#{1,6})\s+(?:\d{1,3}[.)]\s*)?(.*)$")
+_NOT_PROSE = ("|", "<", "![", "$ ", ">")
+_PATH = re.compile(r"(?<![\w/:.@-])(?:\./)?((?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,7})(?![\w/])")
+_CODE_ENDINGS = re.compile(
+    r"\.(?:py|pyi|js|jsx|ts|tsx|mjs|go|rs|c|h|cc|cpp|hpp|java|kt|rb|php|swift|cs|sh|sql|md|toml|yaml|yml|json|lock|css|html|tf|proto)$"
+)
+_HASH = re.compile(r"(?<![\w&/])#([A-Za-z][\w-]{1,30})\b")
+_WIKI = re.compile(r"\[\[([^\]|\n]{2,60})(?:\|[^\]\n]*)?\]\]")
+
+
+class Turn(NamedTuple):
+    """Something said by one speaker (`AGENT`, `PERSON`, or `DOCUMENT` for no speaker), and where: `message 3`, `line`."""
+
+    speaker: str
+    text: str
+    where: str = ""
+    line: int = 0
+
+
+class Extracted(NamedTuple):
+    """A candidate with where it was said and what it is about."""
+
+    content: str
+    category: str
+    where: str
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+
+
+def speaker_of(role: str) -> str:
+    """Whose words those of a role are; "" for tools, systems and unknown ones."""
+    return _ROLES.get(role.lower(), "")
+
+
+def turns_of_text(text: str) -> list[Turn]:
+    """A plain text in its turns: as a transcript where two speakers or more begin a line, else as one document."""
+    lines = text.splitlines()
+    starts = [(at, match) for at, line in enumerate(lines) if (match := _SPEAKER.match(line))]
+    if len({match[1].lower() for _, match in starts}) < 2:
+        return [Turn(DOCUMENT, text)]
+    found = []
+    for (at, match), end in zip(starts, [at for at, _ in starts[1:]] + [len(lines)], strict=True):
+        body = [lines[at][match.end() :], *lines[at + 1 : end]]
+        found.append(Turn(speaker_of(match[1]), "\n".join(body), line=at))
+    return found
+
+
+def extract(turns: Iterable[Turn], most: int = MOST) -> list[Extracted]:
+    """At most `most` candidates of these turns, in order; of two that are alike the first."""
+    found: list[tuple[str, Candidate]] = []
+    for turn in turns:
+        if turn.speaker:
+            _take(turn, found)
+    kept: list[tuple[str, Candidate]] = []
+    for where, one in found:
+        if not any(_alike(one.content, other.content) for _, other in kept):
+            kept.append((where, one))
+    return [_about(one, where) for where, one in kept[:most]]
+
+
+def _take(turn: Turn, found: list[tuple[str, Candidate]]) -> None:
+    for number, one in _said(paragraphs(turn.text)):
+        if one is None:
+            if found:
+                found.pop()
+        elif turn.speaker != PERSON or one.label in _OF_PERSONS:
+            found.append((turn.where or f"line {turn.line + number}", one))
+
+
+def _said(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[int, Candidate | None]]:
+    """The candidates of a text in paragraphs, with their lines; None where what was said before is taken back."""
+    section: tuple[str, str] | None = None
+    level = left = 0
+    for number, paragraph in parts:
+        heading = _HEADING.match(paragraph)
+        if heading and (section is None or len(heading[1]) <= level):
+            section, level, left = section_of(heading[2]), len(heading[1]), _MOST_OF_SECTION
+        one = candidate(paragraph)
+        if one is None and section and left and not heading and not paragraph.startswith(_NOT_PROSE):
+            one = said(paragraph, *section)
+            left -= one is not None
+        if _TAKEN_BACK.search(paragraph) and one is None:
+            yield number, None
+        elif one is not None:
+            yield number, one
+
+
+def _about(one: Candidate, where: str) -> Extracted:
+    """A candidate with its tags, files and entities, as far as its own words name them."""
+    files = [path for path in _PATH.findall(one.content) if "/" in path or _CODE_ENDINGS.search(path)]
+    in_files = " ".join(files)
+    names = [name for name in identifiers(one.content) if name not in in_files]
+    names += [name.strip() for name in _WIKI.findall(one.content)]
+    tags = [
+        "extracted",
+        *([one.label] if one.label else []),
+        *(tag.lower() for tag in _HASH.findall(one.content)),
+    ]
+    return Extracted(
+        one.content, one.category, where, tuple(dict.fromkeys(tags)), tuple(dict.fromkeys(files))[:_MOST_NAMES],
+        tuple(dict.fromkeys(names))[:_MOST_NAMES],
+    )  # fmt: skip
+
+
+def _alike(one: str, other: str) -> bool:
+    first, second = _words(one), _words(other)
+    return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold())) - STOP_WORDS

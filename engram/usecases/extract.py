@@ -1,0 +1,122 @@
+"""Few candidates from a transcript or a document, as pending lore with where they are from: a person lets them in."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from engram.adapters.agents import transcript
+from engram.domain import fence
+from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
+from engram.domain.extraction import DOCUMENT, MOST, Extracted, Turn, extract, speaker_of, turns_of_text
+from engram.domain.lore import PENDING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import record as recording
+from engram.usecases.code_repository import code_repository
+from engram.usecases.similar import similar
+
+if TYPE_CHECKING:
+    from engram.usecases.record import Draft, Recorded
+    from engram.usecases.store import Store
+
+MOST_BYTES = 32 * 1024 * 1024
+CONFIDENCE = 0.5
+NEW, RECORDED, KNOWN, REFUSED = "new", "recorded", "known", "refused"
+
+
+class Outcome(NamedTuple):
+    """What became of a candidate: `new` (only looked at), `recorded`, `known` or `refused`; its id or that of its twin; why."""
+
+    candidate: Extracted
+    status: str
+    id: str = ""
+    why: str = ""
+
+
+def extract_lore(
+    store: Store, raw: bytes, name: str, *, most: int = MOST, dry_run: bool = False
+) -> list[Outcome]:
+    """Record what a transcript or document teaches as pending lore, at most `most` of them. `name` says where it is from.
+
+    Raises UsageError, StoreError. What holds a secret is refused, what the store says already is left out.
+    """
+    if most < 1:
+        raise UsageError(f"The limit must be at least 1, not {most}.")
+    return [_keep(store, one, name, dry_run) for one in extract(_turns(raw), most)]
+
+
+def read_source(path: str) -> bytes:
+    """The bytes of a file to extract from. Raises NotFoundError, UsageError for what is no regular file or too large."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            raise UsageError(
+                f"{path} is no regular file of at most {MOST_BYTES >> 20} MiB.",
+                "Give the part of it that matters.",
+            )
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+
+
+def record_new(store: Store, draft: Draft) -> tuple[Recorded | None, str]:
+    """Record a draft, or the id of what says nearly the same already. Raises EngramError where it is refused."""
+    lore, _ = recording.prepare(store, draft)
+    bare = lore._replace(
+        context=(), tags=(), files=(), entities=()
+    )  # somebody may have recorded it without these
+    twins = similar(store, lore) or similar(store, bare)
+    return (None, twins[0].id) if twins else (recording.record(store, draft), "")
+
+
+def _turns(raw: bytes) -> list[Turn]:
+    """What was said in it, without anything that Engram had put there itself."""
+    said = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
+    if said:
+        turns = [
+            Turn(speaker_of(role), fence.without_frames(text), f"message {number}")
+            for number, (role, text) in enumerate(said, 1)
+        ]
+        return [turn for turn in turns if not turn.text.lstrip().startswith("<")]
+    text = fence.without_frames(raw.decode("utf-8-sig", "replace"))
+    if text.lstrip().startswith(("{", "[{")):
+        return []  # a transcript of a shape that nobody knows is no document
+    return turns_of_text(text)
+
+
+def _keep(store: Store, one: Extracted, name: str, dry_run: bool) -> Outcome:
+    draft = recording.Draft(
+        one.content,
+        one.category if one.category in store.categories else "OBSERVATION",
+        context=(f"Extracted from {name[:200]}, {one.where}",),
+        confidence=CONFIDENCE,
+        tags=one.tags,
+        files=tuple(file for file in one.files if _is_here(store, file)),
+        entities=one.entities,
+        status=PENDING,
+    )
+    one = one._replace(category=draft.category, files=draft.files)
+    try:
+        if dry_run:
+            lore, _ = recording.prepare(store, draft)
+            twins = similar(store, lore) or similar(
+                store, lore._replace(context=(), tags=(), files=(), entities=())
+            )
+            return Outcome(one, KNOWN, twins[0].id) if twins else Outcome(one, NEW)
+        done, twin = record_new(store, draft)
+    except SecretFoundError as error:
+        hidden = one._replace(content="", files=(), entities=(), tags=())
+        return Outcome(hidden, REFUSED, why=error.message)
+    except EngramError as error:
+        return Outcome(one, REFUSED, why=error.message)
+    return Outcome(one, RECORDED, done.lore.id) if done else Outcome(one, KNOWN, twin)
+
+
+def _is_here(store: Store, file: str) -> bool:
+    """Whether a file exists in the code that the store is about; yes, where that is not known."""
+    repository = code_repository(store)
+    return repository is None or os.path.lexists(os.path.join(repository.worktree, file))
+
+
+__all__ = ["DOCUMENT", "Outcome", "extract_lore", "read_source", "record_new"]
