@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engram.domain.budget import tokens
 from engram.domain.framing import QUOTE, as_text, frame, origin_of, quoted
 from engram.domain.lore import Lore
+from engram.domain.tiers import tier_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWN = "01JAAAAAAAAAAAAAAAAAAAAAAA"
@@ -28,10 +29,11 @@ def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(300, 2000))
 def test_lore_share_the_budget_and_say_what_is_missing(texts: list[str], budget: int) -> None:
-    framed = frame([(f"L{n}", lore(text)) for n, text in enumerate(texts, 1)], OWN, budget)
+    found = [(f"L{n}", one, tier_of(one, OWN)) for n, one in enumerate(map(lore, texts), 1)]
+    framed = frame(found, budget)
     smallest = 40 * len(texts)  # nothing is cut below 160 characters
     assert sum(tokens(one.content) for one in framed) <= max(budget, smallest) + len(texts)
-    whole = frame([(f"L{n}", lore(text)) for n, text in enumerate(texts, 1)], OWN, None)
+    whole = frame(found, None)
     for cut, full in zip(framed, whole, strict=True):
         assert full.left_out == 0
         assert cut.left_out == len(full.content) - len(cut.content)
@@ -44,4 +46,4 @@ def test_the_origin_names_who_and_whether_it_came_from_elsewhere() -> None:
     assert origin_of(lore("x", source=""), OWN) == "codex"
     assert origin_of(lore("x", agent=""), OWN) == "unknown"
     assert origin_of(lore("x", source="01JCCCCCCCCCCCCCCCCCCCCCCC"), OWN) == "codex, another clone"
-    assert len(origin_of(lore("x", agent="a\x1b" * 100), OWN)) == 40
+    assert len(origin_of(lore("x", agent="a\x1b" * 100), OWN)) <= 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answe
 
 from engram.domain import fence
 from engram.domain.budget import tokens
+from engram.domain.tiers import Tier
 from engram.hooks.events import telling
 from engram.usecases import brief as briefing
 from engram.usecases import inject
@@ -65,8 +67,10 @@ def test_no_lore_comes_twice_in_a_session_but_again_in_another(root: Path) -> No
 
 
 def test_after_compaction_what_was_shown_is_shown_anew_and_keeps_its_ref(root: Path) -> None:
-    assert f"[L1] {LESSON}" in said("prompt", root)
-    assert f"[L1] {LESSON}" in said("session-start", root, source="compact")
+    assert said("prompt", root).partition("\n[L1] ")[2].split("\n")[1].strip() == LESSON
+    assert (
+        said("session-start", root, source="compact").partition("\n[L1] ")[2].split("\n")[1].strip() == LESSON
+    )
 
 
 def test_a_resumed_session_is_not_told_again(root: Path) -> None:
@@ -142,7 +146,7 @@ def test_the_brief_puts_the_best_first_and_says_the_rules(root: Path) -> None:
     ok("record", "Pinned: releases are cut on Tuesdays only.", "-c", "workflow", "--pin", cwd=root)
     found = said("session-start", root)
     assert "\nEngram is the shared memory" in found
-    assert "[L1] Pinned: releases" in found
+    assert re.search(r"\n\[L1\] WORKFLOW .*\n    Pinned: releases", found)
     assert LESSON in found
 
 
@@ -219,12 +223,12 @@ def test_lore_cannot_break_out_of_its_frame(root: Path) -> None:
 
 def test_origin_standing_and_author_are_said(root: Path) -> None:
     found = said("prompt", root)
-    assert "(FACT, confidence 0.70 trusted, by human, from this clone)" in found
+    assert f"\n[L1] FACT · confidence 0.70 trusted · human: human\n    {LESSON}" in found
     assert fence.NOTICE in found
 
 
 def test_what_engram_said_is_cut_out_of_what_is_captured() -> None:
-    framed = fence.frame([fence.Note("L1", "T", "T\nbody", "FACT", 0.7, "warm", "", "x")], 100)
+    framed = fence.frame([fence.Note("L1", "T\nbody", "FACT", 0.7, "warm", Tier("agent", "codex"))], 100)
     assert fence.without_frames(f"before\n{framed}\nafter") == "before\n\nafter"
     assert fence.without_frames("open <engram-lore>\n never closed") == "open "
 

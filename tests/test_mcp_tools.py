@@ -76,7 +76,7 @@ async def test_text_and_data_say_the_same_and_nothing_leaves_its_quotes(root: Pa
     said = text(result)
     head, facts, *lines = said.split("\n\n", 1)[0].splitlines() + said.split("\n\n", 1)[1].splitlines()
     assert head == NOTICE
-    assert facts.startswith("L1 · FACT · 0.70 trusted · stranger")
+    assert facts.startswith("L1 · FACT · 0.70 trusted · agent: stranger")
     assert all(line.startswith(">") for line in lines)
     for harmless in (said, read, json.dumps(result.structured_content, ensure_ascii=False)):
         assert not {"\x1b", "\u202e"} & set(harmless)

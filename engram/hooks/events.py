@@ -174,15 +174,15 @@ def _question(store: Store) -> str:
     now = store.clock.now().timestamp()
     if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
         return ""
-    from engram.domain.fence import harmless
+    from engram.domain.fence import titles
     from engram.usecases import live
 
     live.note(store, "ask", ids=[ref.id for ref in open_])
-    named = "; ".join(f"{ref.name} ({ref.id}) {harmless(ref.title)}" for ref in open_)
+    named = titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
     return (
-        f"Engram showed these notes in this session: {named}. Say once which of them helped, were wrong or were beside "
-        "the point, with the tool feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
-        "then finish. Nothing else is asked for."
+        "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
+        "beside the point, with the tool feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
+        f"then finish. Nothing else is asked for.\n{named}"
     )
 
 

@@ -7,31 +7,35 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult
 
 from engram.domain.categories import Categories
-from engram.domain.framing import NOTICE, as_text, frame, origin_of, quoted
-from engram.domain.lore import ACTIVE
+from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
+from engram.domain.framing import whole_text as framed_whole
+from engram.domain.harmless import harmless
 from engram.domain.lore_json import lore_as_dict
-from engram.domain.safe_text import safe_text
+from engram.domain.tiers import QUARANTINED
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
     from engram.app import Engram
+    from engram.domain.framing import Framed
+    from engram.domain.tiers import Tier
     from engram.usecases.listing import Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
+    from engram.usecases.similar import Similar
 
 CATEGORIES = "One of " + ", ".join(Categories().names)
 
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
 _INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent"}
-_FACTS = ("context", "tags", "files", "entities", "created_at", "validation_count", "status", "path", "id")
 
 
 def found(engram: Engram, said: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
     budget = int(engram.store.settings.number("recall.budget"))
-    framed = frame([(hit.ref, hit.lore) for hit in said.lore], engram.store.source_id, budget)
+    framed = recalled(engram, said, budget)
     notes = [*said.notes, *([_WEAK] if said.strength == "weak" else [])]
     rows = [results.FoundLore(**one._asdict()) for one in framed]
     data = results.Found(
@@ -40,44 +44,70 @@ def found(engram: Engram, said: Answer) -> CallToolResult:
     return answer("\n\n".join(["\n".join([data.notice, *notes]), *map(as_text, framed)]), data)
 
 
-def recorded(done: Recorded) -> CallToolResult:
-    """What was recorded, and what says nearly the same."""
-    lore = done.lore
+def recalled(engram: Engram, said: Answer, budget: int) -> list[Framed]:
+    """The lore of an answer as an agent gets them, each with its tier."""
+    from engram.usecases.origin import trust_of
+    from engram.usecases.scopes import reach
+
+    tiers = [trust_of(reach(engram.store, hit.scope), hit.lore) for hit in said.lore]
+    return frame([(hit.ref, hit.lore, tier) for hit, tier in zip(said.lore, tiers, strict=True)], budget)
+
+
+def recorded(engram: Engram, done: Recorded) -> CallToolResult:
+    """What was recorded, and what says nearly the same; of a twin that waits for a person only the id."""
+    lore, twins = done.lore, [_twin(engram, twin) for twin in done.similar]
     lines = [f"Recorded {lore.id} · {lore.category} · {done.path}"]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
-    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quoted(twin.title)}" for twin in done.similar]
-    lines += ["If one says the same: judge that one helpful, forget this one."] if done.similar else []
+    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quoted(twin.title)}" for twin in twins]
+    lines += ["If one says the same: judge that one helpful, forget this one."] if twins else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
-        similar=[results.Similar(**twin._asdict()) for twin in done.similar],
+        similar=twins,
     )  # fmt: skip
     return answer("\n".join(lines), data)
+
+
+def _twin(engram: Engram, twin: Similar) -> results.Similar:
+    try:
+        trust = _trust(engram.get(twin.id), engram)
+        title = harmless(twin.title, is_checked=trust.is_checked)
+    except EngramError:
+        title = "(it waits for a person)"
+    return results.Similar(id=twin.id, similarity=twin.similarity, title=title)
 
 
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of a lore that says something, as data."""
     fields = lore_as_dict(shown.lore, shown.path)
+    trust = _trust(shown, engram)
     said = {
         "ref": shown.ref,
         **fields,
         "tier": shown.lore.state,
+        "trust": trust.tier,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
-    return {name: value for name, value in said.items() if name not in _INSIDE and _says_something(value)}
+    kept = {name: value for name, value in said.items() if name not in _INSIDE and _says_something(value)}
+    return {name: harmless_data(value, is_checked=trust.is_checked) for name, value in kept.items()}
 
 
 def whole_text(shown: Shown, engram: Engram) -> str:
-    """A lore with its fields, as text."""
-    framed = frame([(shown.ref, shown.lore)], engram.store.source_id, None)[0]
-    return f"{as_text(framed)}\n{quoted(_facts(shown))}"
+    """A lore with its fields, as text. Raises NotFoundError for one that waits for a person."""
+    return framed_whole(shown.ref, shown.lore, shown.path, _trust(shown, engram))
 
 
-def _facts(shown: Shown) -> str:
-    """One line of what else is known of a lore."""
-    fields = lore_as_dict(shown.lore, shown.path)
-    usual: tuple[object, ...] = ("", None, [], 0, ACTIVE)
-    said = [f"{name} {_words(fields[name])}" for name in _FACTS if fields[name] not in usual]
-    return safe_text(" · ".join(said))
+def _trust(shown: Shown, engram: Engram) -> Tier:
+    """The tier of a lore that an agent asks for by name. Raises NotFoundError for one that waits for a person."""
+    from engram.usecases.origin import trust_of
+    from engram.usecases.scopes import reach
+
+    trust = trust_of(reach(engram.store, shown.scope), shown.lore)
+    if trust.tier == QUARANTINED:
+        raise NotFoundError(
+            f"{shown.lore.id} waits for a person and is not shown to agents.",
+            "A person looks: `engram review`.",
+        )
+    return trust
 
 
 def status(state: dict[str, Any]) -> CallToolResult:
@@ -102,7 +132,3 @@ def status(state: dict[str, Any]) -> CallToolResult:
 
 def _says_something(value: object) -> bool:
     return value is not False and value not in ("", None, [])
-
-
-def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else " ".join(str(value).split())

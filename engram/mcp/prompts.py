@@ -8,8 +8,10 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
 from engram.domain.errors import EngramError
-from engram.domain.framing import NOTICE, as_text, frame
+from engram.domain.framing import NOTICE, as_text
+from engram.domain.harmless import harmless
 from engram.domain.safe_text import safe_text
+from engram.mcp import present
 from engram.mcp.caller import use
 from engram.mcp.resources import shown_to
 
@@ -35,7 +37,7 @@ async def recall(
     def work(engram: Engram) -> str:
         said = engram.query(task, categories=category or (), tags=tag or ())
         budget = int(engram.store.settings.number("recall.budget"))
-        framed = frame([(hit.ref, hit.lore) for hit in said.lore], engram.store.source_id, budget)
+        framed = present.recalled(engram, said, budget)
         known = "\n\n".join([NOTICE, *map(as_text, framed)]) if framed else "Nothing is known about it here."
         return f"{known}\n\nTask: {task}\n\nAfterwards, judge the lore by their refs with recall_feedback."
 
@@ -48,7 +50,7 @@ async def reflect(
     """End a task: judge the lore that was shown, write down what was learned."""
 
     def work(engram: Engram) -> str:
-        shown = [safe_text(f"> {ref.name} · {ref.title}") for ref in shown_to(engram)]
+        shown = [harmless(f"> {ref.name} · {ref.title}", is_checked=False) for ref in shown_to(engram)]
         said = _REFLECT.format(shown="\n".join(shown) or "> nothing")
         return f"{said}\n\nOutcome: {outcome}" if outcome else said
 

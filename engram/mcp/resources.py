@@ -9,6 +9,8 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.framing import NOTICE
+from engram.domain.harmless import harmless
+from engram.domain.lore import ACTIVE
 from engram.domain.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use
@@ -30,7 +32,12 @@ async def recent() -> str:
     """The lore recorded last, a line each."""
 
     def work(engram: Engram) -> str:
-        listing = engram.list(limit=_RECENT)
+        from engram.usecases.held import is_held
+
+        listing = engram.list(limit=_RECENT, status=ACTIVE)
+        listing = listing._replace(
+            lore=tuple(one for one in listing.lore if not is_held(engram.store, one.lore))
+        )
         rows = [_line(shown.lore.id, shown.lore.title, shown.lore.category) for shown in listing.lore]
         return "\n".join([f"{NOTICE}\nThe newest of {listing.total:,}:", *rows]) + "\n"
 
@@ -72,4 +79,4 @@ async def _read(work: Work[str], *, index: bool = True) -> str:
 
 
 def _line(name: str, title: str, more: str) -> str:
-    return safe_text(f"> {name} · {title} · {more}")
+    return harmless(f"> {name} · {title} · {more}", is_checked=False)

@@ -16,6 +16,7 @@ class FoundLore(BaseModel):
     category: str
     confidence: float
     tier: str
+    trust: str
     origin: str
     left_out: int = 0
 

@@ -14,7 +14,9 @@ from engram.usecases import query as recall
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
 from engram.usecases.live import Withheld
+from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
+from engram.usecases.scopes import reach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,41 +136,31 @@ def framed(
     shown = [(lore.id, lore.title) for lore in found]
     now = store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, shown, now, elsewhere)
-    notes = [
-        fence.Note(
-            refs[lore.id],
-            lore.title,
-            lore.content,
-            lore.category,
-            lore.confidence,
-            lore.state,
-            lore.agent,
-            _origin(store, lore),
+    notes = []
+    for lore in found:
+        trust = trust_of(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
+        notes.append(
+            fence.Note(refs[lore.id], lore.content, lore.category, lore.confidence, lore.state, trust)
         )
-        for lore in found
-    ]
     return fence.frame(notes, budget, lead)
 
 
 def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """The lore at these paths, as their files say now; what cannot be read is left out."""
+    """The lore at these paths, as their files say now; without what cannot be read or waits for a person."""
     from engram.domain.errors import EngramError
+    from engram.domain.lore import ACTIVE
     from engram.usecases import change
+    from engram.usecases.held import texts, waits
 
-    found = []
+    found, held = [], texts(store)
     for path in paths:
         try:
-            found.append(change.load(store, path).lore)
+            lore = change.load(store, path).lore
         except EngramError:
             continue
+        if lore.status == ACTIVE and not waits(held, lore):
+            found.append(lore)
     return found
-
-
-def _origin(store: Store, lore: Lore) -> str:
-    """Where a lore was written, as far as its file says."""
-    if not lore.source_id:
-        return "written by hand"
-    return "from this clone" if lore.source_id == store.source_id else "from another clone"
 
 
 def _is_strong(score: Score) -> bool:

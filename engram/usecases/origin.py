@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+from engram.domain.errors import EngramError
+from engram.domain.tiers import Tier, tier_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.held import is_held
 
@@ -16,7 +20,7 @@ if TYPE_CHECKING:
 class Origin(NamedTuple):
     """`foreign`: another clone recorded it. `commit` and `signature` are None where they are not known (yet).
 
-    `held`: it waits here for a person.
+    `held`: it waits here for a person. `trust` is the tier that follows from all this.
     """
 
     source_id: str
@@ -25,11 +29,12 @@ class Origin(NamedTuple):
     commit: str | None
     signature: Signature | None
     held: bool
+    trust: Tier
 
     def as_dict(self) -> dict[str, object]:
         """The origin as JSON."""
         signature = self.signature._asdict() if self.signature else None
-        return {**self._asdict(), "signature": signature}
+        return {**self._asdict(), "signature": signature, "trust": self.trust._asdict()}
 
 
 def origin(store: Store, lore: Lore, path: str) -> Origin:
@@ -40,7 +45,8 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
         from engram.usecases.signature_state import signatures_of
 
         signature = signatures_of(store, [commit])[commit]
-    return _origin(store, lore, commit or None, signature)
+    arrived = bool(store.state.trust.arrivals([lore.id]))
+    return _origin(store, lore, commit or None, signature, arrived=arrived)
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
@@ -48,12 +54,27 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
     each = list(lore)
     commits = store.state.trust.arrivals([one.id for one in each])
     signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
-    return [_origin(store, one, commits.get(one.id), signatures.get(commits.get(one.id, ""))) for one in each]
+    return [
+        _origin(store, one, commit, signatures.get(commit or ""), arrived=commit is not None)
+        for one in each
+        for commit in [commits.get(one.id)]
+    ]
 
 
-def _origin(store: Store, lore: Lore, commit: str | None, signature: Signature | None) -> Origin:
-    foreign = bool(lore.source_id) and lore.source_id != store.source_id
-    return Origin(lore.source_id, lore.agent, foreign, commit, signature, is_held(store, lore))
+def trust_of(store: Store, lore: Lore) -> Tier:
+    """The tier of a lore of this store, as far as is noted here; no git is run, and nothing is raised."""
+    try:
+        return known_origins(store, [lore])[0].trust
+    except (EngramError, OSError, sqlite3.Error):
+        return tier_of(lore, store.source_id, held=is_held(store, lore))
+
+
+def _origin(
+    store: Store, lore: Lore, commit: str | None, signature: Signature | None, *, arrived: bool
+) -> Origin:
+    foreign, held = bool(lore.source_id) and lore.source_id != store.source_id, is_held(store, lore)
+    trust = tier_of(lore, store.source_id, signature=signature, arrived=arrived, held=held)
+    return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust)
 
 
 def _last_commit(store: Store, path: str) -> str:

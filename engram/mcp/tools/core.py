@@ -57,7 +57,7 @@ async def recall_record(
         done = engram.record(
             content, category=category, context=context, tags=tags, files=files, confidence=confidence, redact=redact
         )  # fmt: skip
-        return present.recorded(done)
+        return present.recorded(engram, done)
 
     return await use(work, index=False)
 

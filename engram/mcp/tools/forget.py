@@ -10,7 +10,8 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from engram.domain.errors import EngramError
-from engram.domain.safe_text import safe_text
+from engram.domain.framing import quoted
+from engram.domain.harmless import harmless
 from engram.mcp import results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs
@@ -65,7 +66,7 @@ def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
 
     gone = engram.forget(*refs)
     undo = "engram undo" if engram.store.places.placement == DEDICATED else ""
-    lines = [f"Forgot {one.lore.id} {safe_text(one.lore.title)}" for one in gone]
+    lines = [f"Forgot {one.lore.id}\n{quoted(one.lore.title)}" for one in gone]
     lines += [f"`{undo}` brings it back."] if undo else []
     data = results.Forgotten(deleted=True, ids=[one.lore.id for one in gone], undo=undo)
     return answer("\n".join(lines), data)
@@ -74,6 +75,6 @@ def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
 def _named(engram: Engram, refs: Sequence[str]) -> str:
     """The lore that are meant, for a question. Raises NotFoundError, AmbiguousError."""
     found = [engram.get(name).lore for name in dict.fromkeys(refs)]
-    named = "; ".join(f"“{safe_text(lore.title)}” ({lore.id})" for lore in found[:_SHOWN])
+    named = "; ".join(f"“{harmless(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return named + more

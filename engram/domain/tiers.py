@@ -1,0 +1,78 @@
+"""How far a lore may be trusted by where it is from, as one word and a reason; what every reader and agent is shown.
+
+The word is the lore's own claim, or less: agents and clones write what they like into a file. What came by a sync
+counts as foreign until a known key vouches for it, or somebody here found it helpful.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.lore import PENDING
+from engram.domain.trust import BAD, GOOD
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.domain.lore import Lore
+    from engram.domain.trust import Signature
+
+HUMAN, AGENT, IMPORT, FOREIGN, QUARANTINED = TIERS = ("human", "agent", "import", "foreign", "quarantined")
+_LONGEST_NAME = 40
+_IMPORTED = ("Imported from ", "Extracted from ")
+_PEOPLE = ("", "human")
+
+
+class Tier(NamedTuple):
+    """One of `TIERS`, the most trusted first, and why, in words that hold nothing from the lore but a plain name."""
+
+    tier: str
+    reason: str
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether somebody of this clone has written it, or stands in for it."""
+        return self.tier in (HUMAN, AGENT)
+
+
+def tier_of(
+    lore: Lore,
+    own_source: str,
+    *,
+    signature: Signature | None = None,
+    arrived: bool = False,
+    held: bool = False,
+) -> Tier:
+    """The tier of a lore, seen from the clone `own_source`.
+
+    `signature` is that of the commit which brought its text, if known; `arrived` that a sync brought it; `held`
+    that it waits here until a person accepts it.
+    """
+    if held or lore.status == PENDING:
+        return Tier(QUARANTINED, "waits until a person lets it in")
+    who = writer(lore)
+    if lore.source_id != own_source if lore.source_id else arrived:
+        voucher = _voucher(lore, own_source, signature)
+        said = f"{who}, another clone"
+        if not voucher:
+            return Tier(FOREIGN, f"{said}, bad signature" if signature and signature.state == BAD else said)
+        return Tier(_by_writer(lore), f"{said}, {voucher}")
+    if any(text.startswith(_IMPORTED) for text in lore.context) or "IMPORTED" in lore.votes:
+        return Tier(IMPORT, f"{who}, taken from elsewhere")
+    return Tier(_by_writer(lore), who if lore.source_id or lore.agent else "written by hand")
+
+
+def writer(lore: Lore) -> str:
+    """Who says to have recorded a lore, as a plain name: one that cannot say anything else."""
+    return " ".join(re.findall(r"[\w.@+-]+", lore.agent))[:_LONGEST_NAME].strip() or "unknown"
+
+
+def _by_writer(lore: Lore) -> str:
+    return HUMAN if lore.agent in _PEOPLE else AGENT
+
+
+def _voucher(lore: Lore, own_source: str, signature: Signature | None) -> str:
+    """Who stands in for a lore from elsewhere; "" for nobody."""
+    if signature is not None and signature.state == GOOD:
+        return "signed by a known key"
+    vote = lore.votes.get(own_source)
+    return "found helpful here" if vote and vote.n and vote.up > vote.down else ""
