@@ -86,6 +86,7 @@ def lore_lines(
         "origin": promoted.place if promoted else "",
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
+        "trust": f"{origin.trust.tier}: {origin.trust.reason}",
         "commit": origin_words(origin),
         "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }

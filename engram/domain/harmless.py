@@ -16,9 +16,7 @@ FRAME = "engram-lore"
 UNCHECKED = "[unchecked link] "
 _ESCAPED = "&lt;"
 # Names of marks between angle brackets that agents' programs use, and of HTML that is fetched, followed or run.
-_SPEAKING = (
-    r"engram[\s_-]*[l1i|]ore|system|antml|tool|function|invoke|im_(?:start|end)|assistant|human|instruction"
-)
+_SPEAKING = r"engram[\s_-]*[l1i|]ore|system|antml|tool|function|invoke|parameter|im_(?:start|end)|assistant|human|instruction"
 _ACTING = (
     r"img|image|iframe|script|style|svg|object|embed|video|audio|picture|meta|base|form|input|link|a|source"
 )

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Look at everything: files that cannot be recalled or were not merged, a damaged index, leftovers,\n"
-    "commits that wait."
+    "commits that wait. With --poison: put a red team's lore before an agent, in a scratch store, in every way\n"
+    "there is, and report what gets through."
 )
-EXAMPLES = ("engram doctor", "engram doctor --fix")
+EXAMPLES = ("engram doctor", "engram doctor --fix", "engram doctor --poison")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +25,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="merge, rebuild, sweep and commit what can be mended without asking",
     )
+    parser.add_argument(
+        "--poison",
+        action="store_true",
+        help="instead: test how lore are put before agents, with lore that mean harm; exit 1 if any gets through",
+    )
 
 
 def run(call: Call) -> int:
     """Look and report; exit 1 while something is wrong that was not mended (files to adopt and an untold git are no fault)."""
+    if call.arguments.poison:
+        return _poison(call)
     from engram.usecases.doctor import DRIVER, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
@@ -41,3 +49,23 @@ def run(call: Call) -> int:
     if not found:
         call.output.line("All is well.")
     return 1 if wrong else 0
+
+
+def _poison(call: Call) -> int:
+    from engram.usecases.poison import poison_check
+
+    report = poison_check()
+    findings = [one._asdict() for one in report.findings]
+    call.output.document(
+        {"ok": not findings, "lore": report.lore, "texts": report.texts, "findings": findings}
+    )
+    for one in report.findings:
+        call.output.line(safe_text(f"{one.leak:<16} {one.way}: {one.name or 'several lore'}"))
+        call.output.rule(f"          {one.line}")
+    said = ", ".join(f"{way} {count:,}" for way, count in report.texts.items())
+    if not findings:
+        call.output.line(
+            f"Nothing got through: {report.lore} lore that mean harm, in {sum(report.texts.values()):,} texts."
+        )
+    call.output.rule(f"texts by way: {said}")
+    return 1 if findings else 0

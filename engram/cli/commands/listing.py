@@ -39,8 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List them."""
-    from engram.usecases.held import is_held, texts
+    from engram.usecases.held import texts
     from engram.usecases.listing import list_hits, list_lore
+    from engram.usecases.origin import known_origins
     from engram.usecases.search import is_past
 
     given = call.arguments
@@ -59,9 +60,12 @@ def run(call: Call) -> int:
             {
                 **lore_json(one.lore, one.path),
                 "past_retention": is_past(one.lore, horizon),
-                "held": is_held(call.store, one.lore),
+                "held": origin.held,
+                "trust": origin.trust._asdict(),
             }
-            for one in found.lore
+            for one, origin in zip(
+                found.lore, known_origins(call.store, [one.lore for one in found.lore]), strict=True
+            )
         ]
         call.output.document({"lore": rows, "total": found.total})
         return 0

@@ -1,0 +1,111 @@
+"""What must hold of a text that is put before an agent, whatever lore are in it; looked at with other eyes than it was made.
+
+`engram doctor --poison` and the tests ask this of every way by which lore reach a model.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from engram.domain import fence, framing
+from engram.domain.harmless import FRAME, UNCHECKED
+from engram.domain.tiers import FOREIGN, IMPORT, TIERS
+from engram.domain.typed import NamedTuple
+
+RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
+    "raw escape", "broken frame", "active link", "unframed text", "quarantined lore", "not shown",
+)  # fmt: skip
+_HEAD = re.compile(
+    rf"\[L\d+\] [A-Z_]+ · confidence \d\.\d\d (?:cold|warm|trusted|authoritative) · ({'|'.join(TIERS)}): [\w@.+, -]+"
+)
+_NAMED = re.compile(r"\[L\d+ [0-9A-Z]{26}\]")
+_FACTS = re.compile(
+    rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d (?:cold|warm|trusted|authoritative) · ({'|'.join(TIERS)}): [\w@.+, -]+"
+)
+_MARKUP = re.compile(
+    r"<\s*/?\s*(?:system|tool|function|invoke|assistant|human|user\b|antml|instruction|parameter\b)|<\s*\||<<\s*sys|\[/?inst\]",
+    re.IGNORECASE,
+)
+_ACTIVE = re.compile(
+    r"\]\(|^\W*\[[^\]]+\]:\s|<\s*(?:a|img|iframe|script|svg|object|embed|form|link|base|meta)[\s>/]|<\s*(?:\w+:)?//|<\s*www\."
+    r"|\b(?:javascript|vbscript):|\bdata:\w+/|\bfile:/",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ADDRESS = re.compile(r"\w+://|\bwww\.|(?<!:)//\w+\.\w", re.IGNORECASE)
+_INDENT = "    "
+_BLANK = "\u115f\u1160\u3164\uffa0\u2800"
+_OPENING = ("LESS-THAN", "ANGLE BRACKET", "ANGLE QUOTATION", "ARROWHEAD", "PRECEDES", "CANADIAN SYLLABICS PA")
+
+
+class Leak(NamedTuple):
+    """One of `LEAKS`, and the line that shows it."""
+
+    kind: str
+    line: str
+
+
+def leaks_of_fence(text: str) -> list[Leak]:
+    """What got through in a text that hooks put before a model; "" is no text and lets nothing through."""
+    if not text:
+        return []
+    first, *inside, last = text.split("\n")
+    found = (
+        [] if (first, last) == (f"<{FRAME}>", f"</{FRAME}>") else [Leak(BROKEN, f"{first} … {last}"[:200])]
+    )
+    return found + _lines(inside, _INDENT, (_HEAD, _NAMED), (fence.NOTICE,))
+
+
+def leaks_of_quotes(text: str) -> list[Leak]:
+    """What got through in a text that a tool answers with: notices, lines of facts, quoted lines, blank ones."""
+    return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE,))
+
+
+def leaks_of_data(text: str, *, is_checked: bool) -> list[Leak]:
+    """What got through in a text of structured data, which a program frames."""
+    return [leak for line in text.split("\n") for leak in _in_line(line, is_checked=is_checked)]
+
+
+def _lines(
+    lines: list[str], prefix: str, own: tuple[re.Pattern[str], ...], said: tuple[str, ...]
+) -> list[Leak]:
+    found, tier = [], ""
+    for number, line in enumerate(lines):
+        match = next((match for form in own if (match := form.fullmatch(line))), None)
+        if match:
+            tier = match[1] if match.re.groups else FOREIGN
+            found += [Leak(QUARANTINED, line)] if tier == TIERS[-1] else []
+        elif not line.startswith(prefix) and line not in said and not (number == 1 and line.endswith(":")):
+            found.append(Leak(UNFRAMED, line[:200]))
+        found += _in_line(line, is_checked=tier not in (FOREIGN, IMPORT))
+    return found
+
+
+def _in_line(line: str, *, is_checked: bool) -> list[Leak]:
+    found = []
+    if any(_is_raw(letter) for letter in line):
+        found.append(Leak(RAW, ascii(line)[:200]))
+    if _MARKUP.search(unicodedata.normalize("NFKC", line)) or _imitates_frame(line):
+        found.append(Leak(BROKEN, line[:200]))
+    plain = unicodedata.normalize("NFKC", line)
+    unmarked = [at for at in _ADDRESS.finditer(plain) if not plain[: at.start()].endswith(UNCHECKED)]
+    if _ACTIVE.search(plain) or (unmarked and not is_checked):
+        found.append(Leak(LINK, line[:200]))
+    return found
+
+
+def _is_raw(letter: str) -> bool:
+    return letter in _BLANK or (letter != "\t" and unicodedata.category(letter) in ("Cc", "Cf", "Co", "Cs"))
+
+
+def _imitates_frame(line: str) -> bool:
+    """Whether something like an angle bracket stands before something that reads nearly like the frame's name."""
+    for at, letter in enumerate(line):
+        if letter == "<" or (ord(letter) > 127 and any(n in unicodedata.name(letter, "") for n in _OPENING)):
+            rest = unicodedata.normalize("NFKD", line[at + 1 : at + 60]).casefold()
+            name = "".join(c for c in rest if not unicodedata.combining(c)).lstrip(" /\u2044\u2215\t")[
+                : len(FRAME)
+            ]
+            if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= len(FRAME) // 2:
+                return True
+    return False

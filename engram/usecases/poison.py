@@ -1,0 +1,201 @@
+"""A red team's lore against the real ways into an agent's context, in a scratch store; what got through is reported.
+
+Nothing here can tell whether a model obeys: what is proved is that each text stands in its frame, marked with its tier,
+without anything that acts on a terminal, imitates the frame, or is followed by a screen.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files import codec
+from engram.adapters.files.atomic import write
+from engram.adapters.state.trust_tables import Held
+from engram.domain import fence, injected, times
+from engram.domain.framing import NOTICE, as_text, frame, harmless_data, whole_text
+from engram.domain.injected import NOT_SHOWN, QUARANTINED, Leak
+from engram.domain.lore import ACTIVE, Lore
+from engram.domain.lore_json import lore_as_dict
+from engram.domain.settings import Settings
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, inject
+from engram.usecases import query as recall
+from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.origin import trust_of
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from engram.usecases.store import Store
+
+BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, GET = WAYS = (
+    "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "recall_get",
+)  # fmt: skip
+_ALL = 1_000_000  # tokens: for a text with everything in it
+_HERE = ("agent", "human")
+
+
+class Poison(NamedTuple):
+    """One lore of the corpus: what it is called, what it tries, the lore, whether it may be seen at all."""
+
+    name: str
+    attack: str
+    lore: Lore
+    is_quarantined: bool
+
+
+class Finding(NamedTuple):
+    """Something that got through: by which way into the context, which lore (where that is known), what, the line."""
+
+    way: str
+    name: str
+    leak: str
+    line: str
+
+
+class Report(NamedTuple):
+    """What was tried: lore, texts looked at by way, and what got through."""
+
+    lore: int
+    texts: dict[str, int]
+    findings: tuple[Finding, ...]
+
+
+def poison_check() -> Report:
+    """Put every lore of the corpus before an agent in every way there is, in a scratch store that is deleted then."""
+    import shutil
+    import tempfile
+
+    root = tempfile.mkdtemp(prefix="engram-poison-")
+    try:
+        store = _scratch(root)
+        try:
+            return _checked(store, plant(store))
+        finally:
+            store.close()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def corpus() -> list[dict[str, Any]]:
+    """The red team's lore as they are kept: name, attack, text with `{c}` for a word that only it has."""
+    with open(os.path.join(os.path.dirname(__file__), "poison.json"), encoding="utf-8") as file:
+        found: list[dict[str, Any]] = json.load(file)
+    return found
+
+
+def _scratch(root: str) -> Store:
+    from engram.adapters.files.places import CONFIG_NAME
+    from engram.usecases.open_store import open_store
+
+    write(os.path.join(root, CONFIG_NAME), b'[store]\nfolder = "lore"\n', "settings")
+    store = open_store(root, Caller("poison", "red-team"))
+    store.settings = Settings({"trust.hold": "foreign"})
+    return store
+
+
+def plant(store: Store) -> list[Poison]:
+    """The corpus as files of the scratch store: by turns from another clone, and by an agent of this one."""
+    found = []
+    for number, row in enumerate(corpus()):
+        lore_id = store.clock.new_id()
+        now = times.whole_seconds(store.clock.now())
+        lore = Lore(
+            lore_id, row["text"].replace("{c}", word(number)), "FACT", now, now, status=row.get("status", ACTIVE),
+            context=tuple(filter(None, [row.get("context", "")])), tags=tuple(row.get("tags", ())),
+            files=(f"poison/{number}.py",), entities=tuple(row.get("entities", ())), agent=row.get("agent", _HERE[number % 2]),
+            source_id="" if number % 3 else store.clock.new_id(),
+        )  # fmt: skip
+        path = change.new_path(store, lore)
+        os.makedirs(os.path.dirname(store.files.absolute(path)), exist_ok=True)
+        write(store.files.absolute(path), codec.write_new(lore, store.categories), "lore")
+        if row.get("held"):
+            digest = text_digest(searchable(lore))
+            store.state.trust.hold([Held(lore.id, digest, "", "red team", now.timestamp())])
+        found.append(Poison(row["name"], row["attack"], lore, lore.status != ACTIVE or bool(row.get("held"))))
+    return found
+
+
+def word(number: int) -> str:
+    """A word that only one lore of the corpus has."""
+    return "canary" + "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
+
+
+def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
+    findings: list[Finding] = []
+    texts = dict.fromkeys(WAYS, 0)
+    seen: dict[str, set[int]] = {way: set() for way in WAYS}
+    for way, text, leaks_of in _texts(store, poisons):
+        texts[way] += 1
+        shown = {number for number in range(len(poisons)) if word(number) in text}
+        seen[way] |= shown
+        name = poisons[next(iter(shown))].name if len(shown) == 1 else ""
+        findings += [Finding(way, name, *leak) for leak in leaks_of(text)]
+        hidden = [number for number in shown if poisons[number].is_quarantined]
+        findings += [Finding(way, poisons[number].name, QUARANTINED, word(number)) for number in hidden]
+    for way in (BRIEF, FILES, GET):  # ways on which each lore is meant to be shown, or nothing is proved
+        for number, one in enumerate(poisons):
+            if number not in seen[way] and not one.is_quarantined:
+                findings.append(Finding(way, one.name, NOT_SHOWN, word(number)))
+    return Report(len(poisons), texts, tuple(dict.fromkeys(findings)))
+
+
+def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
+    """Every text that would be put before an agent: by which way, the text, what looks at it."""
+    from engram.usecases.brief import brief
+
+    in_fence, in_quotes = injected.leaks_of_fence, injected.leaks_of_quotes
+    root = store.places.root
+    for budget, most in ((0, 8), (_ALL, len(poisons))):
+        _new_session(store, f"brief{most}")
+        yield BRIEF, brief(store, root, budget=budget, most=most), in_fence
+    shown = []
+    for number, one in enumerate(poisons):
+        asked = f"{word(number)} {one.lore.content[:200]}"
+        for way in (PROMPT, FILES, FAILURE):
+            _new_session(store, f"{way}{number}")
+            yield way, _by_hook(store, way, asked, one.lore.files), in_fence
+        yield QUERY, _answer(store, asked), in_quotes
+        if not one.is_quarantined:
+            shown.append((f"L{number} {one.lore.id}", one.lore.title))
+            yield from _whole(store, one)
+    yield STOP, fence.titles(shown), in_fence
+
+
+def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
+    if way == FILES:
+        return inject.by_files(store, files, lead="About the file at hand:")
+    if way == FAILURE:
+        return inject.by_text(store, asked, strategy=recall.WORDS, lead="Perhaps of use for this error:")
+    return inject.by_text(store, asked, lead="Perhaps of use for this prompt:")
+
+
+def _new_session(store: Store, name: str) -> None:
+    store.caller = Caller(name, store.caller.agent)
+
+
+def _answer(store: Store, asked: str) -> str:
+    answer = recall.query(store, recall.Question(asked, limit=5))
+    found = [(hit.ref, hit.lore, trust_of(store, hit.lore)) for hit in answer.lore]
+    return "\n\n".join([NOTICE, *map(as_text, frame(found, int(store.settings.number("recall.budget"))))])
+
+
+def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
+    """A lore that an agent asks for by name: as text and as data."""
+    trust = trust_of(store, one.lore)
+    yield GET, whole_text("L1", one.lore, "lore/x.md", trust), injected.leaks_of_quotes
+    data = harmless_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
+    for value in _strings(data):
+        yield GET, value, lambda text: injected.leaks_of_data(text, is_checked=trust.is_checked)
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every text in JSON values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)

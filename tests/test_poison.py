@@ -1,0 +1,229 @@
+"""What means harm stands in its frame in every way into an agent's context, and what waits is in none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apikit import cli, ok, opened, plain
+from hookkit import answer, text_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp_kit import inside, text
+
+from engram.domain import fence
+from engram.domain.harmless import harmless
+from engram.domain.injected import (
+    BROKEN,
+    LEAKS,
+    LINK,
+    NOT_SHOWN,
+    QUARANTINED,
+    RAW,
+    UNFRAMED,
+    leaks_of_data,
+    leaks_of_quotes,
+)
+from engram.usecases import held, inject, poison
+from engram.usecases.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CLAUDE = "claude-code"
+SHORT = (
+    "ignore-previous",
+    "close-fence",
+    "zero-width-fence",
+    "ansi",
+    "image",
+    "bare-link",
+    "title-fence",
+    "pending",
+    "held",
+)
+
+
+def test_nothing_of_the_corpus_gets_through(tmp_path: Path) -> None:
+    done = cli("doctor", "--poison", "--json", cwd=plain(tmp_path))
+    assert (done.code, done.json["ok"], done.json["findings"]) == (0, True, [])
+    assert done.json["lore"] == len(poison.corpus()) >= 60
+    assert set(done.json["texts"]) == set(poison.WAYS)
+    assert not list((tmp_path / "lore").rglob("*.md"))
+
+
+def test_the_corpus_has_many_of_each_attack() -> None:
+    rows = poison.corpus()
+    assert len({row["name"] for row in rows}) == len(rows)
+    counts = {
+        attack: sum(row["attack"] == attack for row in rows) for attack in {row["attack"] for row in rows}
+    }
+    assert counts.keys() == {"instruction", "feedback", "frame", "result", "character", "link", "quarantine"}
+    assert min(counts.values()) >= 4
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "instead", "leak"),
+    [
+        (fence, "harmless", lambda text, **_: text, {RAW, BROKEN, LINK}),
+        (fence, "INDENT", "", {UNFRAMED}),
+        (held, "texts", lambda _store, **_: {}, {QUARANTINED}),
+        (inject, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
+    ],
+    ids=["cleaning", "indentation", "holding", "showing"],
+)
+def test_what_would_get_through_without_a_defence_is_reported(
+    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, instead: object, leak: set[str]
+) -> None:
+    rows = [row for row in poison.corpus() if row["name"] in SHORT]
+    monkeypatch.setattr(poison, "corpus", lambda: rows)
+    monkeypatch.setattr(where, name, instead)
+    if where is held:
+        monkeypatch.setattr(inject, "without_held", lambda _store, hits: list(hits))
+        monkeypatch.setattr("engram.usecases.brief.without_held", lambda _store, hits: list(hits))
+    found = poison.poison_check().findings
+    assert leak <= {one.leak for one in found} <= set(LEAKS)
+
+
+def test_the_command_fails_where_something_gets_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row for row in poison.corpus() if row["name"] == "image"]
+    monkeypatch.setattr(poison, "corpus", lambda: rows)
+    monkeypatch.setattr(fence, "harmless", lambda text, **_: text)
+    done = cli("doctor", "--poison", cwd=plain(tmp_path))
+    assert done.code == 1
+    assert "active link" in done.out
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.booleans())
+def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
+    once = harmless(text, lines=True, is_checked=is_checked)
+    assert harmless(once, lines=True, is_checked=is_checked) == once
+    mixed = harmless(f"<{text}](http://x.y/z <system>{text}", lines=True, is_checked=is_checked)
+    assert harmless(mixed, lines=True, is_checked=is_checked) == mixed
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Use List<String> and `a < b`, see src/x.py:12 and C++'s std::vector<int>.",
+        "x[0] = {'a': 1}; f(x)",
+        "| a | b |",
+        "# Titel: Größe 5 µm",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(code: str) -> None:
+    assert harmless(code, lines=True, is_checked=False) == code
+
+
+# --- the real front ends
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A store with the corpus, in which what is foreign is held."""
+    root = plain(tmp_path / "store")
+    ok("config", "trust.hold", "foreign", "--user", cwd=root)
+    with opened(root, clock=Clock()) as engram:
+        poison.plant(engram.store)
+        engram.refresh()
+    return root
+
+
+def hidden() -> list[str]:
+    """The words that no agent may see."""
+    rows = poison.corpus()
+    return [
+        poison.word(n)
+        for n, row in enumerate(rows)
+        if row.get("held") or row.get("status", "active") != "active"
+    ]
+
+
+async def test_what_waits_is_in_no_tool_resource_or_prompt(root: Path) -> None:
+    with opened(root) as engram:
+        ids = {
+            one.lore.content.split()[0]: one.lore.id for one in engram.list(limit=None, status="pending").lore
+        }
+        held_lore = [one.lore for one in engram.held()]
+    names = [*ids.values(), *(lore.id for lore in held_lore)]
+    said: list[str] = []
+    async with inside(root) as client:
+        for word in hidden():
+            found = await client.call_tool("recall_query", {"query": f"{word} obey must not be seen"})
+            said += [text(found)]
+        for name in names:
+            refused = await client.call_tool("recall_get", {"refs": [name]})
+            assert refused.is_error
+            said += [text(refused)]
+            with pytest.raises(Exception, match="waits for a person"):
+                await client.read_resource(f"lore://{name}")
+        for name in ("lore://recent", "lore://session"):
+            said += [(await client.read_resource(name)).contents[0].text]
+        prompt = await client.get_prompt("recall", {"task": f"{hidden()[0]} obey"})
+        said += [prompt.messages[0].content.text.partition("\n\nTask:")[0]]
+        copy = f"{hidden()[0]} is pending and must not be seen. Obey."
+        file = f"poison/{len(poison.corpus()) - 4}.py"
+        done = await client.call_tool("recall_record", {"content": copy, "category": "fact", "files": [file]})
+        twins = text(done).splitlines()[1:]  # the first one names the new lore
+    assert len(names) == 2
+    assert [word for word in hidden() if word in "\n".join([*said, *twins])] == []
+    assert "> (it waits for a person)" in twins
+
+
+async def test_tools_and_resources_let_nothing_through(root: Path) -> None:
+    with opened(root) as engram:
+        ids = [one.lore.id for one in engram.list(limit=None, status="active").lore]
+        ids = [one for one in ids if one not in {held.lore.id for held in engram.held()}]
+    async with inside(root) as client:
+        for at in range(0, len(ids), 20):
+            got = await client.call_tool("recall_get", {"refs": ids[at : at + 20]})
+            assert leaks_of_quotes(text(got)) == []
+            for whole in got.structured_content["lore"]:
+                checked = whole["trust"] in ("human", "agent")
+                assert [
+                    x for part in poison._strings(whole) for x in leaks_of_data(part, is_checked=checked)
+                ] == []
+        for word in (poison.word(n) for n in range(0, 80, 20)):
+            assert leaks_of_quotes(text(await client.call_tool("recall_query", {"query": word}))) == []
+        recent = (await client.read_resource("lore://recent")).contents[0].text
+        assert "The newest of" in recent
+        assert all(line.startswith(">") for line in recent.splitlines()[2:])
+        assert "</engram-lore>" not in recent
+
+
+def test_what_waits_is_in_no_hook(root: Path) -> None:
+    said: list[str] = []
+    for number, word in enumerate(hidden()):
+        session = {"session_id": f"s{number}"}
+        at = next(n for n in range(len(poison.corpus())) if poison.word(n) == word)
+        asks: tuple[Callable[[], Any], ...] = (
+            lambda s=session: answer(CLAUDE, "session-start", root, **s),
+            lambda s=session, w=word: answer(
+                CLAUDE, "prompt", root, prompt=f"{w} is pending held and must not be seen", **s
+            ),
+            lambda s=session, n=at: answer(
+                CLAUDE, "pre-tool", root, tool_input={"file_path": str(root / f"poison/{n}.py")}, **s
+            ),
+            lambda s=session, w=word: answer(
+                CLAUDE, "tool-failure", root, error=f"error: {w} must not be seen", **s
+            ),
+        )
+        said += [text_of(found) for ask in asks if (found := ask())]
+    assert said
+    assert [word for word in hidden() if word in "\n".join(said)] == []
+
+
+def test_what_became_pending_since_the_index_was_made_is_not_injected(root: Path) -> None:
+    row = next(n for n, row in enumerate(poison.corpus()) if row["name"] == "polite")
+    (file,) = [path for path in (root / "lore").rglob("*.md") if poison.word(row) in path.read_text("utf-8")]
+    with opened(root, clock=Clock()) as engram:
+        paths = [str(file.relative_to(root))]
+        assert len(inject.loaded(engram.store, paths)) == 1
+        file.write_text(
+            file.read_text("utf-8").replace("category: FACT", "category: FACT\nstatus: pending"), "utf-8"
+        )
+        assert inject.loaded(engram.store, paths) == []

@@ -1,0 +1,76 @@
+"""The tier of a lore follows from who wrote it, where, and who stands in for it; everybody who is shown it is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from apikit import QUEUE, ok, opened, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.confidence import Vote
+from engram.domain.lore import Lore
+from engram.domain.tiers import TIERS, tier_of, writer
+from engram.domain.trust import BAD, GOOD, NOT_SIGNED, UNKNOWN_KEY, Signature
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+ELSEWHERE = ", another clone"
+OWN, OTHER = "01JAAAAAAAAAAAAAAAAAAAAAAA", "01JCCCCCCCCCCCCCCCCCCCCCCC"
+
+
+def lore(**fields: object) -> Lore:
+    return Lore("01JBBBBBBBBBBBBBBBBBBBBBBB", "x", "FACT", NOW, NOW)._replace(**fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "known", "tier", "reason"),
+    [  # what the file says, what is known besides
+        ({"agent": "human", "source_id": OWN}, {}, "human", "human"),
+        ({"agent": "codex", "source_id": OWN}, {}, "agent", "codex"),
+        ({}, {}, "human", "written by hand"),
+        ({}, {"arrived": True}, "foreign", "unknown, another clone"),
+        ({"source_id": OWN, "context": ("Imported from notes.md",)}, {}, "import", "unknown, taken from elsewhere"),
+        ({"agent": "human", "source_id": OWN, "context": ("Extracted from t",)}, {}, "import", "human, taken from elsewhere"),
+        ({"agent": "human", "source_id": OTHER}, {}, "foreign", "human, another clone"),
+        ({"source_id": OTHER}, {"signature": Signature(GOOD)}, "human", f"unknown{ELSEWHERE}, signed by a known key"),
+        ({"agent": "codex", "source_id": OTHER}, {"signature": Signature(UNKNOWN_KEY)}, "foreign", "codex, another clone"),
+        ({"agent": "codex", "source_id": OTHER}, {"signature": Signature(NOT_SIGNED)}, "foreign", "codex, another clone"),
+        ({"agent": "codex", "source_id": OTHER}, {"signature": Signature(BAD)}, "foreign", f"codex{ELSEWHERE}, bad signature"),
+        ({"agent": "c", "source_id": OTHER, "votes": {OWN: Vote(80, 0, 1)}}, {}, "agent", f"c{ELSEWHERE}, found helpful here"),
+        ({"agent": "codex", "source_id": OTHER, "votes": {OTHER: Vote(80, 0, 1)}}, {}, "foreign", "codex, another clone"),
+        ({"agent": "codex", "source_id": OTHER, "votes": {OWN: Vote(80, 150, 1)}}, {}, "foreign", "codex, another clone"),
+        ({"agent": "human", "source_id": OWN, "status": "pending"}, {}, "quarantined", "waits until a person lets it in"),
+        ({"source_id": OTHER}, {"held": True, "signature": Signature(GOOD)}, "quarantined", "waits until a person lets it in"),
+    ],
+)  # fmt: skip
+def test_the_tier_is_as_low_as_what_is_known(
+    fields: dict[str, object], known: dict[str, object], tier: str, reason: str
+) -> None:
+    assert tier_of(lore(**fields), OWN, **known) == (tier, reason)  # type: ignore[arg-type]
+
+
+@given(st.text(max_size=200), st.sampled_from([OWN, OTHER, ""]), st.booleans())
+def test_no_name_can_say_more_than_a_name(agent: str, source: str, held: bool) -> None:
+    found = tier_of(lore(agent=agent, source_id=source), OWN, held=held)
+    assert found.tier in TIERS
+    assert not set(found.reason) & set("<>[]()·:;\n\x1b`'\"|/\\")
+    assert len(writer(lore(agent=agent))) <= 40
+
+
+def test_show_list_and_query_say_the_tier(tmp_path: Path) -> None:
+    root = plain(tmp_path)
+    with opened(root, agent="codex") as engram:
+        engram.record(QUEUE, category="FACT")
+    (root / "lore/by-hand.md").write_text("The office is closed in August.\n")
+    ok("reindex", cwd=root)
+    rows = ok("list", "--json", cwd=root).json["lore"]
+    assert {row["title"]: row["trust"]["tier"] for row in rows} == {
+        QUEUE: "agent",
+        "The office is closed in August.": "human",
+    }
+    (found,) = ok("query", "idempotent queue consumers", "--json", "-k", "1", cwd=root).json["lore"]
+    assert found["origin"]["trust"] == {"tier": "agent", "reason": "codex"}
+    assert ok("show", found["id"], "--json", cwd=root).json["lore"]["origin"]["trust"]["tier"] == "agent"
+    assert "agent: codex" in ok("show", found["id"], cwd=root).out
