@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.origin import Origin
+    from engram.usecases.poison import Report
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.review import Queue
@@ -257,6 +258,15 @@ class Engram(Sharing, Curating):
         found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
         self._changed()
         return found
+
+    def poison_check(self) -> Report:
+        """Put a red team's lore before an agent in every way there is, in a scratch store: `.findings` got through.
+
+        Nothing of this store is read or written.
+        """
+        from engram.usecases.poison import poison_check
+
+        return poison_check()
 
     def held(self) -> builtins.list[Waiting]:
         """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""

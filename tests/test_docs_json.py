@@ -58,6 +58,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("import --dry-run", ("import", "notes", "--dry-run")),
     ("live", ("live", "--limit", "1000")),
     ("metrics", ("metrics",)),
+    ("extract", ("extract", "retro.md")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     (
@@ -115,6 +116,7 @@ def set_scene(folder: Path) -> None:
     for name, content in {
         "notes/good.md": b"# Seats\n\nThe licence server allows 20 seats.\n",
         "notes/bad.md": b"\xff\xfe\xfd",
+        "retro.md": b"# Retro\n\nGotcha: `SKIP LOCKED` needs an index on (state, run_at).\n",
         "lore/dropped.md": b"The staging database resets on Mondays.\n",
         "lore/broken.md": b"---\ncategory: WISDOM\n---\nText.\n",
     }.items():
