@@ -254,6 +254,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "worth": [["worth"], ["worth", "L1"], ["worth", "L9"], ["worth", "--limit", "-1"]],
     "trust": [["trust"], ["trust", "accept"], ["trust", "accept", "--all"], ["trust", "reject", "nobody"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
+    "extract": [["extract", "-"], ["extract", "nowhere.md"], ["extract", "-", "--limit", "0"], ["extract"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
     "live": [["live"], ["live", "--since", "0"], ["live", "--limit", "0"], ["live", "x"]],
     "metrics": [["metrics"], ["metrics", "--format", "prometheus"], ["metrics", "x"]],

@@ -101,6 +101,7 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "recall.log": "false",
         "embedding.path": '"/etc"',
         "git.background": "false",
+        "stale.repository": '"/etc"',
         "trust.hold": '"foreign"',
         "trust.accept": '["ada@example.org"]',
         **{f"scopes.{scope}.weight": "2.5" for scope in BUILT_IN_SCOPES},

@@ -73,4 +73,7 @@ def test_show_list_and_query_say_the_tier(tmp_path: Path) -> None:
     (found,) = ok("query", "idempotent queue consumers", "--json", "-k", "1", cwd=root).json["lore"]
     assert found["origin"]["trust"] == {"tier": "agent", "reason": "codex"}
     assert ok("show", found["id"], "--json", cwd=root).json["lore"]["origin"]["trust"]["tier"] == "agent"
-    assert "agent: codex" in ok("show", found["id"], cwd=root).out
+    assert "trust " not in ok("show", found["id"], cwd=root).out
+    ok("record", QUEUE.replace("twice", "often"), "-c", "fact", "--status", "pending", cwd=root)
+    (waiting,) = ok("list", "--status", "pending", "--json", cwd=root).json["lore"]
+    assert "trust    quarantined: waits" in ok("show", waiting["id"], cwd=root).out

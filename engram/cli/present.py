@@ -86,7 +86,7 @@ def lore_lines(
         "origin": promoted.place if promoted else "",
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
-        "trust": f"{origin.trust.tier}: {origin.trust.reason}",
+        "trust": trust_words(origin),
         "commit": origin_words(origin),
         "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }
@@ -105,6 +105,12 @@ def _worth_words(worth: Mapping[str, float]) -> str:
     return (
         f"shown {shown}, about {int(worth['tokens']):,} tokens in all, importance {worth['importance']:.2f}"
     )
+
+
+def trust_words(origin: Origin) -> str:
+    """The tier and its reason, where they say more than the author does."""
+    says_more = origin.foreign or not origin.trust.is_checked
+    return f"{origin.trust.tier}: {origin.trust.reason}" if says_more else ""
 
 
 def origin_words(origin: Origin) -> str:
