@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import cli, ok, opened, plain
+from effort import examples
 from hookkit import answer, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,8 +24,10 @@ from engram.domain.injected import (
     RAW,
     UNFRAMED,
     leaks_of_data,
+    leaks_of_fence,
     leaks_of_quotes,
 )
+from engram.domain.tiers import Tier
 from engram.usecases import held, inject, poison
 from engram.usecases.clock import Clock
 
@@ -97,7 +100,7 @@ def test_the_command_fails_where_something_gets_through(
     assert "active link" in done.out
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=examples(30, 1000))
 @given(st.text(max_size=300), st.booleans())
 def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
     once = harmless(text, lines=True, is_checked=is_checked)
@@ -117,6 +120,21 @@ def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
 )
 def test_ordinary_text_stays_as_it_is(code: str) -> None:
     assert harmless(code, lines=True, is_checked=False) == code
+
+
+MARKS = (
+    "<", "</", "engram-lore", ">", "\n", " ", "[", "]", "(", ")", ":", "!", "http://a.b", "www.a.b", "javascript:", "x", "1", "|",
+    "data:text/html", "im_start", "system", "tool_result", "INST", "img src=", "a href=", "L1]", "\u200b", "\u202e", "\x1b[0m", "\r",
+    "\u2028", "\uff1c", "\u2039", "\uff0f", "\u0435", "\u0455", "<<SYS>>", "user", "\t", "[1]:", "invoke",
+)  # fmt: skip
+PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
+
+
+@settings(deadline=None, max_examples=examples(40, 5000))
+@given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
+def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
+    note = fence.Note("L1", f"x {text}", "FACT", 0.7, "trusted", tier)
+    assert leaks_of_fence(fence.frame([note], 1000)) == []
 
 
 # --- the real front ends

@@ -58,6 +58,13 @@ def identifiers(text: str) -> list[str]:
     return [name for name in dict.fromkeys(found) if len(name) >= _SHORTEST][:MOST]
 
 
+def code_names(text: str) -> list[str]:
+    """The names in a text: what stands whole between backticks, and words spelt as only code is. At most 40."""
+    quoted = [one.removesuffix("()") for one in _QUOTED.findall(text)]
+    found = [one for one in quoted if re.fullmatch(r"[\w$.:-]+", one)] + _TELLING.findall(text)
+    return [name for name in dict.fromkeys(found) if len(name) >= _SHORTEST][:MOST]
+
+
 def plain_name(name: str) -> str:
     """The name of a package as names are compared: lower case, `-` for `_` and `.` (PEP 503 does so too)."""
     return re.sub(r"[-_.]+", "-", name.lower())

@@ -23,6 +23,7 @@ _LABELS = (
     ("outcome|result", "OUTCOME"),
     ("remember|remember this|for the record", "FACT"),
 )
+_RESULTS = "OUTCOME"  # under a heading "Results" stands anything
 _MARK = r"^\W{0,12}(?:\d{1,3}[.)]\W{1,6})?"  # of a list, a heading, bold
 _LABEL = re.compile(
     _MARK + "(?:" + "|".join(f"(?P<l{n}>{words})" for n, (words, _) in enumerate(_LABELS)) + r")\**\s?:\**\s+\S",
@@ -84,7 +85,7 @@ def candidate(paragraph: str) -> Candidate | None:
 def said(paragraph: str, category: str, label: str) -> Candidate | None:
     """A paragraph of which something else says that it was learned; None for a question, a doubt, a wrong length."""
     content = _LEAD.sub("", paragraph).replace("**", "").strip()
-    if not SHORTEST <= len(content) <= LONGEST or content.endswith("?") or _DOUBT.search(content):
+    if not SHORTEST <= len(content) <= LONGEST or content.endswith(("?", ":")) or _DOUBT.search(content):
         return None
     return Candidate(content, category, label)
 
@@ -93,7 +94,7 @@ def section_of(heading: str) -> tuple[str, str] | None:
     """The category and label of what stands under a heading such as "Lessons learned" or "Decision"; None for others."""
     words = heading.strip().strip("#*: ").lower()
     for number, (names, category) in enumerate(_LABELS):
-        if re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
+        if category != _RESULTS and re.fullmatch(rf"(?:the |our |key )?(?:{names})s?", words):
             return category, _name_of(number)
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.anchors import identifiers
+from engram.domain.anchors import code_names
 from engram.domain.candidates import Candidate, candidate, paragraphs, said, section_of
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -36,7 +36,7 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^(#{1,6})\s+(?:\d{1,3}[.)]\s*)?(.*)$")
-_NOT_PROSE = ("|", "<", "![", "$ ", ">")
+_NOT_PROSE = ("|", "<", "![", "[", "$ ", ">")
 _PATH = re.compile(r"(?<![\w/:.@-])(?:\./)?((?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,7})(?![\w/])")
 _CODE_ENDINGS = re.compile(
     r"\.(?:py|pyi|js|jsx|ts|tsx|mjs|go|rs|c|h|cc|cpp|hpp|java|kt|rb|php|swift|cs|sh|sql|md|toml|yaml|yml|json|lock|css|html|tf|proto)$"
@@ -127,7 +127,7 @@ def _about(one: Candidate, where: str) -> Extracted:
     """A candidate with its tags, files and entities, as far as its own words name them."""
     files = [path for path in _PATH.findall(one.content) if "/" in path or _CODE_ENDINGS.search(path)]
     in_files = " ".join(files)
-    names = [name for name in identifiers(one.content) if name not in in_files]
+    names = [name for name in code_names(one.content) if name not in in_files]
     names += [name.strip() for name in _WIKI.findall(one.content)]
     tags = [
         "extracted",

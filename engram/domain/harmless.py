@@ -21,17 +21,18 @@ _ACTING = (
     r"img|image|iframe|script|style|svg|object|embed|video|audio|picture|meta|base|form|input|link|a|source"
 )
 _MARKS = re.compile(
-    rf"<(?=\s*/?\s*(?:{_SPEAKING}))|<(?=\s*\|)|<(?=<\s*/?\s*sys)|<(?=\s*/?\s*(?:{_ACTING}|user|prompt|important)[\s/>])"
-    r"|<(?=\s*(?:[a-z][a-z0-9+.-]*:[^:\s]|//|www\.))",
-    re.IGNORECASE,
+    rf"<(?=\s*/?\s*(?:{_SPEAKING}))|<(?=\s*\|)|<(?=<\s*/?\s*sys)|<(?=\s*/?\s*(?:{_ACTING})(?:[\s/>]|$))"
+    r"|<(?=\s*/?\s*(?:user|prompt|important)\b)|<(?=\s*(?:[^\s<>:/]+:[^:\s]|//|www\.))",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TURNS = re.compile(r"\[(?=/?(?:INST|SYSTEM|SYS)\b)")
 _LINK = re.compile(r"\](?=[(:])")
-_SCHEME = re.compile(r"\b(?:javascript|vbscript)(?=:)|\bdata(?=:[a-z]+/)|\bfile(?=:/)", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:javascript|vbscript)(?=:)|data(?=:[a-z]+/)|file(?=:/)", re.IGNORECASE)
 _ADDRESS = re.compile(
-    r"(?<!\[unchecked link\] )(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.|(?<![\w:/])//(?=[\w-]+\.))",
+    r"(?<!\[unchecked link\] )(?<![^\s\[\](){}<>\"'`,;])(?:[^\s\[\](){}<>\"'`,;]+://|www\.)|(?<![\w:\]])//(?=[\w-]+\.)",
     re.IGNORECASE,
 )
+_NEARLY = 7  # letters in their places, from which a name is taken for that of the frame
 _ANGLES = "\uff1c\ufe64\u2039\u3008\u27e8\u2329\u276e\u276c\u02c2\u1438\u227a\u29fc\u00ab\u300a\u27ea"
 _LOOKALIKES = {
     "a": "\u0430\u03b1\u0251\uff41", "e": "\u0435\u0454\u03b5\u212e\uff45", "g": "\u0261\u0581\uff47",
@@ -50,20 +51,49 @@ def harmless(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
     Without `is_checked`, for lore that nobody here stands in for, every address is marked as one to be wary of.
     """
     text = safe_text(text, lines=lines)
-    plain = text if text.isascii() else text.translate(_plain_letters())
+    plain, places = (text, None) if text.isascii() else _plain(text)
     edits = [(found.start(), 1, _ESCAPED) for found in _MARKS.finditer(plain)]
+    edits += [(at, 1, _ESCAPED) for at in _nearly_frames(plain)]
     edits += [(found.start(), 1, "[ ") for found in _TURNS.finditer(plain)]
     edits += [(found.end(), 0, " ") for found in _LINK.finditer(plain)]
     edits += [(found.end(), 0, " ") for found in _SCHEME.finditer(plain)]
     if not is_checked:
         edits += [(found.start(), 0, UNCHECKED) for found in _ADDRESS.finditer(plain)]
-    return _edited(text, edits) if edits else text
+    if not edits:
+        return text
+    return _edited(text, [(places[at], gone, new) for at, gone, new in edits] if places else edits)
+
+
+def _nearly_frames(plain: str) -> list[int]:
+    """Where a bracket opens something that reads like the frame's name, with a letter or two that stand for others."""
+    found = []
+    at = plain.find("<")
+    while at >= 0:
+        name = plain[at + 1 : at + 40].lstrip(" /\t")[: len(FRAME)].lower()
+        if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _NEARLY:
+            found.append(at)
+        at = plain.find("<", at + 1)
+    return found
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """The text in the letters that it seems to be written with, and of each the place in the text that it stands for."""
+    import unicodedata
+
+    table = _plain_letters()
+    letters, places = [], []
+    for at, letter in enumerate(text):
+        seen = letter if letter.isascii() else table.get(ord(letter)) or unicodedata.normalize("NFKC", letter)
+        if not unicodedata.combining(letter):
+            letters.append(seen)
+            places += [at] * len(seen)
+    return "".join(letters), [*places, len(text)]
 
 
 def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     """The text with parts replaced: (where, how many characters go, what comes)."""
     parts, at = [], 0
-    for start, gone, new in sorted(edits):
+    for start, gone, new in sorted(set(edits)):
         parts += [text[at:start], new]
         at = start + gone
     return "".join([*parts, text[at:]])

@@ -32,7 +32,8 @@ _ACTIVE = re.compile(
     r"|\b(?:javascript|vbscript):|\bdata:\w+/|\bfile:/",
     re.IGNORECASE | re.MULTILINE,
 )
-_ADDRESS = re.compile(r"\w+://|\bwww\.|(?<!:)//\w+\.\w", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z0-9][a-z0-9+.-]*://|(?<!\S)www\.|(?<![\w:/\]])//\w+\.\w", re.IGNORECASE)
+_NEARLY = 8  # letters in their places
 _INDENT = "    "
 _BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 _OPENING = ("LESS-THAN", "ANGLE BRACKET", "ANGLE QUOTATION", "ARROWHEAD", "PRECEDES", "CANADIAN SYLLABICS PA")
@@ -88,7 +89,9 @@ def _in_line(line: str, *, is_checked: bool) -> list[Leak]:
     if _MARKUP.search(unicodedata.normalize("NFKC", line)) or _imitates_frame(line):
         found.append(Leak(BROKEN, line[:200]))
     plain = unicodedata.normalize("NFKC", line)
-    unmarked = [at for at in _ADDRESS.finditer(plain) if not plain[: at.start()].endswith(UNCHECKED)]
+    unmarked = [
+        at for at in _ADDRESS.finditer(plain) if UNCHECKED not in plain[max(0, at.start() - 80) : at.start()]
+    ]
     if _ACTIVE.search(plain) or (unmarked and not is_checked):
         found.append(Leak(LINK, line[:200]))
     return found
@@ -106,6 +109,6 @@ def _imitates_frame(line: str) -> bool:
             name = "".join(c for c in rest if not unicodedata.combining(c)).lstrip(" /\u2044\u2215\t")[
                 : len(FRAME)
             ]
-            if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= len(FRAME) // 2:
+            if sum(one == other for one, other in zip(name, FRAME, strict=False)) >= _NEARLY:
                 return True
     return False
