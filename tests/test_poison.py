@@ -124,8 +124,8 @@ def test_ordinary_text_stays_as_it_is(code: str) -> None:
 
 MARKS = (
     "<", "</", "engram-lore", ">", "\n", " ", "[", "]", "(", ")", ":", "!", "http://a.b", "www.a.b", "javascript:", "x", "1", "|",
-    "data:text/html", "im_start", "system", "tool_result", "INST", "img src=", "a href=", "L1]", "\u200b", "\u202e", "\x1b[0m", "\r",
-    "\u2028", "\uff1c", "\u2039", "\uff0f", "\u0435", "\u0455", "<<SYS>>", "user", "\t", "[1]:", "invoke",
+    "data:text/html", "im_start", "system", "tool_result", "INST", "img src=", "a href=", "L1]", "\u200b", "\u202e", "\x1b[0m",
+    "\r", "\u2028", "\uff1c", "\u2039", "\uff0f", "\u0435", "\u0455", "<<SYS>>", "user", "\t", "[1]:", "invoke",
 )  # fmt: skip
 PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
 
