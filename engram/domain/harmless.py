@@ -29,9 +29,11 @@ _TURNS = re.compile(r"\[(?=/?(?:INST|SYSTEM|SYS)\b)")
 _LINK = re.compile(r"\](?=[(:])")
 _SCHEME = re.compile(r"(?:javascript|vbscript)(?=:)|data(?=:[a-z]+/)|file(?=:/)", re.IGNORECASE)
 _ADDRESS = re.compile(
-    r"(?<!\[unchecked link\] )(?<![^\s\[\](){}<>\"'`,;])(?:[^\s\[\](){}<>\"'`,;]+://|www\.)|(?<![\w:\]])//(?=[\w-]+\.)",
+    r"(?<!\[unchecked link\] )"
+    r"(?:(?<![^\s\[\](){}<>\"'`,;])(?:[^\s\[\](){}<>\"'`,;]+://|www\.)|(?<![\w:\]])//(?=[\w-]+\.))",
     re.IGNORECASE,
 )
+_PASSES = 8
 _NEARLY = 7  # letters in their places, from which a name is taken for that of the frame
 _ANGLES = "\uff1c\ufe64\u2039\u3008\u27e8\u2329\u276e\u276c\u02c2\u1438\u227a\u29fc\u00ab\u300a\u27ea"
 _LOOKALIKES = {
@@ -51,6 +53,15 @@ def harmless(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
     Without `is_checked`, for lore that nobody here stands in for, every address is marked as one to be wary of.
     """
     text = safe_text(text, lines=lines)
+    for _ in range(_PASSES):  # what is broken may have hidden something else behind it
+        before, text = text, _broken(text, is_checked=is_checked)
+        if text == before:
+            break
+    return text
+
+
+def _broken(text: str, *, is_checked: bool) -> str:
+    """The text with each mark in it broken that shows now."""
     plain, places = (text, None) if text.isascii() else _plain(text)
     edits = [(found.start(), 1, _ESCAPED) for found in _MARKS.finditer(plain)]
     edits += [(at, 1, _ESCAPED) for at in _nearly_frames(plain)]

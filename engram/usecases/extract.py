@@ -8,7 +8,7 @@ import stat
 from engram.adapters.agents import transcript
 from engram.domain import fence
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
-from engram.domain.extraction import DOCUMENT, MOST, Extracted, Turn, extract, speaker_of, turns_of_text
+from engram.domain.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
 from engram.domain.lore import PENDING
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import record as recording
@@ -117,6 +117,3 @@ def _is_here(store: Store, file: str) -> bool:
     """Whether a file exists in the code that the store is about; yes, where that is not known."""
     repository = code_repository(store)
     return repository is None or os.path.lexists(os.path.join(repository.worktree, file))
-
-
-__all__ = ["DOCUMENT", "Outcome", "extract_lore", "read_source", "record_new"]
