@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engram.adapters.git.remotes import Remote
     from engram.usecases.blame import Blamed
+    from engram.usecases.exchange import Exchange, LoreChange
     from engram.usecases.history import Event, Operation
     from engram.usecases.manage_scopes import Listed
     from engram.usecases.move import Plan
     from engram.usecases.promote import Promoted
     from engram.usecases.restore import Restored
     from engram.usecases.store import Store
-    from engram.usecases.sync import Synced
+    from engram.usecases.sync import Planned, Synced
     from engram.usecases.sync_all import SyncedScope
     from engram.usecases.undo import Undone
 
@@ -27,16 +29,64 @@ class Sharing(ABC):
     store: Store
 
     def sync(
-        self, remote: str = "", *, pull: bool = True, push: bool = True, timeout: float = 120.0
+        self,
+        remote: str = "",
+        *,
+        pull: bool = True,
+        push: bool = True,
+        timeout: float = 120.0,
+        step: Callable[[str], None] | None = None,
     ) -> Synced:
         """Commit what waits, fetch, merge by field, push; `timeout` in seconds for each command that uses the network.
 
-        Raises UsageError (no repository of its own), RemoteError, SyncBlockedError; what goes wrong after
-        something was done is in the answer's `.errors`.
+        `step` hears what is being done, several times a second while the network is waited for; what it raises ends
+        the sync, and its git, with nothing half done. Raises UsageError (no repository of its own), RemoteError, SyncBlockedError;
+        what goes wrong after something was done is in the answer's `.errors`.
         """
         from engram.usecases.sync import Options, sync
 
-        return sync(self.store, Options(remote, pull, push, timeout))
+        return sync(self.store, Options(remote, pull, push, timeout), step)
+
+    def sync_plan(
+        self, remote: str = "", *, timeout: float = 120.0, step: Callable[[str], None] | None = None
+    ) -> Planned:
+        """Ask the remote what is new there, and change nothing here: the paths that a sync would change. Raises as `sync`."""
+        from engram.usecases.sync import Options, preview
+
+        return preview(self.store, Options(remote, timeout=timeout), step)
+
+    def exchange(self, limit: int = 200) -> Exchange:
+        """What waits to go out and to come in, each lore with its change in a phrase; the remote as it was last seen.
+
+        Raises StoreError (no git), GitError.
+        """
+        from engram.usecases.exchange import exchange
+
+        return exchange(self.store, limit)
+
+    def came_in(self, limit: int = 50, *, since: str = "") -> Sequence[LoreChange]:
+        """What other clones did to the lore here, newest first; `since` a commit: what is new in HEAD. Raises as `exchange`."""
+        from engram.usecases.exchange import came_in
+
+        return came_in(self.store, limit, since)
+
+    def remotes(self) -> Sequence[Remote]:
+        """What this store can be synced with: `.name` and `.url` of each, without credentials."""
+        from engram.usecases.remote import list_remotes
+
+        return list_remotes(self.store)
+
+    def add_remote(self, name: str, url: str) -> None:
+        """Add a remote. Raises UsageError for a name that is taken, an address of an unknown kind, a store without its own git."""
+        from engram.usecases.remote import add
+
+        add(self.store, name, url)
+
+    def remove_remote(self, name: str) -> None:
+        """Forget a remote, not what is there. Raises UsageError."""
+        from engram.usecases.remote import remove
+
+        remove(self.store, name)
 
     def session_sync(self) -> bool:
         """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""

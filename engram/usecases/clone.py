@@ -47,7 +47,7 @@ def clone(
         _make_parent(root)
         what = f"cloning {failures.without_credentials(url)}"
         tell(what)
-        listener = step and (lambda progress: tell(f"{what}: {progress}"))
+        listener = step and (lambda progress: tell(f"{what}: {progress}" if progress else what))
         remotes.clone(url, root, deadline=timeout, tell=listener)
         return _settled(root, tell)
     except BaseException as error:

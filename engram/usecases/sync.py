@@ -82,8 +82,9 @@ class Planned(NamedTuple):
 
 
 def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
-    """Bring this clone and its remote together. `step` is told what is being done.
+    """Bring this clone and its remote together. `step` is told what is being done; what it raises ends the sync.
 
+    It is told between two steps, and while the network is waited for: what was begun is whole when it ends so.
     Raises UsageError where the store has no git of its own, SyncBlockedError where a person is needed first,
     RemoteError and others as long as nothing was done yet; later trouble is in the answer's `errors`.
     """
@@ -221,7 +222,11 @@ class _Run:
         """Say what is being done; what is to hear how far it is, if anybody listens."""
         self._step(what)
         listener = self._listener
-        return None if listener is None else lambda progress: listener(f"{what}: {progress}")
+        return (
+            None
+            if listener is None
+            else lambda progress: listener(f"{what}: {progress}" if progress else what)
+        )
 
     def _counterpart(self) -> Counterpart:
         if self._other is None:
@@ -255,9 +260,11 @@ class _Run:
 
     def _indexed(self) -> None:
         if self._indexing is not None:
-            self._step("indexing")
-            self._indexing.join()
-            self._indexing = None
+            try:
+                self._step("indexing")
+            finally:
+                self._indexing.join()
+                self._indexing = None
 
     def _took_in(self, merge: Merge | None) -> list[str]:
         """Count it; the lore that are different now."""

@@ -55,13 +55,14 @@ class Preview(VerticalScroll, can_focus=True):
         yield Static(id="plain", markup=False)
         yield Static(id="details", markup=False)
 
-    def show(self, shown: Shown, now: float, why: str = "") -> None:
-        """Show a lore; `now` in Unix seconds."""
+    def show(self, shown: Shown, now: float, why: str = "", news: str = "") -> None:
+        """Show a lore; `now` in Unix seconds, `news` a line of its own above the rest."""
         lore = shown.lore
         another = lore.id != self.shown_id
         self.shown_id = lore.id
         body = safe_text(body_of(lore), lines=True)
-        self._put(safe_text(lore.title), facts(shown, now), body, details(shown, now, why))
+        above = "\n".join(part for part in (safe_text(news), facts(shown, now)) if part)
+        self._put(safe_text(lore.title), above, body, details(shown, now, why))
         if another:
             self.scroll_home(animate=False)
 

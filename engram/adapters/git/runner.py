@@ -50,8 +50,8 @@ def run(
     """Run `git args` at a work tree's root (or in a folder) and wait at most `deadline` seconds.
 
     `env` adds to the safe environment. `tell` hears how far a command that was given `--progress` and no input
-    is, in a thread of its own; the error text is then without that. Raises `GitError` where git is missing, the folder is gone, the
-    deadline passes, or (with `check`) the exit code is not 0.
+    is, and what it raises ends the command; the error text is then without that. Raises `GitError` where git is
+    missing, the folder is gone, the deadline passes, or (with `check`) the exit code is not 0.
     """
     folder = where if isinstance(where, str) else where.worktree
     if failures.subcommand(args) in LOOKING:

@@ -6,6 +6,7 @@ A cache of what git has: it may be deleted at any time. Whoever feeds it holds `
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 
@@ -181,6 +182,27 @@ class HistoryTable:
             (CommitRow._make(row[:-1]), [found for (found,) in self._connection.execute(ids, row[-1:])])
             for row in rows
         ]
+
+    def came_in(
+        self, source: str, person: str, limit: int, oids: Sequence[str] | None = None
+    ) -> list[tuple[CommitRow, EventRow]]:
+        """What clones other than `source` did (of these commits, if given), newest first; merges and folds, too.
+
+        A commit that does not say which clone made it is another's where its author is not `person`.
+        """
+        columns = ", ".join([*CommitRow._fields, *EventRow._fields])
+        query = (
+            f"SELECT {columns} FROM events JOIN commits USING (number) WHERE id != '' "  # noqa: S608 - fixed names
+            "AND (kind = 'merged' OR source NOT IN ('', :source) OR (source = '' AND author != :person) "
+            "OR (source = :source AND subject LIKE 'fold: %')) "
+            "AND (:oids IS NULL OR oid IN (SELECT value FROM json_each(:oids))) "
+            "ORDER BY rank DESC, number DESC LIMIT :limit"
+        )
+        named = None if oids is None else json.dumps(list(oids))
+        values = {"source": source, "person": person, "limit": limit, "oids": named}
+        width = len(CommitRow._fields)
+        rows = self._connection.execute(query, values).fetchall()
+        return [(CommitRow._make(row[:width]), _event(row[width:])) for row in rows]
 
     def close(self) -> None:
         """Close the file."""

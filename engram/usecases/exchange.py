@@ -1,0 +1,182 @@
+"""What is between this clone and its remote, lore by lore: what waits to go out and to come in, and what came in.
+
+Each lore comes with its change in one phrase. Nothing here uses the network: the remote is as it was last seen.
+"""
+
+from __future__ import annotations
+
+from engram.adapters.git import identity, layout, merging, remotes
+from engram.adapters.git.differences import blobs, differences
+from engram.domain import sync_plan
+from engram.domain.change_phrase import FOLDED, FORGOTTEN, phrase
+from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.history_feed import MERGED, with_history
+from engram.usecases.lineage import in_store, read_lore, repository_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from engram.adapters.git.layout import Repository
+    from engram.adapters.state.history_table import CommitRow, EventRow
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+MOST = 200  # lore that are read for one list
+_FOLD = "fold: "
+
+
+class LoreChange(NamedTuple):
+    """A lore and what happened to it: `kind` is one word of `engram.domain.change_phrase`, `phrase` the whole of it.
+
+    `at` (Unix seconds, 0: now), `agent` and `source` (a clone's short name) say when and by whom, "" where that is not known.
+    """
+
+    id: str
+    title: str
+    path: str
+    kind: str
+    phrase: str
+    at: float = 0.0
+    agent: str = ""
+    source: str = ""
+    commit: str = ""
+
+
+class Waiting(NamedTuple):
+    """Lore that wait to go one way: the first of them, and how many there are in all."""
+
+    lore: tuple[LoreChange, ...] = ()
+    total: int = 0
+
+
+class Exchange(NamedTuple):
+    """What waits between this clone and `branch` of `remote` ("" where there is none).
+
+    `known` says whether the remote branch was ever seen, `uncommitted` how many changes are not in git yet.
+    """
+
+    remote: str
+    branch: str
+    known: bool
+    uncommitted: int
+    outgoing: Waiting
+    incoming: Waiting
+
+
+def exchange(store: Store, limit: int = MOST) -> Exchange:
+    """What a sync would send and bring in, as far as is known without the network. Raises StoreError, GitError."""
+    repo = repository_of(store)
+    ours = layout.read_head(repo)
+    uncommitted = _uncommitted(store)
+    try:
+        other = remotes.counterpart(repo, ours.branch or "")
+    except RemoteError:
+        return Exchange("", ours.branch or "", False, len(uncommitted), Waiting(), Waiting())
+    theirs = remotes.tracked(repo, other)
+    shared = merging.bases(repo, ours.oid, theirs) if ours.oid and theirs else ()
+    base = shared[0] if shared else None
+    outgoing = _waiting(store, repo, base, ours.oid, uncommitted, limit)
+    incoming = _waiting(store, repo, base, theirs, (), limit) if theirs and theirs != base else Waiting()
+    return Exchange(other.remote, other.branch, theirs is not None, len(uncommitted), outgoing, incoming)
+
+
+def _uncommitted(store: Store) -> tuple[str, ...]:
+    waiting = store.files.journal.waiting()
+    return tuple(dict.fromkeys(item.path for operation in waiting for item in operation.changes))
+
+
+def _waiting(
+    store: Store, repo: Repository, base: str | None, end: str | None, also: Sequence[str], limit: int
+) -> Waiting:
+    """The lore that differ between a commit and another; those at the paths `also` as their files are now."""
+    found = differences(repo, base, end) if end and end != base else {}
+    paths = [path for path in dict.fromkeys([*also, *found]) if sync_plan.is_lore(path, store.places.folder)]
+    chosen = paths[:limit]
+    old = differences(repo, None, base) if base and any(path not in found for path in chosen) else {}
+    entries = {
+        path: (
+            found[path].before if path in found else old[path].after if path in old else None,
+            found[path].after if path in found else None,
+        )
+        for path in chosen
+    }
+    contents = blobs(repo, [entry.oid for pair in entries.values() for entry in pair if entry])
+    changes = []
+    for path in chosen:
+        before, after = (contents[entry.oid] if entry else None for entry in entries[path])
+        change = _change(store, path, (before,), _file(store, path) if path in also else after)
+        changes += [change] if change else []
+    return Waiting(tuple(changes), len(paths) - (len(chosen) - len(changes)))
+
+
+def _file(store: Store, path: str) -> bytes | None:
+    try:
+        return store.files.read(path)
+    except (NotFoundError, StoreError):
+        return None
+
+
+def _change(
+    store: Store, path: str, before: Sequence[bytes | None], after: bytes | None
+) -> LoreChange | None:
+    """What happened to the lore of one file; None where nothing did, or where no lore can be read."""
+    olds = [lore for raw in before if (lore := _lore(store, path, raw))]
+    new = _lore(store, path, after)
+    lore = new or (olds[0] if olds else None)
+    if lore is None or (after is not None and before and after == before[0]):
+        return None
+    said = phrase(olds, new)
+    return LoreChange(lore.id, lore.title, path, said.kind, said.words)
+
+
+def _lore(store: Store, path: str, raw: bytes | None) -> Lore | None:
+    found = read_lore(store, path, raw)
+    return found.lore if found else None
+
+
+def came_in(
+    store: Store, limit: int = 50, since: str = "", step: Callable[[int, int], None] | None = None
+) -> list[LoreChange]:
+    """What other clones did to lore that are here, and what was merged of it, newest first.
+
+    `since` a commit's id: only what is in HEAD's history and not in that commit's. `step` as in `history`. Raises
+    StoreError, GitError.
+    """
+    from engram.adapters.git.commit_log import between
+
+    repo = repository_of(store)
+    oids = None
+    if since:
+        head = layout.read_head(repo).oid
+        oids = [one.oid for one in between(repo, since, head)[1]] if head and head != since else []
+    person = identity.committer(repo)
+    rows = with_history(store, lambda table: table.came_in(store.source, person, limit, oids), step)
+    contents = _versions(repo, rows)
+    return list(_arrivals(store, rows, contents))
+
+
+def _versions(repo: Repository, rows: Sequence[tuple[CommitRow, EventRow]]) -> dict[str, bytes]:
+    try:
+        return blobs(repo, [oid for _, event in rows for oid in (*event.before, event.after) if oid])
+    except EngramError:  # of a clone that has not all of its history
+        return {}
+
+
+def _arrivals(
+    store: Store, rows: Sequence[tuple[CommitRow, EventRow]], contents: dict[str, bytes]
+) -> Iterator[LoreChange]:
+    for commit, event in rows:
+        is_fold = commit.source == store.source and commit.subject.startswith(_FOLD)
+        before = [contents.get(oid) for oid in event.before]
+        found = _change(store, in_store(store, event.path), before, contents.get(event.after))
+        if found is None or (is_fold and found.kind == FORGOTTEN):
+            continue
+        agent = "" if event.kind == MERGED else commit.agent or commit.author.partition(" <")[0]
+        yield found._replace(
+            kind=FOLDED if is_fold else found.kind,
+            at=float(commit.moment), agent=agent, source="" if is_fold else commit.source, commit=commit.oid,
+        )  # fmt: skip
+
+
+__all__ = ["Exchange", "LoreChange", "Waiting", "came_in", "exchange"]

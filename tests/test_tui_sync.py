@@ -1,0 +1,251 @@
+"""The sync screen, driven by keys on real clones: what waits, what came in, and what a sync does to files and the remote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import prepared
+import pytest
+from apikit import git
+from remote_kit import allow_loopback, listening, refusing
+from sync_kit import Clones, Left, bare, files
+from tui_kit import NARROW, WIDE, User, make_template, using
+
+import engram
+from engram.usecases.edit import Edit
+from engram_tui.shell.picker import Picker
+from engram_tui.shell.prompts import Confirm, Prompt
+from engram_tui.sync import SyncScreen
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+JITTER, MONEY, SESSIONS, GONE = (
+    "Retry with full jitter.",
+    "Money is integer cents.",
+    "Sessions last 12 hours.",
+    "Old.",
+)
+NEW_HERE, NEW_THERE = "The linter runs first.", "Cursors need a unique last key."
+
+
+def _apart(folder: Path) -> Left:
+    """Two clones that had four lore in common and went on, each on its own; the second has sent what it did."""
+    made = Clones(folder)
+    ids = [made.record("a", text).id for text in (JITTER, MONEY, SESSIONS, GONE)]
+    made.settle()
+    made.clock.advance(seconds=5)
+    made["b"].feedback(helpful=[ids[0]])
+    made["b"].edit(ids[1], Edit(add_tags=("cents",)))
+    made["b"].edit(ids[2], Edit(content="Sessions last 30 minutes."))
+    made["b"].forget(ids[3])
+    made.record("b", NEW_THERE)
+    made.sync("b")
+    made.clock.advance(seconds=5)
+    made["a"].feedback(helpful=[ids[0]])
+    made["a"].edit(ids[2], Edit(content="Sessions last 8 hours."))
+    made.record("a", NEW_HERE)
+    return made.leave()
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Iterator[Clones]:
+    left = prepared.copy("clones that went on", tmp_path / "c", _apart)
+    found = Clones.again(tmp_path / "c", left)
+    yield found
+    found.leave()
+
+
+def sync_screen(user: User) -> SyncScreen:
+    found = user.app.current
+    assert isinstance(found, SyncScreen)
+    return found
+
+
+async def opened(user: User) -> SyncScreen:
+    await user.press("4")
+    await user.sees(lambda: isinstance(user.app.current, SyncScreen) and sync_screen(user).view)
+    return sync_screen(user)
+
+
+def at_the_hub(clones: Clones) -> str:
+    return git(clones.hub, "rev-parse", "main")
+
+
+def contents(root: str) -> str:
+    return "\n".join(path.read_text("utf-8") for path in Path(root, "lore").rglob("*.md"))
+
+
+async def chosen(user: User, title: str) -> None:
+    """Move the cursor down to the first line with this title."""
+    screen = sync_screen(user)
+    await user.press("g")
+    for _ in screen.line_list.lines:
+        line = screen.line_list.line
+        if line is not None and any(part.text == title for part in line.parts):
+            return
+        await user.press("j")
+    pytest.fail(f"No line for {title}:\n{user.screen()}")
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(
+    clones: Clones, size: tuple[int, int]
+) -> None:
+    store, before = clones["a"], at_the_hub(clones)
+    async with using(store, size) as user:
+        screen = await opened(user)
+        await user.sees_text(
+            "Waits to go out · 3", "confidence .70 → .78", "Waits to come in · nothing", "3 not committed"
+        )
+        await user.press("d")
+        await user.told("Dry run", "bring in 5, send 0, merge 0. 3 not committed yet")
+        await user.sees_text("Waits to come in · 5", "tags +cents", "forgotten", "main ↑0 ↓5")
+        assert at_the_hub(clones) == before
+        assert NEW_THERE not in contents(store.path)
+        await user.press("s")
+        await user.told("Sync", "5 in, 3 out, 2 merged by field", "1 kept for review")
+        await user.sees_text("This sync · 5 came in", "merged 2 versions", "Both sides are even")
+        assert NEW_THERE in contents(store.path)
+        assert at_the_hub(clones) == git(Path(store.path), "rev-parse", "HEAD") != before
+        await chosen(user, NEW_THERE)
+        await user.press("enter")
+        await user.sees_text("FACT · trusted", "new · ")
+        assert screen.preview.has_focus
+        await user.press("escape")
+        assert screen.line_list.has_focus
+        assert any("engram sync" in ran.command for ran in user.app.commands._ran)
+        assert any("push" in ran.command for ran in user.app.commands._ran)
+
+
+async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:
+    store, before = clones["a"], at_the_hub(clones)
+    async with using(store) as user:
+        await opened(user)
+        await user.press("p")
+        await user.told("Sync", "5 in, 2 merged")
+        assert at_the_hub(clones) == before
+        clones.record("a", "One more.")
+        await user.press("P")
+        await user.told("Sync", "4 out")
+        assert "One more." in git(clones.hub, "grep", "-h", "One more", "main")
+
+
+async def test_a_lore_that_is_gone_is_told_of(clones: Clones) -> None:
+    async with using(clones["a"]) as user:
+        await opened(user)
+        await user.press("s")
+        await user.sees_text("This sync")
+        await chosen(user, GONE)
+        await user.sees_text(GONE, "forgotten · tester on")
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
+    clones: Clones, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow_loopback(monkeypatch)
+    store = clones["a"]
+    clones.sync("a")
+    before = files(Path(store.path)), at_the_hub(clones)
+    with listening() as (address, server):
+        server.settimeout(30)
+        git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
+        async with using(store) as user:
+            screen = await opened(user)
+            await user.press("s")
+            await user.sees_text("fetching from origin", "esc ends it")
+            with server.accept()[0] as connection:
+                connection.settimeout(30)
+                await user.press(key)
+                await user.told("Sync ended", "Nothing was changed", "Nothing is half done")
+                while connection.recv(100):  # to the end that comes when git is gone, too
+                    pass
+            assert not screen.is_syncing()
+            assert store.status()["git"]["sync"]["error"] is None  # type: ignore[index]
+    assert (files(Path(store.path)), at_the_hub(clones)) == before
+    assert git(Path(store.path), "status", "--porcelain") == ""
+
+
+async def test_a_failure_says_what_to_do_and_stays_to_be_read(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow_loopback(monkeypatch)
+    store = clones["a"]
+    git(Path(store.path), "config", "remote.origin.url", f"git://{refusing()}/lore.git")
+    async with using(store, NARROW) as user:
+        await opened(user)
+        await user.press("s")
+        await user.sees(lambda: user.app.screen.query_one("#trouble").display)
+        await user.sees_text("The last sync failed", "Last good one")
+        status = store.status()["git"]["sync"]  # type: ignore[index]
+        assert status["error"]["kind"] == "offline"
+        assert status["error"]["hint"][:20] in " ".join(user.screen().split())
+
+
+async def test_a_remote_is_added_its_first_sync_is_asked_for_and_it_is_forgotten(tmp_path: Path) -> None:
+    hub = bare(tmp_path / "hub.git")
+    with engram.open(make_template(tmp_path), session="t") as store:
+        async with using(store, NARROW) as user:
+            screen = await opened(user)
+            await user.sees_text("This lore is only here.", "no remote yet")
+            assert not screen.can_sync()
+            await user.press("a")
+            await user.sees(lambda: isinstance(user.app.screen, Prompt))
+            user.types(f"{hub}\n")
+            await user.told("Remote", "origin is where")
+            assert [one.url for one in store.remotes()] == [str(hub)]
+            await user.sees_text("Waits to go out · 4", "main · not synced with it yet")
+            await user.press("s")
+            await user.sees(lambda: isinstance(user.app.screen, Confirm))
+            await user.sees_text("4 lore go to", "undo cannot call them back")
+            await user.press("n", "s")
+            await user.sees(lambda: isinstance(user.app.screen, Confirm))
+            assert git(hub, "branch") == ""
+            await user.press("y")
+            await user.told("Sync", "4 out")
+            assert git(hub, "rev-parse", "main") == git(Path(store.path), "rev-parse", "HEAD")
+            await user.press("x")
+            await user.sees(lambda: isinstance(user.app.screen, Picker))
+            await user.press("enter")
+            await user.told("Remote", "origin is forgotten")
+            assert store.remotes() == ()
+
+
+async def test_where_there_is_nothing_to_sync_it_says_why(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/.engram.toml").write_text("")
+    with engram.open(tmp_path / "p", session="t") as store:
+        async with using(store) as user:
+            await user.press("4")
+            await user.sees_text("There is nothing to sync here.", "folder outside git")
+            assert not sync_screen(user).can_have_remotes()
+
+
+async def test_changes_of_others_show_by_themselves(clones: Clones) -> None:
+    store = clones["a"]
+    async with using(store) as user:
+        await opened(user)
+        await user.sees_text("Waits to go out · 3")
+        with engram.open(store.path, session="another") as other:
+            other.record("Written meanwhile.", category="FACT")
+        await user.sees_text("Waits to go out · 4", "Written meanwhile.")
+
+
+def test_the_python_api_tells_what_a_sync_would_exchange(clones: Clones) -> None:
+    store: Engram = clones["a"]
+    store.sync_plan()
+    found = store.exchange()
+    assert {change.phrase for change in found.incoming.lore} >= {"new", "forgotten", "tags +cents"}
+    assert (found.remote, found.branch, found.known, found.outgoing.total) == ("origin", "main", True, 3)
+    assert store.exchange(limit=1).outgoing.total == 3
+    assert len(store.exchange(limit=1).outgoing.lore) == 1
+    head = git(Path(store.path), "rev-parse", "HEAD")
+    assert store.came_in(since=head) == []
+    clones.sync("a")
+    came = store.came_in(since=head)
+    assert {change.kind for change in came} == {"new", "changed", "merged", "conflict", "forgotten"}
+    assert {change.source for change in came} == {"", clones["b"].store.source}
+    assert {change.id for change in came} == {change.id for change in found.incoming.lore}
