@@ -62,6 +62,9 @@ class LineScreen(ShellScreen):
         """What stands in the place of the lore where a line is about none: a title and a text."""
         return ()
 
+    def line_chosen(self) -> None:
+        """The cursor is on another line."""
+
     def news_of_lore(self, line: Line) -> str:  # noqa: ARG002
         """What is to be said beside the lore that a line is about."""
         return ""
@@ -97,6 +100,7 @@ class LineScreen(ShellScreen):
     @on(LoreList.Highlighted)
     def moved(self) -> None:
         """Show the lore under the cursor once the cursor rests."""
+        self.line_chosen()
         self.refresh_bindings()
         if self._resting:
             self._resting.stop()

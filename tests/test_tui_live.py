@@ -1,0 +1,138 @@
+"""The live screen, driven by keys: what agents ask appears by itself, is opened, filtered and judged there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, using
+
+import engram
+from engram_tui.live import LiveScreen
+
+ASKED = "why does the queue consumer see a message twice"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which an agent asked two questions, and the second found nothing."""
+    made = make_template(tmp_path_factory.mktemp("template"))
+    with engram.open(made, session="agent", agent="claude-code") as store:
+        store.query(ASKED)
+        store.query("how to bake bread without yeast")
+    return made
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+def live(user: User) -> LiveScreen:
+    found = user.app.current
+    assert isinstance(found, LiveScreen)
+    return found
+
+
+async def opened(user: User) -> LiveScreen:
+    await user.press("6")
+    await user.sees(lambda: isinstance(user.app.current, LiveScreen) and live(user).last)
+    return live(user)
+
+
+def titles(user: User) -> list[str]:
+    """What the lines say in their widest column."""
+    return [next(part.text for part in line.parts if not part.cells) for line in live(user).line_list.lines]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_questions_show_with_their_lore_and_what_was_withheld(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        await opened(user)
+        await user.sees_text("claude-code", "“why does", QUEUE, "withheld", "too weak", "nothing", "recorded")
+        assert "following" in user.text("about")
+        await user.press("K", "K")
+        await user.press("J")
+        assert "“how to bake bread" in titles(user)[live(user).line_list.cursor]
+        assert "F follows" in user.text("about")
+        await user.press("enter")
+        await user.sees_text(
+            "how to bake bread without yeast", "session agent", "answer: none", "withheld, too weak:"
+        )
+        assert live(user).preview.has_focus
+        await user.press("escape", "F")
+        await user.sees(lambda: "following" in user.text("about"))
+        assert live(user).line_list.has_focus
+
+
+async def test_a_lore_is_judged_where_it_was_shown_and_that_is_undone(store: engram.Engram) -> None:
+    async with using(store) as user:
+        screen = await opened(user)
+        screen.line_list.cursor = titles(user).index(QUEUE, titles(user).index(f"“{ASKED}”"))
+        await user.sees_text("The broker redelivers")
+        await user.press("h")
+        await user.told("Helpful", QUEUE, ".70 → .78")
+        assert lore(store, QUEUE).validation_count == 1
+        await user.press("u")
+        await user.told("Taken back")
+        assert lore(store, QUEUE).confidence == 0.7
+        await user.press("x")
+        await user.told("Incorrect", ".70 → .55")
+        assert lore(store, QUEUE).confidence == 0.55
+        await user.press("n")
+        await user.told("Not relevant", "confidence stays")
+        await user.sees(lambda: any("judged" in text for text in titles(user)))
+
+
+async def test_it_follows_until_one_scrolls(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        screen = await opened(user)
+        with engram.open(store.path, session="other", agent="codex") as other:
+            other.query("retry with jitter clients")
+            await user.sees_text("codex", "“retry with jitter clients”")
+            assert screen.follows()
+            await user.press("g")
+            assert screen.line_list.cursor == 0
+            other.query("integer cents for money")
+            await user.sees(lambda: "1 new below" in user.text("about"))
+            assert screen.line_list.cursor == 0
+        await user.press("G")
+        await user.sees(lambda: "following" in user.text("about"))
+
+
+async def test_f_shows_only_what_was_recalled_then_only_where_something_was_missing(
+    store: engram.Engram,
+) -> None:
+    store.query("integer cents for money")
+    async with using(store, WIDE) as user:
+        await opened(user)
+        assert any(text.startswith("recorded") for text in titles(user))
+        await user.press("f")
+        await user.sees(lambda: user.text("about").startswith("what was recalled"))
+        assert not any(text.startswith("recorded") for text in titles(user))
+        await user.press("f")
+        await user.sees(lambda: user.text("about").startswith("where something was missing"))
+        assert "“how to bake bread without yeast”" in titles(user)
+        await user.press("f")
+        await user.sees(lambda: user.text("about").startswith("everything"))
+
+
+async def test_lore_that_is_gone_is_said(store: engram.Engram) -> None:
+    store.forget(lore(store, QUEUE).id)
+    async with using(store) as user:
+        await opened(user)
+        await user.sees_text("is not here any more")
+
+
+async def test_hostile_questions_stay_text(store: engram.Engram) -> None:
+    store.query("\x1b[31mred\x1b[0m [@click=app.quit]x[/] \u202egnp")
+    async with using(store) as user:
+        await opened(user)
+        await user.sees_text("[@click=app.quit]")
+        assert "\x1b" not in user.screen()
+        assert "\u202e" not in user.screen()
+        assert {MONEY, RETRY} <= {shown.lore.title for shown in store.list(limit=None).lore}
