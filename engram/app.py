@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.adapters.state.live_table import LiveEntry
+    from engram.domain.insight import Insight
     from engram.domain.metrics import Metric
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
@@ -335,6 +336,12 @@ class Engram(Sharing, Curating):
         from engram.usecases.metrics import metrics
 
         return metrics(self.store)
+
+    def insight(self) -> Insight:
+        """How much lore, how good, how used, which questions find nothing, how quick recall is. Raises StoreError."""
+        from engram.usecases.insight import insight
+
+        return insight(self.store)
 
     def session_refs(self) -> dict[str, str]:
         """`L1` → id of all lore surfaced in this session."""

@@ -256,6 +256,7 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],
     "extract": [["extract", "-"], ["extract", "nowhere.md"], ["extract", "-", "--limit", "0"], ["extract"]],
     "demo": [["demo"], ["demo", "--keep", "."], ["demo", "x"]],
+    "insight": [["insight"], ["insight", "x"]],
     "live": [["live"], ["live", "--since", "0"], ["live", "--limit", "0"], ["live", "x"]],
     "metrics": [["metrics"], ["metrics", "--format", "prometheus"], ["metrics", "x"]],
     "serve": [["serve"], ["serve", "--rate", "-1"]],

@@ -59,6 +59,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("live", ("live", "--limit", "1000")),
     ("metrics", ("metrics",)),
     ("extract", ("extract", "retro.md")),
+    ("insight", ("insight",)),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     (

@@ -41,6 +41,7 @@ COMMANDS = (
     Command("move", "move", "move a store to a branch, a repository of its own, or your files"),
     Command("trust", "trust", "lore from elsewhere that waits for you: list, accept, reject"),
     Command("status", "status", "how store, index, git and embedding are"),
+    Command("insight", "insight", "how much lore, how good, how used, which questions find nothing"),
     Command("live", "live", "what queries, tools and hooks did here, as it happens"),
     Command("metrics", "metrics", "counters and latencies of this store"),
     Command("import", "import_", "import notes, JSON, and what agents and other memory tools keep"),

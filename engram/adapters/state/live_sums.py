@@ -1,0 +1,61 @@
+"""Sums over the latest entries of the live record: judgements by week, questions without an answer, how long queries took."""
+
+from __future__ import annotations
+
+from engram.adapters.state.live_table import QUERY, SHOWING
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.state.database import StateDatabase
+
+LATEST = 20_000  # entries that are looked at: a sum of more would take too long to be waited for
+_RECENT = "number > (SELECT coalesce(max(number), 0) FROM retrievals) - :latest"
+
+
+class LiveSums:
+    """The sums of one state database. Every method may raise StoreError."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Takes in what waits beside the database."""
+        self._state = state
+        state.live.settle()
+
+    def judgements(self, start: float, span: float) -> dict[int, tuple[int, int, int]]:
+        """For each span of so many seconds after `start` (Unix seconds): helpful, not relevant, incorrect."""
+        sums = ", ".join(
+            f"sum(coalesce(json_extract(details, '$.{kind}'), 0))"
+            for kind in ("helpful", "not_relevant", "incorrect")
+        )
+        query = (
+            f"SELECT CAST((at - :start) / :span AS INTEGER), {sums} FROM retrievals"  # noqa: S608 - fixed names
+            f" WHERE {_RECENT} AND action = 'feedback' AND at >= :start GROUP BY 1"
+        )
+        rows = self._run(query, start=start, span=span)
+        return {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in rows}
+
+    def unanswered(self, limit: int) -> tuple[int, list[tuple[str, int, float]]]:
+        """How many questions found nothing when they were asked last; the first of them: text, times, when last."""
+        grouped = (
+            "SELECT query, sum(ids = '[]') AS times, max(at) AS last FROM retrievals"  # noqa: S608 - fixed names
+            f" WHERE {_RECENT} AND action = '{QUERY}' AND query != '' GROUP BY query"
+            " HAVING max(CASE WHEN ids = '[]' THEN number END) = max(number)"
+        )
+        rows = self._run(f"{grouped} ORDER BY times DESC, last DESC LIMIT :limit", limit=limit)
+        total = self._run(f"SELECT count(*) FROM ({grouped})")[0][0]  # noqa: S608 - fixed names
+        return int(total), [(row[0], int(row[1]), float(row[2])) for row in rows]
+
+    def took_ms(self, most: int) -> list[float]:
+        """How long the latest queries took, in milliseconds, quickest first; and no more than `most` of them."""
+        query = f"SELECT took_ms FROM retrievals WHERE {_RECENT} AND action = '{QUERY}' ORDER BY number DESC LIMIT :most"  # noqa: S608
+        return sorted(float(row[0]) for row in self._run(query, most=most))
+
+    def shown(self) -> list[str]:
+        """The ids of all lore that were put before somebody."""
+        actions = ", ".join(f"'{action}'" for action in SHOWING)
+        query = (
+            f"SELECT DISTINCT value FROM retrievals, json_each(ids) WHERE {_RECENT} AND action IN ({actions})"  # noqa: S608
+        )
+        return [str(row[0]) for row in self._run(query)]
+
+    def _run(self, query: str, **values: object) -> list[tuple]:  # type: ignore[type-arg]
+        return self._state.run(query, {"latest": LATEST, **values})  # type: ignore[arg-type]

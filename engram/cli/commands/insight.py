@@ -1,0 +1,40 @@
+"""`engram insight`: how much lore, how good, how used, and which questions find nothing."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD
+from engram.domain.insight_charts import charts
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Look at the store as a whole: growth, confidence, judgements, what is useful and what never was, which questions\n"
+    "find nothing, how quick recall is. What is about queries comes from this machine's live record."
+)
+EXAMPLES = ("engram insight", "engram insight --json")
+_WIDEST = 100
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """There is nothing to say."""
+
+
+def run(call: Call) -> int:
+    """Print every finding: a sentence and a drawing."""
+    from engram.usecases.insight import insight
+
+    found = insight(call.store)
+    call.output.document(found.as_dict())
+    width = max(48, min(call.output.width - 2, _WIDEST))
+    for number, chart in enumerate(charts(found, call.store.clock.now().timestamp(), width)):
+        if number:
+            call.output.line("")
+        call.output.line(f"{call.output.styled(chart.title, BOLD)}: {safe_text(chart.sentence)}")
+        for line in chart.lines:
+            call.output.line(f"  {safe_text(line)}")
+    return 0

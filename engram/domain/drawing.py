@@ -1,0 +1,59 @@
+"""Small drawings made of characters: columns, and bars with their names. They tell by height and length, never by colour."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_LYING_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def columns(values: Sequence[float], height: int = 3, cells: int = 1) -> list[str]:
+    """Values (not negative) as columns, the highest `height` lines tall; each `cells` wide, with a gap where it is more than one.
+
+    What is more than nothing is always seen.
+    """
+    most = max(values, default=0) or 1
+    eighths = [0 if value <= 0 else max(1, round(value / most * height * 8)) for value in values]
+    lines = []
+    for line in range(height - 1, -1, -1):
+        signs = (_EIGHTHS[max(0, min(8, count - 8 * line))] for count in eighths)
+        lines.append("".join(sign if cells == 1 else sign * (cells - 1) + " " for sign in signs).rstrip())
+    return lines
+
+
+def named_columns(
+    names: Sequence[str], values: Sequence[float], height: int = 3, cells: int = 5
+) -> list[str]:
+    """The same with a name under each column."""
+    return [
+        *columns(values, height, cells),
+        "".join(f"{name[: cells - 1]:<{cells}}" for name in names).rstrip(),
+    ]
+
+
+def bars(rows: Sequence[tuple[str, int]], width: int) -> list[str]:
+    """Names with a bar for each and its number, in lines of at most `width` characters."""
+    if not rows:
+        return []
+    numbers = [f"{value:,}" for _, value in rows]
+    after = max(map(len, numbers)) + 1
+    before = min(max(len(name) for name, _ in rows), max(8, (width - after) // 2)) + 1
+    room, most = max(1, width - before - after), max(value for _, value in rows) or 1
+    return [
+        f"{_cut(name, before - 1):<{before}}{_bar(value / most, room):<{room}}{number:>{after}}"
+        for (name, value), number in zip(rows, numbers, strict=True)
+    ]
+
+
+def _bar(share: float, cells: int) -> str:
+    eighths = max(1 if share > 0 else 0, round(share * cells * 8))
+    rest = _LYING_EIGHTHS[eighths % 8] if eighths % 8 else ""
+    return "█" * (eighths // 8) + rest
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

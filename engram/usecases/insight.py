@@ -1,0 +1,145 @@
+"""Looking at a store as a whole: what its catalog and its live record add up to. Reads no lore file."""
+
+from __future__ import annotations
+
+import json
+
+from engram.adapters.state.live_sums import LiveSums
+from engram.domain.confidence import STATES, state
+from engram.domain.errors import EngramError
+from engram.domain.insight import (
+    LATENCY_BOUNDS_MS,
+    Asked,
+    Growth,
+    Insight,
+    Latency,
+    Noted,
+    Share,
+    Week,
+)
+from engram.domain.lore import ACTIVE
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import scopes
+from engram.usecases.consult import consult
+
+if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Catalog, Hit
+    from engram.usecases.store import Store
+
+SPANS = 48  # of the growth
+WEEKS = 12
+UNUSED_DAYS = 30
+MOST_NAMED = 5
+MOST_SHARES = 8
+MOST_TIMED = 1000  # queries
+_DAY = 86_400.0
+
+
+def insight(store: Store) -> Insight:
+    """What the store comes to, in a bounded time. Raises StoreError."""
+    with store.lock:
+        now = store.clock.now().timestamp()
+        record = LiveSums(store.session_state)
+        shown = json.dumps(record.shown())
+        return consult(store, lambda generation: _insight(store, generation.catalog, record, shown, now))
+
+
+def _insight(store: Store, catalog: Catalog, record: LiveSums, shown: str, now: float) -> Insight:
+    exact = {int(value): count for value, count in catalog.count_by("confidence").items()}
+    states = dict.fromkeys(STATES, 0)
+    tenths = [0] * 10
+    for thousandths, count in exact.items():
+        states[state(thousandths)] += count
+        tenths[max(0, min(9, thousandths // 100))] += count
+    unused = "status = ? AND validation_count = 0 AND created_at < ? AND id NOT IN (SELECT value FROM json_each(?))"
+    values = (ACTIVE, now - UNUSED_DAYS * _DAY, shown)
+    useful = catalog.select(
+        "validation_count > 0", (), f"ORDER BY validation_count DESC, confidence DESC, id LIMIT {MOST_NAMED}"
+    )
+    forgotten = catalog.select(unused, values, f"ORDER BY created_at, id LIMIT {MOST_NAMED}")
+    total_unanswered, unanswered = record.unanswered(MOST_NAMED)
+    took = record.took_ms(MOST_TIMED)
+    return Insight(
+        total=sum(exact.values()),
+        active=catalog.count("status = ?", (ACTIVE,)),
+        growth=_growth(catalog, now),
+        confidence=tuple(tenths),
+        states=tuple(Share(name, count) for name, count in states.items()),
+        weeks=_weeks(record, now),
+        useful=tuple(map(_noted, useful)),
+        unused=tuple(map(_noted, forgotten)),
+        unused_total=catalog.count(unused, values),
+        unanswered=tuple(Asked(*one) for one in unanswered),
+        unanswered_total=total_unanswered,
+        latency=_latency(took),
+        categories=_shares(catalog.count_by("category")),
+        scopes=_scopes(store, sum(exact.values())),
+        agents=_shares(catalog.count_by("coalesce(nullif(agent, ''), 'unknown')")),
+    )
+
+
+def _noted(hit: Hit) -> Noted:
+    confidence = (hit.confidence + 5) // 10 / 100
+    return Noted(hit.id, hit.title, confidence, hit.validation_count, hit.created_at)
+
+
+def _growth(catalog: Catalog, now: float) -> Growth:
+    first = catalog.select("1", (), "ORDER BY created_at LIMIT 1")
+    if not first:
+        return Growth()
+    start = min(first[0].created_at, now - 1)
+    span = (now - start) / SPANS
+    found = catalog.count_by(
+        f"min({SPANS - 1}, max(0, CAST((created_at - {start!r}) / {span!r} AS INTEGER)))"
+    )
+    totals, sofar = [], 0
+    for number in range(SPANS):
+        sofar += found.get(number, 0)  # type: ignore[call-overload]
+        totals.append(sofar)
+    new = catalog.count("created_at >= ?", (now - 30 * _DAY,))
+    return Growth(start, now, tuple(totals), new)
+
+
+def _weeks(record: LiveSums, now: float) -> tuple[Week, ...]:
+    """The last weeks, oldest first; the last one ends now."""
+    start = now - WEEKS * 7 * _DAY
+    found = record.judgements(start, 7 * _DAY)
+    weeks = [Week(start + number * 7 * _DAY, *found.get(number, ())) for number in range(WEEKS)]
+    late = found.get(WEEKS)  # noted in this very moment
+    if late:
+        last = weeks[-1]
+        weeks[-1] = Week(last.start, *(one + other for one, other in zip(last[1:], late, strict=True)))
+    return tuple(weeks)
+
+
+def _latency(took: list[float]) -> Latency:
+    if not took:
+        return Latency()
+    counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
+    for value in took:
+        counts[next((at for at, bound in enumerate(LATENCY_BOUNDS_MS) if value <= bound), -1)] += 1
+    p50, p95, p99 = (
+        round(took[min(len(took) - 1, int(len(took) * share))], 3) for share in (0.5, 0.95, 0.99)
+    )
+    return Latency(len(took), p50, p95, p99, tuple(counts))
+
+
+def _shares(counts: dict[str, int]) -> tuple[Share, ...]:
+    """The largest."""
+    return tuple(Share(str(name), count) for name, count in list(counts.items())[:MOST_SHARES])
+
+
+def _scopes(store: Store, total: int) -> tuple[Share, ...]:
+    """How many lore each scope has, as far as its index tells at once."""
+    here = store.places.scope
+    found = [Share(here, total)]
+    for name in scopes.known(store):
+        if name == here:
+            continue
+        try:
+            generation = scopes.reach(store, name).index.look() if scopes.exists(store, name) else None
+            if generation is not None and generation.catalog.count():
+                found.append(Share(name, generation.catalog.count()))
+        except EngramError:
+            continue
+    return tuple(found)

@@ -1,0 +1,135 @@
+"""Insight: what the catalog and the live record add up to, and how it is drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.drawing import bars, columns, named_columns
+from engram.domain.insight import Insight, Week
+from engram.domain.insight_charts import charts
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+def seen(store: Engram) -> Insight:
+    return store.insight()
+
+
+def test_an_empty_store_has_nothing_to_look_into(root: Path) -> None:
+    with opened(root) as store:
+        found = seen(store)
+        assert (found.total, found.growth.totals, found.unused) == (0, (), ())
+        (chart,) = charts(found, 0.0, 60)
+        assert "No lore here yet" in chart.sentence
+
+
+def test_it_counts_lore_judgements_and_questions(root: Path) -> None:
+    clock = SetClock()
+    with opened(root, clock=clock) as store:
+        old = store.record(TIDES, category="fact").lore.id
+        store.record(COLOUR, category="fact", confidence=0.2, agent="codex")
+        clock.advance(days=40)
+        used = store.record(QUEUE, category="pattern_outcome").lore.id
+        store.query("queue consumer patterns")
+        store.query("how to bake bread without yeast")
+        store.query("how to bake bread without yeast")
+        store.feedback(helpful=used)
+        store.feedback(incorrect=used)
+        found = seen(store)
+    assert (found.total, found.active, found.growth.totals[-1], found.growth.new_in_30_days) == (3, 3, 3, 1)
+    assert found.growth.totals[0] == 2
+    assert sum(found.confidence) == 3
+    assert (found.confidence[2], {one.name: one.number for one in found.states}["cold"]) == (1, 1)
+    assert [one.id for one in found.useful] == [used]
+    assert found.unused_total == 2
+    assert found.unused[0].id == old
+    assert [(one.query, one.times) for one in found.unanswered] == [("how to bake bread without yeast", 2)]
+    assert (found.latency.queries, sum(found.latency.counts)) == (3, 3)
+    assert found.latency.p50 <= found.latency.p95 <= found.latency.p99
+    week = found.weeks[-1]
+    assert (week.helpful, week.incorrect, week.rate) == (1, 1, 0.5)
+    assert {one.name: one.number for one in found.categories} == {"FACT": 2, "PATTERN_OUTCOME": 1}
+    assert {one.name: one.number for one in found.agents}["codex"] == 1
+
+
+def test_a_question_that_is_answered_later_is_not_open_any_more(root: Path) -> None:
+    with opened(root) as store:
+        store.record(COLOUR, category="fact")
+        store.query("tide tables daylight saving")
+        assert seen(store).unanswered_total == 1
+        store.record(TIDES, category="fact")
+        store.query("tide tables daylight saving")
+        assert seen(store).unanswered_total == 0
+
+
+def test_what_was_shown_is_not_unused(root: Path) -> None:
+    clock = SetClock()
+    with opened(root, clock=clock) as store:
+        store.record(TIDES, category="fact")
+        clock.advance(days=31)
+        assert seen(store).unused_total == 1
+        store.query("tide tables")
+        assert seen(store).unused_total == 0
+
+
+def test_the_command_prints_every_finding_and_one_document(root: Path) -> None:
+    with opened(root) as store:
+        store.record(TIDES + " \x1b[31m", category="fact")
+        store.query("bake bread")
+    done = cli("insight", cwd=root)
+    assert done.code == 0
+    for title in (
+        "Growth",
+        "Confidence",
+        "Helpful, by week",
+        "Recall latency",
+        "Without an answer",
+        "Categories",
+    ):
+        assert f"{title}:" in done.out
+    assert "\x1b[31m" not in done.out
+    assert json.loads(cli("insight", "--json", cwd=root).out)["total"] == 1
+
+
+def test_a_week_without_judgements_has_no_rate() -> None:
+    assert Week(0.0).rate == 0.0
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 6), st.integers(1, 5))
+def test_columns_are_as_high_as_they_may_be_and_what_is_there_is_seen(
+    values: list[int], height: int, cells: int
+) -> None:
+    lines = columns(values, height, cells)
+    assert len(lines) == height
+    assert all(len(line) <= len(values) * cells for line in lines)
+    for at, value in enumerate(values):
+        foot = lines[-1].ljust(len(values) * cells)[at * cells]
+        assert (foot != " ") == (value > 0)
+
+
+@given(
+    st.lists(st.tuples(st.text("abc xyz", min_size=1, max_size=40), st.integers(0, 10**7)), max_size=8),
+    st.integers(48, 120),
+)
+def test_bars_stay_in_their_width(rows: list[tuple[str, int]], width: int) -> None:
+    lines = bars(rows, width)
+    assert len(lines) == len(rows)
+    assert all(len(line) <= width for line in lines)
+    assert all(line.endswith(f"{value:,}") for line, (_, value) in zip(lines, rows, strict=True))
+
+
+def test_columns_have_their_names_below() -> None:
+    assert named_columns(["a", "bb"], [1, 2], 1, 4) == ["▄▄▄ ███", "a   bb"]
