@@ -5,14 +5,15 @@ Each lore comes with its change in one phrase. Nothing here uses the network: th
 
 from __future__ import annotations
 
-from engram.adapters.git import identity, layout, merging, remotes
+from engram.adapters.git import identity, layout, merging, remotes, tree
 from engram.adapters.git.differences import blobs, differences
 from engram.domain import sync_plan
-from engram.domain.change_phrase import FOLDED, FORGOTTEN, phrase
+from engram.domain.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history_feed import MERGED, with_history
 from engram.usecases.lineage import in_store, read_lore, repository_of
+from engram.usecases.listing import list_hits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -74,11 +75,21 @@ def exchange(store: Store, limit: int = MOST) -> Exchange:
     except RemoteError:
         return Exchange("", ours.branch or "", False, len(uncommitted), Waiting(), Waiting())
     theirs = remotes.tracked(repo, other)
-    shared = merging.bases(repo, ours.oid, theirs) if ours.oid and theirs else ()
+    if theirs is None:
+        return Exchange(
+            other.remote, other.branch, False, len(uncommitted), _everything(store, limit), Waiting()
+        )
+    shared = merging.bases(repo, ours.oid, theirs) if ours.oid else ()
     base = shared[0] if shared else None
     outgoing = _waiting(store, repo, base, ours.oid, uncommitted, limit)
-    incoming = _waiting(store, repo, base, theirs, (), limit) if theirs and theirs != base else Waiting()
-    return Exchange(other.remote, other.branch, theirs is not None, len(uncommitted), outgoing, incoming)
+    incoming = _waiting(store, repo, base, theirs, (), limit)
+    return Exchange(other.remote, other.branch, True, len(uncommitted), outgoing, incoming)
+
+
+def _everything(store: Store, limit: int) -> Waiting:
+    """All lore, the newest first: what goes to a remote that has nothing yet."""
+    hits, total = list_hits(store, limit=limit)
+    return Waiting(tuple(LoreChange(hit.id, hit.title, hit.path, NEW, NEW) for hit in hits), total)
 
 
 def _uncommitted(store: Store) -> tuple[str, ...]:
@@ -93,12 +104,10 @@ def _waiting(
     found = differences(repo, base, end) if end and end != base else {}
     paths = [path for path in dict.fromkeys([*also, *found]) if sync_plan.is_lore(path, store.places.folder)]
     chosen = paths[:limit]
-    old = differences(repo, None, base) if base and any(path not in found for path in chosen) else {}
+    same = [path for path in chosen if path not in found]
+    old = tree.entries(repo, base, same) if base and same else {}
     entries = {
-        path: (
-            found[path].before if path in found else old[path].after if path in old else None,
-            found[path].after if path in found else None,
-        )
+        path: (found[path].before, found[path].after) if path in found else (old.get(path), None)
         for path in chosen
     }
     contents = blobs(repo, [entry.oid for pair in entries.values() for entry in pair if entry])
