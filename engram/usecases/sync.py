@@ -305,8 +305,11 @@ class _Run:
         ours, other = layout.read_head(self._repo), self._counterpart()
         if ours.oid is None or ours.oid == theirs:
             return
-        self._step("looking for secrets")
-        sync_secrets.check_outgoing(self._store, theirs, ours.oid)
+        what = "looking for secrets"
+        self._step(what)
+        sync_secrets.check_outgoing(
+            self._store, theirs, ours.oid, lambda done, total: self._step(f"{what}: {100 * done // total} %")
+        )
         tell = self._network_step(f"pushing to {other.remote}")
         remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout, tell=tell)
         remotes.remember(self._repo, ours.branch or "", other)

@@ -12,24 +12,31 @@ from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engram.adapters.git.layout import Repository
     from engram.usecases.store import Store
 
 SECONDS = 120.0
-AT_ONCE = 2000
+AT_ONCE = 500
 LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote
 
 
-def check_outgoing(store: Store, theirs: str | None, ours: str) -> int:
+def check_outgoing(
+    store: Store, theirs: str | None, ours: str, tell: Callable[[int, int], None] | None = None
+) -> int:
     """Look through every file content that `ours` has and `theirs` has not; returns how many there were.
 
-    What the remote's own file at that path has already is no reason to refuse. Raises SecretFoundError.
+    `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
+    already is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.places.repository
     assert repo is not None
     paths = _new_blobs(repo, theirs, ours)
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
+        if tell is not None:
+            tell(start, len(small))
         for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
             _check(store, theirs, paths[oid], raw)
     return len(small)

@@ -171,13 +171,14 @@ def _line(key: str, change: LoreChange, now: float, narrow: bool) -> Line:
     )
     if narrow or change.kind == change_phrase.CHANGED:
         phrase = phrase.partition(" by ")[0]  # who it was stands beside the lore
-    parts = (
+    parts = [
         Part(sign, look, SIGN_CELLS),
         Part(change.title, QUIET if gone else ""),
         Part(phrase, look or QUIET, cell_len(phrase) + 1),
-        Part(f"{age(now - change.at) if change.at else '':>{AGE_CELLS - 1}}", QUIET, AGE_CELLS),
-    )
-    return Line(key, parts, "" if gone else change.id)
+    ]
+    if change.at:
+        parts.append(Part(f"{age(now - change.at):>{AGE_CELLS - 1}}", QUIET, AGE_CELLS))
+    return Line(key, tuple(parts), "" if gone else change.id)
 
 
 def news_of(change: LoreChange) -> str:
