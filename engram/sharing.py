@@ -58,14 +58,14 @@ class Sharing(ABC):
     def exchange(self, limit: int = 200) -> Exchange:
         """What waits to go out and to come in, each lore with its change in a phrase; the remote as it was last seen.
 
-        Raises StoreError (no git), GitError.
+        Raises UsageError (no branch of its own), StoreError, GitError.
         """
         from engram.usecases.exchange import exchange
 
         return exchange(self.store, limit)
 
     def came_in(self, limit: int = 50, *, since: str = "") -> Sequence[LoreChange]:
-        """What other clones did to the lore here, newest first; `since` a commit: what is new in HEAD. Raises as `exchange`."""
+        """What other clones did to the lore here, newest first; `since` a commit: what is new. Raises StoreError, GitError."""
         from engram.usecases.exchange import came_in
 
         return came_in(self.store, limit, since)

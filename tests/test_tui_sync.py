@@ -15,6 +15,7 @@ from tui_kit import NARROW, WIDE, User, make_template, using
 
 import engram
 from engram.usecases.edit import Edit
+from engram.usecases.init import init
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.prompts import Confirm, Prompt
 from engram_tui.sync import SyncScreen
@@ -249,3 +250,34 @@ def test_the_python_api_tells_what_a_sync_would_exchange(clones: Clones) -> None
     assert {change.kind for change in came} == {"new", "changed", "merged", "conflict", "forgotten"}
     assert {change.source for change in came} == {"", clones["b"].store.source}
     assert {change.id for change in came} == {change.id for change in found.incoming.lore}
+
+
+async def test_lore_in_ones_own_repository_travel_with_ones_own_commits(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    init(str(tmp_path), placement="in-tree")
+    with engram.open(tmp_path, session="t") as store:
+        store.record("Told with the code.", category="FACT")
+        async with using(store, NARROW) as user:
+            await user.press("4")
+            await user.sees_text("There is nothing to sync here.", "as you do with your code")
+            assert not sync_screen(user).can_sync()
+            assert not sync_screen(user).can_have_remotes()
+
+
+async def test_who_leaves_does_not_wait_for_a_silent_server(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow_loopback(monkeypatch)
+    store = clones["a"]
+    with listening() as (address, server):
+        server.settimeout(30)
+        git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
+        async with using(store) as user:
+            await opened(user)
+            await user.press("s")
+            connection = server.accept()[0]
+            await user.press("q")
+        with connection:
+            connection.settimeout(30)
+            while connection.recv(100):
+                pass

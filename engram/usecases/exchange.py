@@ -14,6 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history_feed import MERGED, with_history
 from engram.usecases.lineage import in_store, read_lore, repository_of
 from engram.usecases.listing import list_hits
+from engram.usecases.sync import own_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,8 +67,8 @@ class Exchange(NamedTuple):
 
 
 def exchange(store: Store, limit: int = MOST) -> Exchange:
-    """What a sync would send and bring in, as far as is known without the network. Raises StoreError, GitError."""
-    repo = repository_of(store)
+    """What a sync would send and bring in, as far as is known without the network. Raises UsageError, StoreError, GitError."""
+    repo = own_repository(store)
     ours = layout.read_head(repo)
     uncommitted = _uncommitted(store)
     try:

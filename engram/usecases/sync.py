@@ -89,7 +89,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     RemoteError and others as long as nothing was done yet; later trouble is in the answer's `errors`.
     """
     began = time.monotonic()
-    repo = _own_repository(store)
+    repo = own_repository(store)
     run = _Run(store, repo, _allowed(store, options), step)
     trouble: EngramError | None = None
     try:
@@ -125,7 +125,7 @@ def _note(store: Store, done: Synced, trouble: EngramError | None, began: float)
 
 def preview(store: Store, options: Options, step: Step | None = None) -> Planned:
     """What `sync` would do; only what is known of the remote is brought up to date. Raises as `sync`."""
-    repo = _own_repository(store)
+    repo = own_repository(store)
     run = _Run(store, repo, options, step)
     try:
         head = run.ready()
@@ -318,7 +318,8 @@ class _Run:
         self.done = self.done._replace(pushed=sum(path.startswith(folder) for path in sent))
 
 
-def _own_repository(store: Store) -> Repository:
+def own_repository(store: Store) -> Repository:
+    """The repository whose branch is the store's own. Raises UsageError where there is none, so nothing to sync."""
     places = store.places
     if places.repository is not None and places.owns_branch:
         return places.repository

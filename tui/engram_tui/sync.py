@@ -110,7 +110,7 @@ class SyncScreen(LineScreen):
     def _no_view(self, line: str) -> None:
         self.view = None
         self.query_one("#where", Static).update(words(line))
-        self.line_list.say("There is nothing to sync here.", "", *_why_not(self.store))
+        self.line_list.say("There is nothing to sync here.")
         self.line_list.show_lines([])
         self.shell.listed(self)
         self.refresh_bindings()
@@ -320,9 +320,3 @@ class SyncScreen(LineScreen):
         known = self.view.remotes if self.view else ()
         choices = [Choice(one.name, one.name, after=one.url) for one in known]
         self.app.push_screen(Picker(title, choices), lambda name: then(name) if name else None)
-
-
-def _why_not(store: Engram) -> tuple[str, ...]:
-    if store.store.places.repository is not None:
-        return ("These lore are part of your own repository: they travel with your own commits.",)
-    return ("This store is a folder outside git.", "For sync make a store with `engram init` and import it.")

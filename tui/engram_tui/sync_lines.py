@@ -53,7 +53,7 @@ class Result(NamedTuple):
 
 
 def read_view(store: Engram) -> View:
-    """Ask the store. Raises StoreError (no git), GitError."""
+    """Ask the store. Raises UsageError (nothing to sync), StoreError, GitError."""
     from engram.usecases.sync_state import distance, last
 
     found = store.exchange()
