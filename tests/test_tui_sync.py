@@ -91,16 +91,11 @@ async def chosen(user: User, title: str) -> None:
     pytest.fail(f"No line for {title}:\n{user.screen()}")
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(
-    clones: Clones, size: tuple[int, int]
-) -> None:
+async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
-    async with using(store, size) as user:
+    async with using(store, WIDE) as user:
         screen = await opened(user)
-        await user.sees_text(
-            "Waits to go out · 3", "confidence .70 → .78", "Waits to come in · nothing", "3 not committed"
-        )
+        await user.sees_text("Waits to go out · 3", "confidence .70 → .78", "Waits to come in · nothing")
         await user.press("d")
         await user.told("Dry run", "bring in 5, send 0, merge 0. 3 not committed yet")
         await user.sees_text("Waits to come in · 5", "tags +cents", "forgotten", "main ↑0 ↓5")
@@ -117,35 +112,34 @@ async def test_a_dry_run_lists_both_directions_and_a_sync_brings_both_together(
         assert screen.preview.has_focus
         await user.press("escape")
         assert screen.line_list.has_focus
+        await chosen(user, GONE)
+        await user.sees_text("forgotten · tester on")
         assert any("engram sync" in ran.command for ran in user.app.commands._ran)
         assert any("push" in ran.command for ran in user.app.commands._ran)
 
 
 async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clones) -> None:
     store, before = clones["a"], at_the_hub(clones)
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         await opened(user)
         await user.press("p")
         await user.told("Sync", "5 in, 2 merged")
         assert at_the_hub(clones) == before
-        clones.record("a", "One more.")
+        await chosen(user, NEW_THERE)
+        await user.press("enter")
+        await user.sees_text("FACT · trusted")
+        assert "Waits" not in user.screen()
+        await user.press("escape")
+        with engram.open(store.path, session="another") as other:
+            other.record("One more.", category="FACT")
+        await user.sees_text("Waits to go out · 4", "One more.")
         await user.press("P")
         await user.told("Sync", "4 out")
         assert "One more." in git(clones.hub, "grep", "-h", "One more", "main")
 
 
-async def test_a_lore_that_is_gone_is_told_of(clones: Clones) -> None:
-    async with using(clones["a"]) as user:
-        await opened(user)
-        await user.press("s")
-        await user.sees_text("This sync")
-        await chosen(user, GONE)
-        await user.sees_text(GONE, "forgotten · tester on")
-
-
-@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
 async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
-    clones: Clones, key: str, monkeypatch: pytest.MonkeyPatch
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow_loopback(monkeypatch)
     store = clones["a"]
@@ -156,15 +150,17 @@ async def test_a_sync_with_a_silent_server_is_ended_with_nothing_half_done(
         git(Path(store.path), "config", "remote.origin.url", f"git://{address}/lore.git")
         async with using(store) as user:
             screen = await opened(user)
-            await user.press("s")
-            await user.sees_text("fetching from origin", "esc ends it")
-            with server.accept()[0] as connection:
-                connection.settimeout(30)
-                await user.press(key)
-                await user.told("Sync ended", "Nothing was changed", "Nothing is half done")
-                while connection.recv(100):  # to the end that comes when git is gone, too
-                    pass
-            assert not screen.is_syncing()
+            for key in ("escape", "ctrl+c"):
+                user.app.clear_notifications()
+                await user.press("s")
+                await user.sees_text("fetching from origin", "esc ends it")
+                with server.accept()[0] as connection:
+                    connection.settimeout(30)
+                    await user.press(key)
+                    await user.told("Sync ended", "Nothing was changed", "Nothing is half done")
+                    while connection.recv(100):  # to the end that comes when git is gone, too
+                        pass
+                assert not screen.is_syncing()
             assert store.status()["git"]["sync"]["error"] is None  # type: ignore[index]
     assert (files(Path(store.path)), at_the_hub(clones)) == before
     assert git(Path(store.path), "status", "--porcelain") == ""
@@ -223,16 +219,6 @@ async def test_where_there_is_nothing_to_sync_it_says_why(tmp_path: Path) -> Non
             await user.press("4")
             await user.sees_text("There is nothing to sync here.", "folder outside git")
             assert not sync_screen(user).can_have_remotes()
-
-
-async def test_changes_of_others_show_by_themselves(clones: Clones) -> None:
-    store = clones["a"]
-    async with using(store) as user:
-        await opened(user)
-        await user.sees_text("Waits to go out · 3")
-        with engram.open(store.path, session="another") as other:
-            other.record("Written meanwhile.", category="FACT")
-        await user.sees_text("Waits to go out · 4", "Written meanwhile.")
 
 
 def test_the_python_api_tells_what_a_sync_would_exchange(clones: Clones) -> None:
