@@ -106,6 +106,8 @@ def _useful(found: Insight, width: int) -> Chart:
 
 
 def _unused(found: Insight, now: float, width: int) -> Chart:
+    if found.growth.new_in_30_days == found.total:
+        return Chart("Never used", "No lore is older than a month yet.")
     if not found.unused_total:
         return Chart(
             "Never used", "All lore older than a month were shown here, or called helpful somewhere."

@@ -145,6 +145,14 @@ def _held(done: Synced) -> str:
     return f"{counted(done.held, 'lore waits', 'lore wait')} until you accept them: engram trust list"
 
 
+def _said(call: Call) -> dict[str, str]:
+    """By path: the title of a lore that waits to go out or to come in, and its change in a phrase."""
+    from engram.usecases.exchange import exchange
+
+    found = exchange(call.store)
+    return {one.path: f"{one.phrase}: {one.title}" for one in (*found.outgoing.lore, *found.incoming.lore)}
+
+
 def _show_plan(call: Call, found: Planned) -> int:
     plan = {name: list(paths) for name, paths in found.plan._asdict().items()}
     nothing = {"pulled": 0, "pushed": 0, "merged": 0, "folded": 0, "alike": [], "conflicts": 0}
@@ -160,10 +168,11 @@ def _show_plan(call: Call, found: Planned) -> int:
             "waiting": found.waiting,
         }
     )
+    said = {} if call.output.json else _said(call)
     for title, paths in zip(("Would come in", "Would go out", "Would be merged"), found.plan, strict=True):
         call.output.line(f"{title}: {counted(len(paths), 'file')}")
         for path in paths[:_SHOWN]:
-            call.output.rule(f"  {path}")
+            call.output.rule(safe_text(f"  {said.get(path, path)}"))
         if len(paths) > _SHOWN:
             call.output.rule(f"  … and {len(paths) - _SHOWN:,} more")
     if found.waiting:
