@@ -124,6 +124,7 @@ async def test_pulling_sends_nothing_and_pushing_brings_in_nothing(clones: Clone
         await opened(user)
         await user.press("p")
         await user.told("Sync", "5 in, 2 merged")
+        await user.sees_text("This sync · 5 came in", "Waits to go out · 3")
         assert at_the_hub(clones) == before
         await chosen(user, NEW_THERE)
         await user.press("enter")
