@@ -299,3 +299,21 @@ def test_all_clones_end_with_the_same_bytes_whatever_happened(part: int) -> None
         suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(machine, settings=chosen)
+
+
+def test_markers_that_hosts_left_in_one_version_do_not_end_up_in_another() -> None:
+    """A history that the search found: both sides of a merge had been merged by a host, one of them into markers."""
+    state = Histories()
+    state.begin()
+    state.record_what_others_know(clone="a", number=0)
+    state.sync(clone="b")
+    state.record_what_others_know(clone="c", number=1)
+    state.cherry_pick(clone="c", other="b")
+    state.record_what_others_know(clone="c", number=0)
+    state.edit_by_hand(clone="a", line=2, number=1)
+    state.record_what_others_know(clone="b", number=1)
+    state.merged_by_a_host(clone="c", options=("-X", "theirs"))
+    state.merged_by_a_host(clone="b", options=())
+    state.merged_by_a_host(clone="a", options=("-X", "theirs"))
+    state.merged_by_a_host(clone="a", options=())
+    state.teardown()

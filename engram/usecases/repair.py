@@ -13,11 +13,11 @@ import stat
 
 from engram.adapters.files import atomic, frontmatter
 from engram.adapters.files.journal import Change, Operation
+from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import Merged, merge_files
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lineage import in_git, in_store, repository_of
-from engram.usecases.marked_file import sides_of
 from engram.usecases.merge_driver import time_of_merge
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | Non
     name = in_git(store, path)
     for merge in merges_of(repository, name):
         held = read_objects(repository, [f"{oid}:{name}" for oid in merge])
-        if held[0] != raw or any(side and _is_marked(side) for side in held[1:]):
+        if held[0] != raw or any(side and holds_markers(side) for side in held[1:]):
             continue
         return _of_merge(store, name, path, merge, held[1], held[2])
     return None
@@ -200,18 +200,14 @@ def _unmerged(store: Store) -> list[str]:
         path = in_store(store, name)
         raw = _read(store, path)
         sides = read_objects(repository, [oid for oid in (stages.ours, stages.theirs) if oid])
-        if raw is not None and (_is_marked(raw) or raw in sides):
+        if raw is not None and (holds_markers(raw) or raw in sides):
             found.append(path)
     return found
 
 
 def _has_markers(store: Store, path: str) -> bool:
     raw = _read(store, path)
-    return raw is not None and _is_marked(raw)
-
-
-def _is_marked(raw: bytes) -> bool:
-    return frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
+    return raw is not None and holds_markers(raw)
 
 
 def _read(store: Store, path: str) -> bytes | None:

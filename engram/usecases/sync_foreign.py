@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, codec, frontmatter
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import merging, tree
 from engram.adapters.git.differences import blobs, differences
@@ -22,7 +23,6 @@ from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import sync_merge, sync_state
-from engram.usecases.marked_file import sides_of
 
 if TYPE_CHECKING:
     from engram.adapters.git.foreign import Foreign
@@ -125,12 +125,12 @@ class _Work:
         )
         (moment,) = merging.moments(self._repo, [self._head])
         for path, entry in found.items():
-            sides = sides_of(raw) if _has_markers(raw := contents.get(entry.oid, b"")) else None
+            sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
             if sides is None:
                 continue
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             mended = merge_files(sides.base, sides.ours, sides.theirs, path, categories, now)
-            if mended.content is not None and not mended.kept and not _has_markers(mended.content):
+            if mended.content is not None and not mended.kept and not holds_markers(mended.content):
                 self._files[path], self._entries[path] = mended.content, entry
 
     def _mended(self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]) -> bytes | None:
@@ -176,10 +176,6 @@ class _Work:
         text = f"repair: {len(self._files)} files merged without Engram's rules\n\n" + "\n".join(lines) + "\n"
         edits = {path: self._entries[path] for path in self._files}
         return merging.write_merge(self._repo, [self._head], edits, self._files, moment, text)
-
-
-def _has_markers(raw: bytes) -> bool:
-    return b"<<<<<<<" in raw and frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
 
 
 def _is_made_of(raw: bytes, sides: list[bytes]) -> bool:

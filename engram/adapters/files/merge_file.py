@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
 from engram.domain.lore import Conflict
@@ -63,6 +64,16 @@ def merge_files(
     if ours == base:
         return Merged(theirs)
     job = Job(path, categories, now)
+    mended = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
+    if mended != [base, ours, theirs]:
+        return merge_files(mended[0], mended[1], mended[2], path, categories, now, sources)
+    return _merged(base, ours, theirs, sources, job)
+
+
+def _merged(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None, sources: tuple[str, str], job: Job
+) -> Merged:
+    """Merge two versions that differ and have no markers."""
     if base is not None and ours is not None and theirs is not None:
         short = merge_canonical(base, ours, theirs, sources, job)
         if short is not None:
@@ -80,7 +91,18 @@ def merge_files(
         return _one_unreadable(one, theirs, sources[1], job)
     if other:
         return _one_unreadable(other, ours, sources[0], job)
-    return Merged(max(ours, theirs), (FILE,), (), (_beside(path, min(ours, theirs)),))
+    return Merged(max(ours, theirs), (FILE,), (), (_beside(job.path, min(ours, theirs)),))
+
+
+def _without_markers(raw: bytes, job: Job) -> bytes:
+    """A version in which git left conflict markers, merged from what they show; as it is where that is no one lore."""
+    sides = sides_of(raw) if holds_markers(raw) else None
+    if sides is None:
+        return raw
+    mended = merge_files(sides.base, sides.ours, sides.theirs, job.path, job.categories, job.now)
+    if mended.content is None or mended.kept or holds_markers(mended.content):
+        return raw
+    return mended.content
 
 
 def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merged:

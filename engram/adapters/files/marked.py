@@ -5,9 +5,15 @@ Pure. Both styles of git are read: with the two sides alone, and with the base b
 
 from __future__ import annotations
 
+from engram.adapters.files import frontmatter
 from engram.domain.typed import NamedTuple
 
 _OURS, _BASE, _THEIRS, _END = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"
+
+
+def holds_markers(raw: bytes) -> bool:
+    """Whether a line of the file begins as git's conflicts do."""
+    return b"<<<<<<<" in raw and frontmatter.conflict_marker(raw.decode("utf-8", "replace")) >= 0
 
 
 class Sides(NamedTuple):
