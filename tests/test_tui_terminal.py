@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -143,3 +144,35 @@ def test_no_color_sends_no_colours_and_still_shows_the_cursor(path: str) -> None
 def test_without_a_terminal_it_says_what_to_use_instead(path: str) -> None:
     with engram.open(path, session="t") as store, pytest.raises(UsageError, match="needs a terminal"):
         run(store)
+
+
+def test_a_terminal_that_goes_away_takes_the_app_with_it_and_nothing_is_lost(path: str) -> None:
+    with Terminal(START.format(path=path)) as terminal:
+        terminal.shows("2 lore", "Money is stored")
+        terminal.types("sp")  # another order; a pin
+        terminal.shows("is pinned")
+        os.close(terminal.screen)
+        terminal.screen = os.open(os.devnull, os.O_RDONLY)
+        assert terminal.process.wait(LIMIT) == 129
+    with engram.open(path, session="t") as store:
+        assert [shown.lore.pinned for shown in store.list().lore].count(True) == 1
+        assert "updated" in Path(store.store.places.state, "app.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_being_told_to_end_gives_the_screen_back(path: str, number: signal.Signals) -> None:
+    with Terminal(START.format(path=path)) as terminal:
+        terminal.shows("2 lore", "Money is stored")
+        terminal.process.send_signal(number)
+        assert terminal.exit_code() == 128 + number
+    assert terminal.raw.rindex("\x1b[?1049l") > terminal.raw.rindex("\x1b[?1049h")
+
+
+def test_the_death_of_the_parent_ends_it(path: str) -> None:
+    wrapped = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {START.format(path=path)!r}])"
+    with Terminal(wrapped) as terminal:
+        terminal.shows("2 lore", "Money is stored")
+        terminal.process.kill()
+        terminal.process.wait()
+        terminal.exit_code()  # until nobody has the terminal open any more
+    assert "Traceback" not in terminal.shown

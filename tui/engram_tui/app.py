@@ -12,6 +12,7 @@ from engram.adapters.git.failures import without_credentials
 from engram_tui import reading
 from engram_tui.shell.command_log import CommandLog
 from engram_tui.shell.gate import Gate
+from engram_tui.shell.lifeline import lasting
 from engram_tui.shell.remembered import Remembered
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.steps import Step, Steps
@@ -20,6 +21,8 @@ from engram_tui.shell.themes import theme_after, theme_named
 from engram_tui.shell.typist import Typist
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from engram.app import Engram
     from engram_tui.shell.frame import Heading
     from engram_tui.shell.work import Deed
@@ -100,6 +103,16 @@ class EngramApp(App[None]):
         """End the app."""
         self.remembered.keep()
         self.exit()
+
+    def abandon(self, code: int) -> None:
+        """End the app from a thread, for nobody sees it any more; `code` is what the process returns."""
+        self.remembered.keep()
+        if self._loop is not None and self._loop.is_running():
+            self._loop.call_soon_threadsafe(lambda: self.exit(return_code=code))
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver of this platform, one that a terminal may leave behind."""
+        return lasting(super().get_driver_class())
 
     # Changes
 

@@ -25,7 +25,10 @@ def run(store: Engram) -> int:
             "In scripts and pipes use `engram list` or `engram query`.",
         )
     from engram_tui.app import EngramApp
+    from engram_tui.shell.lifeline import Lifeline
 
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
-    app.run()
+    assert sys.__stdin__ is not None
+    with Lifeline(app, sys.__stdin__.fileno()).held():
+        app.run()
     return app.return_code or 0
