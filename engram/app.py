@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from engram.usecases.extract import Outcome
     from engram.usecases.import_lore import Imported
     from engram.usecases.ingest import Ingested
+    from engram.usecases.links import Link
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.origin import Origin
     from engram.usecases.poison import Report
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from engram.usecases.record import Recorded
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
+    from engram.usecases.surfaced import Surfaced
     from engram.usecases.trust import Waiting
 
 Words = str | Sequence[str]
@@ -297,6 +299,18 @@ class Engram(Sharing, Curating):
 
         shown = get(self.store, name)
         return origin(reach(self.store, shown.scope), shown.lore, shown.path)
+
+    def links(self, name: str) -> builtins.list[Link]:
+        """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
+        from engram.usecases.links import links
+
+        return links(self.store, name)
+
+    def surfaced(self, name: str, limit: int = 20) -> builtins.list[Surfaced]:
+        """The last queries that a lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
+        from engram.usecases.surfaced import surfaced
+
+        return surfaced(self.store, name, limit)
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.

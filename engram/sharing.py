@@ -10,6 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.git.remotes import Remote
+    from engram.domain.lore import Lore
     from engram.usecases.blame import Blamed
     from engram.usecases.exchange import Exchange, LoreChange
     from engram.usecases.history import Event, Operation
@@ -114,6 +115,12 @@ class Sharing(ABC):
         from engram.usecases.blame import blame
 
         return blame(self.store, name)[1]
+
+    def version(self, name: str, at: str) -> Lore:
+        """A lore as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
+        from engram.usecases.versions import version
+
+        return version(self.store, name, at)
 
     def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
         """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""

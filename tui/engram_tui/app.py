@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -86,9 +87,37 @@ class EngramApp(App[None]):
             (screen for screen in reversed(self.screen_stack) if isinstance(screen, ShellScreen)), None
         )
 
+    @property
+    def under(self) -> str:
+        """The screen of the table that is open, be it under a lore."""
+        screens = [one.SCREEN for one in self.screen_stack if isinstance(one, ShellScreen) and not one.OVER]
+        return screens[-1] if screens else ""
+
+    def open_lore(self, lore_id: str, around: Sequence[str] = ()) -> None:
+        """Show one lore over the open screen; `around` are the ids of the list it is of, in order."""
+        from engram_tui.lore_screen import LoreScreen
+
+        self.push_screen(LoreScreen(self.store, lore_id, around))
+
+    def close_over(self, lore_id: str = "") -> None:
+        """Take away what lies over a screen of the table; `lore_id` is the lore that was looked at last."""
+        while self.current is not None and self.current.OVER:
+            self.pop_screen()
+        if self.current is not None and lore_id:
+            self.current.came_back(lore_id)
+
+    def search(self, text: str) -> None:
+        """Search in Browse."""
+        from engram_tui.browse import BrowseScreen
+
+        self.go("browse")
+        if isinstance(self.current, BrowseScreen):
+            self.current.search_for(text)
+
     def go(self, name: str) -> None:
         """Open a screen; it is kept from then on."""
         entry = entry_named(name)
+        self.close_over()
         if self.current is not None and entry.name == self.current.SCREEN:
             return
         if entry.name not in self._installed_screens:

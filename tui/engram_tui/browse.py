@@ -132,6 +132,10 @@ class BrowseScreen(BrowseFacets):
         """Whether there is a line to open or mark."""
         return self.is_listing() and self.lore_list.current is not None
 
+    def can_open(self) -> bool:
+        """Whether there is a lore to open."""
+        return self.lore_list.current is not None
+
     def can_clear(self) -> bool:
         """Whether esc has something to let go of."""
         return self.is_listing() and bool(self.lore_list.marked or self.wanted or self.is_filtered())
@@ -260,8 +264,22 @@ class BrowseScreen(BrowseFacets):
         self._resting = self.set_timer(CURSOR_REST, self._ask_lore)
 
     @on(LoreList.Opened)
+    def action_open(self) -> None:
+        """The whole lore, with its history and its links."""
+        row = self.lore_list.current
+        if row is not None:
+            self.shell.open_lore(row.id, ids_of(self.lore_list.rows))
+
+    def came_back(self, lore_id: str) -> None:
+        """The cursor follows where one went."""
+        self.lore_list.show(self.lore_list.rows, keep=lore_id)
+
+    def search_for(self, text: str) -> None:
+        """Search for this."""
+        self.search_line.value = text
+
     def action_read(self) -> None:
-        """Go into the lore: on a narrow terminal it takes the list's place."""
+        """Into the text beside the list, to scroll it: on a narrow terminal it takes the list's place."""
         if self.lore_list.current is not None:
             self.add_class("-reading")
             self._ask_lore()

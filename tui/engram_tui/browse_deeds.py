@@ -29,6 +29,11 @@ class BrowseDeeds(ShellScreen):
         """The list of lore."""
         return self.query_one(LoreList)
 
+    @property
+    def row(self) -> Row | None:
+        """The one lore that is looked at."""
+        return self.lore_list.current
+
     def chosen(self) -> tuple[str, ...]:
         """The marked lore, else the one under the cursor."""
         row = self.lore_list.current
@@ -81,7 +86,7 @@ class BrowseDeeds(ShellScreen):
 
     def action_pin(self) -> None:
         """Pin, or unpin where the one under the cursor is pinned."""
-        row = self.lore_list.current
+        row = self.row
         self.do(deeds.pin(not (row and row.pinned)), self.chosen())
 
     def action_forget(self) -> None:
@@ -149,7 +154,7 @@ class BrowseDeeds(ShellScreen):
         self._with_lore(self._choose_file)
 
     def _with_lore(self, then) -> None:  # type: ignore[no-untyped-def]
-        row: Row | None = self.lore_list.current
+        row = self.row
         if row is not None:
             self.ask("one", lambda store: store.get(row.id), then)
 

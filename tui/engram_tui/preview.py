@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual import work
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.safe_text import safe_text
-from engram_tui.markdown_cost import is_light
+from engram_tui.markdown_pane import MarkdownPane
 from engram_tui.rows import age, bar, fraction
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.widgets import Markdown
 
     from engram.usecases.listing import Shown
 
 
-class Preview(VerticalScroll, can_focus=True):
+class Preview(MarkdownPane):
     """Shows a lore; with the focus, the moving keys scroll it."""
 
     DEFAULT_CSS = """
@@ -32,17 +28,8 @@ class Preview(VerticalScroll, can_focus=True):
         & > #title { text-style: bold; color: $text-primary; }
         & > #facts { color: $text-muted; margin: 0 0 1 0; }
         & > #details { color: $text-muted; margin: 1 0 0 0; }
-        & > Markdown { padding: 0; margin: 0; background: transparent; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-        Binding("g", "scroll_home", show=False),
-        Binding("G", "scroll_end", show=False),
-    ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -71,40 +58,10 @@ class Preview(VerticalScroll, can_focus=True):
         self.shown_id = ""
         self._put(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
 
-    def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
-        """Links in lore are other people's: show where one leads, open nothing."""
-        event.stop()
-        self.notify(safe_text(event.href), title="This link leads to", markup=False)
-
     def _put(self, title: str, facts_: str, body: str, details_: str) -> None:
         for name, text in (("title", title), ("facts", facts_), ("details", details_)):
             self.query_one(f"#{name}", Static).update(text)
-        self._put_body(body)
-
-    @work(exclusive=True, group="body", exit_on_error=False)
-    async def _put_body(self, body: str) -> None:
-        """Exclusive, so that moving on quickly leaves no queue of renderings behind."""
-        light = is_light(body)
-        plain = self.query_one("#plain", Static)
-        if not light or not (body or self.query("#body")):
-            for markdown in self.query("#body"):
-                markdown.display = False
-            plain.display = not light
-            plain.update("" if light else body)
-            return
-        markdown = await self._markdown()
-        markdown.display, plain.display = bool(body), False
-        await markdown.update(body)
-
-    async def _markdown(self) -> Markdown:
-        """The widget for markdown, made when first needed: importing it costs a tenth of the first paint."""
-        from textual.widgets import Markdown
-
-        for markdown in self.query(Markdown):
-            return markdown
-        markdown = Markdown(id="body", open_links=False)
-        await self.mount(markdown, before="#plain")
-        return markdown
+        self.put_body(body)
 
 
 def facts(shown: Shown, now: float) -> str:

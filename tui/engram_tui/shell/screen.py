@@ -29,6 +29,7 @@ class ShellScreen(StoreWork):
     """A screen of the app. Subclasses set `name` and `BINDINGS`, and write `compose_body`."""
 
     SCREEN: ClassVar[str] = ""  # the name in the table of screens
+    OVER: ClassVar[bool] = False  # it lies over a screen of the table and has no number key
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
@@ -55,6 +56,9 @@ class ShellScreen(StoreWork):
     def lore_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
         """A deed of this app changed these lore: show it in place, in the order that there is."""
         self.store_changed()
+
+    def came_back(self, lore_id: str) -> None:
+        """A lore that was opened from here was left: the cursor goes to it."""
 
     def chosen(self) -> tuple[str, ...]:
         """The ids of the lore that a deed is about: the marked ones, else the one under the cursor."""

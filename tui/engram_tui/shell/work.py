@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.screen import Screen
@@ -66,17 +66,19 @@ class StoreWork(Screen[None]):
         *,
         failed: Callable[[str], None] | None = None,
         exclusive: bool = True,
+        apart: bool = False,
     ) -> None:
         """Have `question` run in a thread and `answer` here with what it returned.
 
         Expected trouble goes to `failed` as one line, else to `trouble`. An `exclusive` question is dropped
-        where a newer one of its group was asked meanwhile.
+        where a newer one of its group was asked meanwhile. One that goes `apart` may take long: it takes the
+        store's lock itself where it needs it, so that others need not wait.
         """
 
         def run() -> None:
             worker = get_current_worker()
             try:
-                with self.store.store.lock:
+                with nullcontext() if apart else self.store.store.lock:
                     if exclusive and worker.is_cancelled:
                         return
                     there(self.store)

@@ -1,0 +1,94 @@
+"""What a lore is linked with: the lore that it names, and those that name it."""
+
+from __future__ import annotations
+
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change
+from engram.usecases.consult import consult
+from engram.usecases.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+FOLDED = "merged_from"
+
+
+class Link(NamedTuple):
+    """One link: its kind (of `RELATION_KINDS`, or `merged_from`), the other lore, its title ("" where it is not here).
+
+    `back`: the other one names this lore.
+    """
+
+    kind: str
+    id: str
+    title: str
+    back: bool
+
+
+def links(store: Store, name: str) -> list[Link]:
+    """The links of the named lore, its own first, in the order of the file; those from others by id.
+
+    Raises NotFoundError, AmbiguousError, StoreError.
+    """
+    with store.lock:
+        found = resolve(store, name)
+        lore = change.load(found.store, found.path).lore
+        named = [(relation.kind, relation.id) for relation in lore.relations]
+        named += [(FOLDED, other) for other in lore.merged_from]
+        titles = _titles(found.store, {other for _, other in named})
+    own = [Link(kind, other, titles.get(other, ""), False) for kind, other in named]
+    return own + sorted(_back(found.store, found.id), key=lambda link: link.id)
+
+
+def _titles(store: Store, ids: Iterable[str]) -> dict[str, str]:
+    wanted = sorted(ids)
+    if not wanted:
+        return {}
+    where = f"id IN ({','.join('?' * len(wanted))})"
+    return {hit.id: hit.title for hit in consult(store, lambda there: there.catalog.select(where, wanted))}
+
+
+def _back(store: Store, lore_id: str) -> Iterator[Link]:
+    for path in _paths_with(store, lore_id):
+        lore = _loaded(store, path)
+        if lore is not None and lore.id != lore_id:
+            for relation in lore.relations:
+                if relation.id == lore_id:
+                    yield Link(relation.kind, lore.id, lore.title, True)
+
+
+def _loaded(store: Store, path: str) -> Lore | None:
+    try:
+        return change.load(store, path).lore
+    except EngramError:
+        return None
+
+
+def _paths_with(store: Store, text: str) -> list[str]:
+    """The files that hold a text: what git has is searched by git, what it does not have yet is read."""
+    if store.places.repository is None:
+        return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
+    from engram.adapters.git.word_search import files_with
+    from engram.usecases.lineage import in_git, in_store
+
+    repository = store.places.repository
+    found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)
+    waiting = [item.path for operation in store.files.journal.waiting() for item in operation.changes]
+    uncommitted = [path for path in waiting if _holds(store, path, text)]
+    return list(dict.fromkeys([*(in_store(store, name) for name in found), *uncommitted]))
+
+
+def _all(store: Store) -> list[Hit]:
+    return consult(store, lambda generation: generation.catalog.select("1"))
+
+
+def _holds(store: Store, path: str, text: str) -> bool:
+    try:
+        return text.encode() in store.files.read(path)
+    except EngramError:
+        return False

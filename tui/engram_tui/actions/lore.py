@@ -1,0 +1,30 @@
+"""The actions of the screen of one lore."""
+
+# ruff: noqa: E501 - a table
+from __future__ import annotations
+
+from engram_tui.actions.action import Action
+
+ACTIONS = (
+    Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", 1, "has_lore", command="engram feedback --helpful"),
+    Action("incorrect", "x", "incorrect", "this is incorrect: confidence −0.15", 2, "has_lore", command="engram feedback --incorrect"),
+    Action("not_relevant", "n", "not relevant", "not relevant here: confidence stays", 3, "has_lore", command="engram feedback --not-relevant"),
+    Action("leave_lore", "escape", "back", "to the lore before, else to the screen before", 4),
+    Action("next_part", "tab", "next part", "text, facts, links, history, queries", 5),
+    Action("previous_part", "shift+tab", "previous part", "the part before"),
+    Action("edit", "e", "edit", "in $EDITOR, or here where none is set", 6, "has_lore", command="engram edit"),
+    Action("links", "l", "links", "to what it names and what names it; enter opens one", 7),
+    Action("history", "v", "history", "to its versions; enter shows what one changed", 8),
+    Action("mark_version", "space", "mark version", "mark a version; enter on another one compares the two", 4, "in_history"),
+    Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),
+    Action("activate", "A", "activate", "into recall again", 0, "has_lore", command="engram edit --status active"),
+    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_lore", command="engram edit --pin"),
+    Action("tags", "t", "tags", "add tags, or take them away with -tag", 0, "has_lore", command="engram edit --add-tag"),
+    Action("category", "c", "category", "another category", 0, "has_lore", command="engram edit --category"),
+    Action("forget", "d,delete", "forget", "delete it; undo brings it back", 0, "has_lore", command="engram forget"),
+    Action("copy_path", "y", "copy path", "the path of its file, to the clipboard", 0, "has_lore"),
+    Action("copy_name", "Y", "copy id", "its id, or its ref in this session", 0, "has_lore"),
+    Action("open_file", "o", "open file", "a file that the lore is about, or its own, in the editor", 0, "has_lore"),
+    Action("next_lore", "J", "next lore", "the next lore of the list", 0, "has_around"),
+    Action("previous_lore", "K", "previous lore", "the lore before in the list", 0, "has_around"),
+)  # fmt: skip
