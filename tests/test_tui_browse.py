@@ -50,7 +50,7 @@ async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engr
     async with using(store, NARROW) as user:
         await user.sees_text("▆▆▆▁ .70")
         assert "broker" not in user.screen()
-        await user.press("enter")
+        await user.press("tab")
         await user.sees_text("The broker redelivers")
         assert "FAILURE" not in user.screen()
         await user.press("J")

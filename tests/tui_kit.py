@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from storekit import SteadyClock
 from textual import events
 from textual.widgets import Static
 
@@ -38,7 +39,9 @@ MONEY, SESSIONS, RETRY, QUEUE = (text.lstrip("# ").split("\n")[0] for text, _ in
 
 def make_template(folder: Path) -> Path:
     """A store of four lore, the queue's the newest."""
-    with engram.open(folder / "s", session="t") as store:
+    with engram.open(
+        folder / "s", session="t", clock=SteadyClock()
+    ) as store:  # two in a millisecond keep their order
         for content, category in LORE:
             store.record(content, category=category, tags=["demo"])
     return folder / "s"

@@ -66,7 +66,7 @@ class LoreScreen(BrowseDeeds):
         & #columns { height: 1fr; }
         & #text { width: 3fr; height: 1fr; }
         & #right { width: 2fr; }
-        & #facts { height: auto; max-height: 45%; }
+        & #facts { height: auto; max-height: 55%; }
         & #links-part { height: auto; min-height: 3; max-height: 25%; }
         & #links { height: auto; }
         & #versions-part { height: 1fr; min-height: 4; }
@@ -143,6 +143,10 @@ class LoreScreen(BrowseDeeds):
         """Whether the versions have the focus."""
         return self._part == "versions" and bool(self.versions)
 
+    def in_lines(self) -> bool:
+        """Whether a line that can be opened has the focus."""
+        return bool({"links": self.links, "versions": self.versions, "queries": self.queries}.get(self._part))
+
     # Questions to the store
 
     def read(self) -> None:
@@ -161,7 +165,7 @@ class LoreScreen(BrowseDeeds):
             self._show_lists((), (), ())
         self.query_one("#title", Static).update(words(shown.lore.title))
         self.query_one("#trust", Static).update(trust_line(shown, self.now()))
-        self.query_one(LoreText).show(body_of(shown.lore), another=another)
+        self.query_one(LoreText).show(body_of(shown.lore) or shown.lore.content, another=another)
         self._show_facts()
         self.refresh_bindings()
         self._ask_more(self.lore_id)
@@ -266,6 +270,11 @@ class LoreScreen(BrowseDeeds):
             commit = self.versions[at].commit
             self.marked_version = "" if commit == self.marked_version else commit
             self._show_lists(self.links, self.versions, self.queries)
+
+    def action_open_line(self) -> None:
+        """What the line under the cursor stands for."""
+        if isinstance(self.focused, Lines):
+            self.focused.action_select()
 
     @on(OptionList.OptionSelected)
     def opened(self, event: OptionList.OptionSelected) -> None:

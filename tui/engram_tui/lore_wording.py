@@ -63,6 +63,8 @@ def facts(shown: Shown, now: float, where: Provenance | None) -> list[tuple[str,
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state}"),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore)),
+        *_provenance(lore, where),
+        ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
         ("category", f"{lore.category} ({lore.type})"),
         ("status", lore.status + (", pinned" if lore.pinned else "")),
         ("held", "waits until you accept it" if where and where.origin.held else ""),
@@ -74,8 +76,6 @@ def facts(shown: Shown, now: float, where: Provenance | None) -> list[tuple[str,
         ("expires", _moment(lore.expires_at, now)),
         ("recorded", f"{_moment(lore.created_at, now)}{f' by {lore.agent}' if lore.agent else ''}"),
         ("changed", _moment(lore.updated_at, now) if lore.updated_at != lore.created_at else ""),
-        ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
-        *_provenance(lore, where),
         ("conflicts", "; ".join(f"{one.field} of {one.source}: {one.value}" for one in lore.conflicts)),
         ("id", lore.id + (f" ({shown.ref} in this session)" if shown.ref else "")),
         ("scope", shown.scope),
@@ -143,12 +143,12 @@ def sparkline(events: Sequence[Event], cells: int) -> str:
 
 def event_line(event: Event, now: float, *, marked: bool) -> str:
     """A version: when, who, what, and what it did to the confidence."""
-    what = event.op or event.kind
+    what = event.subject.partition(":")[0] if event.op and ":" in event.subject else event.kind
     fields = ", ".join(event.fields)
     parts = [
         f"{'●' if marked else ' '} {since(event.at, now):<11}",
-        f"{who(event):<12}",
-        f"{what:<9}",
+        f"{words(who(event), 14):<14}",
+        f"{words(what, 16):<9}",
         _change(event),
         "" if event.fields == ("confidence",) else fields,
     ]

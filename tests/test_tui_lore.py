@@ -1,0 +1,208 @@
+"""The screen of one lore: its parts, its links both ways, its versions side by side, why it was shown; every key of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from storekit import SteadyClock
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, shown, using
+
+import engram
+from engram.usecases.edit import Edit
+from engram_tui.compare import Compare
+from engram_tui.lore_parts import Lines
+from engram_tui.lore_screen import LoreScreen
+from engram_tui.lore_wording import sparkline
+from engram_tui.shell.picker import Picker
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+NOTE = "Acks are sent before the work is done."
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four lore and a note that refines the newest of them, which has been judged, edited and asked for."""
+    folder = make_template(tmp_path_factory.mktemp("template"))
+    with engram.open(folder, session="t", clock=SteadyClock()) as store:
+        queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
+        store.record(
+            NOTE, category="FACT", relations=[("refines", queue), ("see_also", money)], agent="codex"
+        )
+        store.feedback(helpful=[queue])
+        store.edit(queue, Edit(content=f"# {QUEUE}\n\nThe broker delivers again after a missed ack."))
+        store.edit(queue, Edit(add_tags=("ack",)))
+        store.query("idempotent queue consumers")
+    return folder
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+def screen(user: User) -> LoreScreen:
+    return cast("LoreScreen", user.app.current)
+
+
+async def reads(user: User, title: str) -> LoreScreen:
+    """Open the lore with this title from the list, and wait until all of it is there."""
+    at = user.titles().index(title)
+    await user.press("g", *["j"] * at, "enter")
+    await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and screen(user).shown is not None)
+    await user.sees(lambda: screen(user).versions)
+    return screen(user)
+
+
+@SIZES
+async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        one = await reads(user, QUEUE)
+        await user.sees(lambda: one.links and one.queries)
+        await user.sees_text(
+            "The broker delivers again", "PATTERN_OUTCOME · ▆▆▆▆▆▆▁▁ .78 trusted · ✓1, last just now"
+        )
+        seen = []
+        for part in ("facts", "links", "versions", "queries"):
+            await user.press("tab")
+            await user.sees(lambda part=part: one.focused and one.focused.id == part)
+            seen.append(user.screen())
+        facts, links, versions, queries = seen
+        await user.sees(lambda: one.links and one.queries)
+        for text in (
+            "confidence",
+            "helpful     1×",
+            "not signed",
+            "this clone",
+            "tags        demo, ack",
+            "lore/20",
+        ):
+            assert text in facts, text
+        assert f"← refined by      {NOTE}"[:40] in links
+        assert ".70 " in versions
+        assert ".70 → .78" in versions
+        assert "#1 of " in queries
+        assert "“idempotent queue consumers”" in queries or size == WIDE
+        await user.press("tab")
+        await user.sees(lambda: one.focused and one.focused.id == "text")
+        await user.press("shift+tab")
+        await user.sees(lambda: one.focused and one.focused.id == "queries")
+        await user.press("enter")  # the query once more
+        await user.sees(lambda: user.app.screen is user.browse and user.browse.matches)
+        assert user.browse.wanted == "idempotent queue consumers"
+
+
+@SIZES
+async def test_links_lead_there_and_esc_back_the_way_one_came(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        one = await reads(user, QUEUE)
+        await user.sees(lambda: len(one.links) == 1)
+        await user.press("l", "enter")
+        await user.sees_text(NOTE, "FACT · ")
+        await user.sees(lambda: len(one.links) == 2)
+        assert "→ see also" in user.screen() or size == NARROW
+        await user.press("l", "j", "enter")
+        await user.sees(lambda: one.shown and one.shown.lore.title == MONEY)
+        await user.press("escape", "escape")
+        await user.sees(lambda: one.shown and one.shown.lore.title == QUEUE)
+        await user.press("J")
+        await user.sees(lambda: one.shown and one.shown.lore.title == RETRY)
+        await user.press("K", "J", "escape")
+        await user.sees(lambda: user.app.screen is user.browse)
+        current = user.browse.lore_list.current
+        assert current is not None
+        assert current.title == RETRY  # the cursor followed
+
+
+@SIZES
+async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        one = await reads(user, QUEUE)
+        await user.press("v")
+        listed = one.query_one("#versions", Lines)
+        await user.sees(lambda: listed.option_count == len(one.versions) == 4)
+        await user.press("j", "enter")  # the edit of the text, beside what was before it
+        await user.sees(lambda: isinstance(user.app.screen, Compare))
+        await user.sees_text("redelivers", "delivers again", one.versions[1].commit)
+        await user.press("left")  # older
+        await user.sees(
+            lambda: (
+                isinstance(user.app.screen, Compare)
+                and ".78 ✓1" in user.screen()
+                and ".70 ✓0" in user.screen()
+            )
+        )
+        await user.press("escape", "g", "space", "G", "enter")  # the first and the last
+        await user.sees_text(one.versions[0].commit, one.versions[-1].commit, "tags")
+        await user.press("j", "k", "escape", "space")
+        await user.sees(lambda: one.marked_version == one.versions[-1].commit)
+
+
+@SIZES
+async def test_every_deed_is_written_told_and_undone(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        await reads(user, RETRY)
+        for key, told, is_done in (
+            ("h", ".70 → .78", lambda: lore(store, RETRY).confidence == 0.78),
+            ("x", ".78 → .63", lambda: lore(store, RETRY).confidence == 0.63),
+            ("n", "noted", lambda: lore(store, RETRY).confidence == 0.63),
+            ("p", "is pinned", lambda: lore(store, RETRY).pinned),
+            ("a", "is archived", lambda: lore(store, RETRY).status == "archived"),
+            ("A", "is active", lambda: lore(store, RETRY).status == "active"),
+        ):
+            await user.press(key)
+            await user.told(told)
+            assert is_done()
+        await user.sees_text("pinned · ▆▆▆▆▆▁▁▁ .63 trusted · ✓1")
+        await user.press("u", "u", "u")
+        await user.told("Taken back", "is pinned")
+        assert not lore(store, RETRY).pinned
+
+
+async def test_tags_category_copies_and_forgetting(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        one = await reads(user, RETRY)
+        user.types("tclients -demo\n")
+        await user.told("Tags", "+clients −demo")
+        user.types("cfact\n")
+        await user.told("Category", "is FACT now")
+        assert (lore(store, RETRY).tags, lore(store, RETRY).category) == (("clients",), "FACT")
+        await user.press("y")
+        await user.sees(lambda: user.app.clipboard == str(Path(store.path, shown(store, RETRY).path)))
+        await user.press("Y")
+        await user.sees(lambda: user.app.clipboard == "L2")  # its ref in this session
+        await user.press("d")
+        await user.told("Forget", "forgotten")
+        await user.sees_text("not here any more")
+        await user.press("h")  # nothing to judge
+        await user.press("u")
+        await user.sees(lambda: one.shown and one.shown.lore.title == RETRY)
+        await user.press("escape")
+        await user.sees(lambda: user.app.screen is user.browse and RETRY in user.titles())
+
+
+async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store: engram.Engram) -> None:
+    async with using(store) as user:
+        one = await reads(user, RETRY)
+        with engram.open(store.path, session="another") as other:
+            other.edit(one.lore_id, Edit(category="FACT"))
+        await user.sees_text("FACT · ")
+        await user.press("question_mark")
+        await user.sees(lambda: isinstance(user.app.screen, Picker))
+        user.types("versions\n")
+        await user.sees(lambda: one.focused and one.focused.id == "versions")
+        await user.press("1")
+        await user.sees(lambda: user.app.screen is user.browse)
+        assert [type(each) for each in user.app.screen_stack].count(LoreScreen) == 0
+
+
+def test_a_sparkline_shows_first_and_last_in_the_cells_there_are(store: engram.Engram) -> None:
+    events = store.history(lore(store, QUEUE).id)
+    assert sparkline(events, 24) == ".70 ▆▇▇▇ .78"
+    assert sparkline(list(events) * 30, 12).count("▆") + sparkline(list(events) * 30, 12).count("▇") == 12
+    assert sparkline(events[-1:], 24) == ""
