@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from engram.usecases.origin import Origin
     from engram.usecases.poison import Report
     from engram.usecases.query import Answer
-    from engram.usecases.record import Recorded
+    from engram.usecases.record import Recorded, Weighed
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.surfaced import Surfaced
@@ -112,6 +112,25 @@ class Engram(Sharing, Curating):
         done = ingest(self.store, drafts)
         self._changed()
         return done
+
+    def weigh(
+        self,
+        content: str,
+        *,
+        category: str = "",
+        context: Words = (),
+        tags: Words = (),
+        files: Words = (),
+        agent: str = "",
+    ) -> Weighed:
+        """What `record` would answer, without writing: near twins, what it speaks against, whether it would wait.
+
+        Raises ValidationError, SecretFoundError.
+        """
+        draft = recording.Draft(
+            content, category, _words(context), tags=_words(tags), files=_words(files), agent=agent
+        )
+        return recording.weigh(self.store, draft)
 
     def query(
         self,

@@ -71,14 +71,12 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
             await user.sees(lambda part=part: one.focused and one.focused.id == part)
             seen.append(user.screen())
         facts, links, versions, queries = seen
-        await user.sees(lambda: one.links and one.queries)
         for text in (
             "confidence",
             "helpful     1×",
             "not signed",
             "this clone",
             "tags        demo, ack",
-            "lore/20",
         ):
             assert text in facts, text
         assert f"← refined by      {NOTE}"[:40] in links

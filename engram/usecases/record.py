@@ -58,6 +58,27 @@ class Recorded(NamedTuple):
     contradictions: tuple[Contradiction, ...] = ()
 
 
+class Weighed(NamedTuple):
+    """What recording a draft would answer: as `Recorded`; `merged_into` is the lore that would take it in, or None."""
+
+    lore: Lore
+    similar: tuple[Similar, ...]
+    merged_into: Lore | None
+    why: str
+    contradictions: tuple[Contradiction, ...]
+
+
+def weigh(store: Store, draft: Draft) -> Weighed:
+    """What `record` would make of a draft; writes nothing. Raises ValidationError, SecretFoundError."""
+    lore, _ = prepare(store, draft)
+    with store.lock:
+        twins = tuple(similar(store, lore))
+        admission = admit(store, lore, twins)
+    host = admission.host.lore if admission.host is not None and admission.folded is not None else None
+    lore = lore._replace(status=admission.status)
+    return Weighed(lore, twins, host, admission.why, admission.contradictions)
+
+
 def record(store: Store, draft: Draft) -> Recorded:
     """Write a new lore. Raises ValidationError, SecretFoundError, StoreError; then nothing was written."""
     began = store.clock.nanoseconds()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from engram.app import Engram
+    from engram_tui.new_lore import NewLore
     from engram_tui.shell.frame import Heading
     from engram_tui.shell.work import Deed
 
@@ -49,6 +50,7 @@ class EngramApp(App[None]):
         self.short_path = reading.short_path(store.path)
         self.steps = Steps()
         self.last_deed: Deed | None = None
+        self.unsaved: NewLore | None = None  # what the form for a new lore holds
         self.commands = CommandLog()
         self.remembered = Remembered(store)
         keys = store.store.settings.get("app.keys")
@@ -132,6 +134,10 @@ class EngramApp(App[None]):
         """End the app."""
         self.remembered.keep()
         self.exit()
+
+    def forget_unsaved(self) -> None:
+        """What the form for a new lore held is written."""
+        self.unsaved = None
 
     def abandon(self, code: int) -> None:
         """End the app from a thread, for nobody sees it any more; `code` is what the process returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS
@@ -116,6 +117,21 @@ def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Deed:
         return f"{titled(shown.lore.title)} is changed"
 
     return Deed("Edit", work, "engram edit {}", repeats=False)
+
+
+def record(fields: Mapping[str, object], written: Callable[[], None]) -> Deed:
+    """A new lore, of the fields that `Engram.record` takes; `written` is called once it is durable."""
+
+    def work(store: Engram, _ids: tuple[str, ...]) -> str:
+        done = store.record(**fields)  # type: ignore[arg-type]
+        written()
+        title = titled(done.lore.title)
+        if done.status == "merged":
+            return f"{title} said the same and took it in"
+        against = f"; it speaks against {titled(done.contradictions[0].title)}" if done.contradictions else ""
+        return f"{title} waits for review: {done.why}" if done.why else f"{title} is recorded{against}"
+
+    return Deed("Record", work, "engram record …", repeats=False, creates=True)
 
 
 def titled(title: str) -> str:

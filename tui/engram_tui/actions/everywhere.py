@@ -8,6 +8,7 @@ from engram_tui.actions.action import Action
 ACTIONS = (
     Action("show_keys", "question_mark", "all keys", "every action here; type to find one, enter runs it", 98),
     Action("palette", "colon,ctrl+p", "palette", "every action of the app, by name"),
+    Action("new_lore", "N", "new lore", "write one; it says what is known already while you type", command="engram record"),
     Action("undo", "u,ctrl+z", "undo", "take back what was done last", command="engram undo"),
     Action("redo", "U,ctrl+y", "redo", "bring back what was taken back", command="engram redo"),
     Action("repeat", "full_stop", "repeat", "the last change once more, on what is chosen now"),

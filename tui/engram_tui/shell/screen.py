@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram_tui.app import EngramApp
+    from engram_tui.new_lore import NewLore
 
 
 class ShellScreen(StoreWork):
@@ -210,7 +211,7 @@ class ShellScreen(StoreWork):
 
     def do(self, deed: Deed, ids: tuple[str, ...]) -> None:
         """Carry out a deed on these lore; `.` does it again on what is chosen then."""
-        if not ids:
+        if not ids and not deed.creates:
             self.tell(deed.title, "Nothing is chosen.")
             return
         if deed.repeats:
@@ -232,7 +233,7 @@ class ShellScreen(StoreWork):
             how = "  ·  u undoes it" if done.mark.operations and self.shell.can_undo else ""
             self.tell(deed.title, f"{done.said}{how}")
         self.shell.written_here(self)
-        self.lore_changed(ids)
+        self.store_changed() if deed.creates else self.lore_changed(ids)
         self.refresh_bindings()
 
     def action_repeat(self) -> None:
@@ -255,6 +256,22 @@ class ShellScreen(StoreWork):
     def action_go(self, name: str) -> None:
         """Another screen."""
         self.shell.go(name)
+
+    def action_new_lore(self) -> None:
+        """The form for a new lore; what was typed into it before is still there."""
+        from engram_tui.new_lore import NewLore, NewLoreForm
+
+        form = NewLoreForm(self, self.shell.unsaved or NewLore())
+        self.app.push_screen(form, lambda wanted: self._record(form.kept, wanted))
+
+    def _record(self, kept: NewLore, wanted: NewLore | None) -> None:
+        """Record what was wanted; the form keeps it until it is written."""
+        from engram_tui import deeds
+
+        self.shell.unsaved = kept
+        if wanted is not None:
+            default = self.store.store.settings.text("record.category")
+            self.do(deeds.record(wanted.fields(default), self.shell.forget_unsaved), ())
 
     def action_log(self) -> None:
         """The commands that ran."""

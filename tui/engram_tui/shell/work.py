@@ -31,12 +31,14 @@ class Deed(NamedTuple):
 
     `work` does it to the lore with these ids and returns a sentence about what happened; it runs in a thread.
     `command` is what does the same on the command line, `{}` in the place of the ids. `repeats`: `.` does it again.
+    `creates`: it is about no lore that is there already, and gets no ids.
     """
 
     title: str
     work: Callable[[Engram, tuple[str, ...]], str]
     command: str = ""
     repeats: bool = True
+    creates: bool = False
 
 
 class Written(NamedTuple):

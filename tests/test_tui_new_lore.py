@@ -1,0 +1,114 @@
+"""The form for a new lore: what is known already shows while one types, and what is typed is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from textual.widgets import Input, TextArea
+from tui_kit import NARROW, RETRY, WIDE, User, lore, make_template, open_copy, using
+
+from engram.domain.errors import ValidationError
+from engram_tui.new_lore import NewLoreForm
+from engram_tui.shell.picker import Picker
+
+if TYPE_CHECKING:
+    import engram
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_template(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+async def opens(user: User) -> NewLoreForm:
+    await user.press("N")
+    await user.sees(lambda: isinstance(user.app.screen, NewLoreForm) and user.app.focused)
+    return cast("NewLoreForm", user.app.screen)
+
+
+@SIZES
+async def test_a_lore_is_written_with_all_its_fields_and_undone(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        form = await opens(user)
+        assert isinstance(form.focused, TextArea)
+        user.types("Nagle and delayed acks add 40 ms.\n\nqNh")  # letters are letters
+        await user.sees_text("✓ nothing like it is known here", "guessed")
+        await user.press("tab", "enter")
+        await user.sees(lambda: isinstance(user.app.screen, Picker))
+        user.types("performance\n")
+        await user.sees_text("PERFORMANCE INSIGHT")
+        await user.press("tab")
+        user.types("small writes")
+        await user.press("tab")
+        user.types("#tcp latency")
+        await user.press("tab")
+        user.types("src/net.py")
+        await user.press("shift+tab", "ctrl+s")
+        await user.told("Record", "is recorded", "u undoes it")
+        found = lore(store, "Nagle and delayed acks add 40 ms.")
+        assert (found.category, found.context, found.tags, found.files) == (
+            "PERFORMANCE_INSIGHT", ("small writes",), ("tcp", "latency"), ("src/net.py",),
+        )  # fmt: skip
+        assert found.content.endswith("\n\nqNh")
+        await user.sees(lambda: found.title in user.titles())
+        await user.press("u")
+        await user.told("Taken back")
+        await user.sees(lambda: found.title not in user.titles())
+        assert user.app.unsaved is None
+
+
+async def test_near_twins_show_while_typing_and_a_refusal_keeps_the_text(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        form = await opens(user)
+        user.types(RETRY)
+        await user.sees_text("≈ .9", "“Retry with full jitter")
+        user.types(f" {SECRET}")
+        await user.sees_text("✗ ")
+        await user.press("ctrl+s")
+        await user.sees(lambda: user.app.screen is user.browse and user.text("trouble"))
+        assert len(store.list().lore) == 4
+        again = await opens(user)
+        assert again is not form
+        assert SECRET in again.query_one(TextArea).text
+        again.query_one(TextArea).text = "  "
+        await user.press("ctrl+s")
+        await user.sees_text("There is no text yet.")
+
+
+async def test_closing_keeps_what_was_typed(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        await opens(user)
+        user.types("half a thou")
+        await user.press("tab", "tab", "tab", "x", "escape")
+        await user.sees(lambda: user.app.screen is user.browse)
+        form = await opens(user)
+        assert form.query_one(TextArea).text == "half a thou"
+        assert form.query_one("#tags", Input).value == "x"
+
+
+def test_weighing_writes_nothing(store: engram.Engram) -> None:
+    store.refresh()
+    weighed = store.weigh(RETRY, category="FAILURE", agent="claude-code")
+    assert [twin.title for twin in weighed.similar] == [RETRY]
+    assert weighed.merged_into is None or weighed.merged_into.title == RETRY
+    assert (
+        "waits" in store.weigh("thanks, bye!", category="FACT").why
+        or store.weigh("hello", category="FACT").why
+    )
+    with pytest.raises(ValidationError):
+        store.weigh("", category="FACT")
+    assert len(store.list().lore) == 4
