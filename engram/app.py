@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from engram.curating import Curating
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.sharing import Sharing
+from engram.looking import Looking, Words, words
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -38,21 +38,17 @@ if TYPE_CHECKING:
     from engram.usecases.extract import Outcome
     from engram.usecases.import_lore import Imported
     from engram.usecases.ingest import Ingested
-    from engram.usecases.links import Link
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.origin import Origin
     from engram.usecases.poison import Report
     from engram.usecases.query import Answer
-    from engram.usecases.record import Recorded, Weighed
+    from engram.usecases.record import Recorded
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
-    from engram.usecases.surfaced import Surfaced
     from engram.usecases.trust import Waiting
 
-Words = str | Sequence[str]
 
-
-class Engram(Sharing, Curating):
+class Engram(Looking, Curating):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -98,7 +94,7 @@ class Engram(Sharing, Curating):
         `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
-            content, category, _words(context), confidence, _words(tags), _words(files), _words(entities),
+            content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
         )  # fmt: skip
         recorded = recording.record(self.store, draft)
@@ -112,25 +108,6 @@ class Engram(Sharing, Curating):
         done = ingest(self.store, drafts)
         self._changed()
         return done
-
-    def weigh(
-        self,
-        content: str,
-        *,
-        category: str = "",
-        context: Words = (),
-        tags: Words = (),
-        files: Words = (),
-        agent: str = "",
-    ) -> Weighed:
-        """What `record` would answer, without writing: near twins, what it speaks against, whether it would wait.
-
-        Raises ValidationError, SecretFoundError.
-        """
-        draft = recording.Draft(
-            content, category, _words(context), tags=_words(tags), files=_words(files), agent=agent
-        )
-        return recording.weigh(self.store, draft)
 
     def query(
         self,
@@ -158,8 +135,8 @@ class Engram(Sharing, Curating):
         the live record. Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
-            text, k, min_confidence, _words(categories), _words(types), _words(tags), _words(files), strategy, keep, as_of,
-            _words(scopes), budget,
+            text, k, min_confidence, words(categories), words(types), words(tags), words(files), strategy, keep, as_of,
+            words(scopes), budget,
         )  # fmt: skip
         return recall.query(self.store, question)
 
@@ -173,9 +150,9 @@ class Engram(Sharing, Curating):
         """
         judged = feedback(
             self.store,
-            helpful=_words(helpful),
-            not_relevant=_words(not_relevant),
-            incorrect=_words(incorrect),
+            helpful=words(helpful),
+            not_relevant=words(not_relevant),
+            incorrect=words(incorrect),
             again=again,
         )
         self._changed()
@@ -202,9 +179,9 @@ class Engram(Sharing, Curating):
         return list_lore(
             self.store,
             limit=limit,
-            categories=_words(categories),
+            categories=words(categories),
             status=status,
-            tags=_words(tags),
+            tags=words(tags),
             sort=sort,
         )
 
@@ -212,7 +189,7 @@ class Engram(Sharing, Curating):
         """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
         from engram.usecases.review import review
 
-        return review(self.store, kinds=_words(kinds), limit=limit)
+        return review(self.store, kinds=words(kinds), limit=limit)
 
     def decide(self, item: str, decision: str, *, days: float = 7.0) -> Decided:
         """Decide about an item of the queue, named by its id or the start of it: one commit, which `undo` takes back.
@@ -262,7 +239,7 @@ class Engram(Sharing, Curating):
         """
         from engram.usecases.import_lore import Options, import_lore
 
-        options = Options(category, _words(tags), redact=redact, dry_run=dry_run, kind=kind)
+        options = Options(category, words(tags), redact=redact, dry_run=dry_run, kind=kind)
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
@@ -318,18 +295,6 @@ class Engram(Sharing, Curating):
 
         shown = get(self.store, name)
         return origin(reach(self.store, shown.scope), shown.lore, shown.path)
-
-    def links(self, name: str) -> builtins.list[Link]:
-        """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
-        from engram.usecases.links import links
-
-        return links(self.store, name)
-
-    def surfaced(self, name: str, limit: int = 20) -> builtins.list[Surfaced]:
-        """The last queries that a lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
-        from engram.usecases.surfaced import surfaced
-
-        return surfaced(self.store, name, limit)
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.
@@ -437,10 +402,6 @@ class Engram(Sharing, Curating):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _words(value: Words) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 __all__ = ["Engram", "Lore"]

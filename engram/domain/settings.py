@@ -161,6 +161,19 @@ def check(name: str, value: object, where: str) -> object:
     return value
 
 
+def parsed(key: Key, text: str) -> object:
+    """A value as the key's type: texts as they are, everything else as JSON or TOML would write it. Raises ConfigError."""
+    import json
+
+    if isinstance(key.default, str):
+        return check(key.name, text, "the value given")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
+    return check(key.name, value, "the value given")
+
+
 def flatten(table: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """A TOML document as dotted names; tables that are values themselves stay whole, empty ones say nothing."""
     found: dict[str, object] = {}

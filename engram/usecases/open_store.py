@@ -86,6 +86,12 @@ def locate(path: str | None, scope: str, working: str, start: str | None = None)
     return here
 
 
+def is_first_run(working: str) -> bool:
+    """Whether opening without a path in `working` would make the user's own store: no store was made here before."""
+    own = os.path.join(places.user_store(), places.CONFIG_NAME)
+    return enclosing_store(working) is None and not os.path.isfile(own)
+
+
 def _opened(found: Located, clock: Clock, caller: Caller) -> Store:
     store = Store(found.places, found.settings.settings, clock, caller)
     store.held_back, store.notes = found.settings.held_back, found.settings.trouble

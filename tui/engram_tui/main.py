@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from engram.app import Engram
+
+
+@contextmanager
+def first_run(*, chosen: bool) -> Iterator[str | None]:
+    """Where there is no store yet and none was `chosen`, ask which it is to be.
+
+    The path to open ("": as without asking), or None where nothing is to be opened. A demonstration is gone afterwards.
+    """
+    from engram.usecases.open_store import is_first_run
+
+    if chosen or not is_first_run(os.getcwd()):
+        yield ""
+        return
+    from engram_tui.first_run import FirstRun
+
+    app = FirstRun(os.getcwd())
+    app.run()
+    try:
+        yield app.return_value
+    finally:
+        app.clean()
 
 
 def run(store: Engram) -> int:

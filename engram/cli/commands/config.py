@@ -11,6 +11,7 @@ from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import accepted_settings
+from engram.usecases.configuration import DEFAULT, configuration
 
 if TYPE_CHECKING:
     import argparse
@@ -58,9 +59,11 @@ def run(call: Call) -> int:
 
 def _show_all(call: Call) -> int:
     found = call.store.settings.items()
+    origins = {one.key.name: one.origin for one in configuration(call.store)}
     call.output.document(
         {
             "settings": found,
+            "origins": origins,
             "categories": list(call.store.categories.names),
             "held_back": [one._asdict() for one in call.store.held_back],
             "files": {
@@ -70,7 +73,8 @@ def _show_all(call: Call) -> int:
         }
     )
     for key in settings.KEYS:
-        call.output.line(f"{key.name} = {safe_text(_plain(found[key.name]))}")
+        origin = "" if origins[key.name] == DEFAULT else f"  ({origins[key.name]})"
+        call.output.line(f"{key.name} = {safe_text(_plain(found[key.name]))}{origin}")
         call.output.rule(f"    {key.doc}" + (" Only in your own file." if key.user_only else ""))
     call.output.line(f"Categories: {', '.join(call.store.categories.names)}")
     for one in call.store.held_back:
@@ -101,7 +105,7 @@ def _change(call: Call, key: settings.Key) -> int:
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
-    value = None if given.unset else _parsed(key, given.value)
+    value = None if given.unset else settings.parsed(key, given.value)
     if key.name == "record.category" and value and not given.user:
         call.store.categories.parse(str(value))
     config_file.change(path, key.name, value)
@@ -114,17 +118,6 @@ def _change(call: Call, key: settings.Key) -> int:
     if not given.user and mine not in (None, value):
         call.output.note(f"Your own {own} says {_plain(mine)}, and that counts for you.")
     return 0
-
-
-def _parsed(key: settings.Key, text: str) -> object:
-    """A value as the key's type: texts as they are, everything else as JSON or TOML would write it."""
-    if isinstance(key.default, str):
-        return text
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
-        value = [part.strip() for part in text.split(",")] if isinstance(key.default, list) else text
-    return settings.check(key.name, value, "the value given")
 
 
 def _plain(value: object) -> str:

@@ -233,7 +233,10 @@ class ShellScreen(StoreWork):
             how = "  ·  u undoes it" if done.mark.operations and self.shell.can_undo else ""
             self.tell(deed.title, f"{done.said}{how}")
         self.shell.written_here(self)
-        self.store_changed() if deed.creates else self.lore_changed(ids)
+        if not deed.creates:
+            self.lore_changed(ids)
+        elif done.mark.operations:
+            self.store_changed()
         self.refresh_bindings()
 
     def action_repeat(self) -> None:

@@ -1,0 +1,50 @@
+"""Every setting: what is in force, where that comes from, and changing the person's own file."""
+
+from __future__ import annotations
+
+from engram.adapters.files import config_file, places
+from engram.domain import settings
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.domain.settings import Key
+    from engram.usecases.store import Store
+
+DEFAULT, STORE, OWN = ORIGINS = ("default", "store", "user")
+
+
+class Setting(NamedTuple):
+    """A key, the value in force and its origin: `default`, the `store`'s file, or the `user`'s own."""
+
+    key: Key
+    value: object
+    origin: str
+
+
+def configuration(store: Store) -> list[Setting]:
+    """All of them, in the order of the documentation. Raises ConfigError."""
+    own = config_file.read(places.user_config_file())
+    found = []
+    for key in settings.KEYS:
+        value = store.settings.get(key.name)
+        origin = OWN if key.name in own else DEFAULT if value == key.default else STORE
+        found.append(Setting(key, value, origin))
+    return found
+
+
+def configure_own(store: Store, name: str, text: str | None) -> object:
+    """Set a key in the person's own file as `engram config NAME VALUE --user` does (None: unset it); the value in force then.
+
+    Programs that have the store open go on with what they read; `store` has the new value at once.
+    Raises ConfigError, StoreError.
+    """
+    key = settings.key_named(name)
+    value = None if text is None else settings.parsed(key, text)
+    if key.name == "record.category" and value:
+        store.categories.parse(str(value))
+    config_file.change(places.user_config_file(), key.name, value)
+    from engram.usecases.accepted_settings import in_force
+
+    outside = store.places.repository is None
+    store.settings = in_force(store.places.root, None if outside else store.places.state).settings
+    return store.settings.get(key.name)

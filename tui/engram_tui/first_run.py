@@ -1,0 +1,214 @@
+"""The first run: where there is no store yet, one is made, joined, or looked at; at most two questions, then the app opens."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from engram.adapters.files.places import user_store
+from engram_tui.reading import short_path
+from engram_tui.shell.gate import Gate, words
+from engram_tui.shell.lifeline import lasting
+from engram_tui.shell.prompts import Prompt
+from engram_tui.shell.themes import theme_named
+from engram_tui.shell.work import EXPECTED, one_line
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.driver import Driver
+
+OWN, JOIN, DEMO = "own", "join", "demo"
+CHOICES = {
+    OWN: ("Start a store of my own", "it begins empty; everything in it is markdown and git"),
+    JOIN: ("Join one by its address", "a store that your team has, from https, ssh or a folder"),
+    DEMO: ("Look at a demonstration", "two clones that disagreed and came together; gone when you leave"),
+}
+HERE, EVERYWHERE = "here", "everywhere"
+
+
+class FirstRun(App[str | None]):
+    """Returns the path of the store to open, or None."""
+
+    TITLE = "Engram"
+    ENABLE_COMMAND_PALETTE: ClassVar[bool] = False
+    CSS = """
+    Screen { align: center middle; }
+    #box { width: 92; max-width: 98%; height: auto; max-height: 98%; border: round $primary; padding: 1 2; }
+    #box Static { height: auto; }
+    OptionList {
+        height: auto; border: none; padding: 0; margin: 1 0; background: transparent;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    OptionList:nocolor > .option-list--option-highlighted { text-style: reverse; }
+    #said { color: $text-warning; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "start_over", show=False),
+        Binding("q,ctrl+q", "leave", show=False),
+        Binding("j", "move(1)", show=False),
+        Binding("k", "move(-1)", show=False),
+    ]
+
+    def __init__(self, folder: str) -> None:
+        """`folder` is where the caller stands."""
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        self._filters.append(Gate())
+        self._folder = folder
+        self._scratch = ""
+        self._asked = False  # the second question of a store of one's own is open
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver of this platform, one that a terminal may leave behind."""
+        return lasting(super().get_driver_class())
+
+    def compose(self) -> ComposeResult:
+        """What this is, three choices, and what came of one."""
+        with Vertical(id="box") as box:
+            box.border_title, box.border_subtitle = "Engram", "enter chooses · q leaves"
+            yield Static(
+                "What agents and people learn, kept where you work. There is no store here yet.", markup=False
+            )
+            yield OptionList(*_options(CHOICES), markup=False, compact=True)
+            yield Static(id="said", markup=False)
+
+    def on_mount(self) -> None:
+        """Our colours."""
+        if "NO_COLOR" not in os.environ:
+            theme = theme_named("dark")
+            self.register_theme(theme)
+            self.theme = theme.name
+
+    def clean(self) -> None:
+        """Take the demonstration away."""
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    # The questions
+
+    @on(OptionList.OptionSelected)
+    def chosen(self, event: OptionList.OptionSelected) -> None:
+        """The first or the second question is answered."""
+        name = str(event.option.id)
+        if name == OWN:
+            self._ask_where()
+        elif name == JOIN:
+            prompt = Prompt("Join", hint="git@example.org:team/lore.git", explain="The address of the store:")
+            self.push_screen(prompt, self._addressed)
+        elif name == DEMO:
+            self._work("making a demonstration …", self._demonstrate)
+        else:
+            target = user_store() if name == EVERYWHERE else self._folder
+            self._work("making it …", partial(_make, target))
+
+    def _ask_where(self) -> None:
+        self._asked = True
+        here = short_path(self._folder)
+        own = short_path(user_store())
+        listed = self.query_one(OptionList).clear_options()
+        alone = f"{here}{_kept(self._folder)}"
+        places = {EVERYWHERE: ("For everything I do", own), HERE: ("For this folder alone", alone)}
+        listed.add_options(_options(places))
+        listed.highlighted = 0
+        self._say("Where is it to be?  esc goes back")
+
+    def _addressed(self, url: str | None) -> None:
+        if url and url.strip():
+            name = (
+                url.strip()
+                .rstrip("/")
+                .replace("\\", "/")
+                .rpartition("/")[2]
+                .rpartition(":")[2]
+                .removesuffix(".git")
+            )
+            target = os.path.join(self._folder, name or "lore")
+            prompt = Prompt("Join", target, explain="The folder for its clone:")
+            self.push_screen(prompt, partial(self._placed, url.strip()))
+
+    def _placed(self, url: str, path: str | None) -> None:
+        if path and path.strip():
+            self._work(f"joining {url} …", partial(_join, url, os.path.expanduser(path.strip())))
+
+    def action_start_over(self) -> None:
+        """To the first question, or out."""
+        if not self._asked:
+            self.exit(None)
+            return
+        self._asked = False
+        listed = self.query_one(OptionList).clear_options()
+        listed.add_options(_options(CHOICES))
+        listed.highlighted = 0
+        self._say("")
+
+    def action_leave(self) -> None:
+        """Out; nothing was made."""
+        self.exit(None)
+
+    def action_move(self, rows: int) -> None:
+        """Move by letters."""
+        listed = self.query_one(OptionList)
+        listed.action_cursor_down() if rows > 0 else listed.action_cursor_up()
+
+    # Doing it
+
+    def _work(self, doing: str, make: Callable[[], str]) -> None:
+        self._say(doing)
+        self.query_one(OptionList).disabled = True
+
+        def run() -> None:
+            try:
+                path = make()
+            except EXPECTED as error:
+                self.call_from_thread(self._failed, one_line(error))
+            else:
+                self.call_from_thread(self.exit, path)
+
+        self.run_worker(run, thread=True, exit_on_error=False)
+
+    def _failed(self, line: str) -> None:
+        listed = self.query_one(OptionList)
+        listed.disabled = False
+        listed.focus()
+        self._say(line)
+
+    def _demonstrate(self) -> str:
+        from engram.usecases.demo import demo
+
+        self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
+        return os.path.join(demo(self._scratch).folder, "ada")
+
+    def _say(self, line: str) -> None:
+        self.query_one("#said", Static).update(words(line))
+
+
+def _options(choices: dict[str, tuple[str, str]]) -> list[Option]:
+    return [Option(f"{words(title)}\n    {words(line)}", id=name) for name, (title, line) in choices.items()]
+
+
+def _kept(folder: str) -> str:
+    from engram.adapters.git.layout import find_repository
+
+    return " (a branch of its repository)" if find_repository(folder) is not None else ""
+
+
+def _make(target: str) -> str:
+    from engram.usecases.init import init
+
+    return init(target).root
+
+
+def _join(url: str, path: str) -> str:
+    from engram.usecases.clone import clone
+
+    return clone(url, path).root
