@@ -101,6 +101,13 @@ class EngramApp(App[None]):
 
         self.push_screen(LoreScreen(self.store, lore_id, around))
 
+    def open_settings(self) -> None:
+        """Show the settings over the open screen."""
+        from engram_tui.settings_screen import SettingsScreen
+
+        if not isinstance(self.current, SettingsScreen):
+            self.push_screen(SettingsScreen(self.store))
+
     def close_over(self, lore_id: str = "") -> None:
         """Take away what lies over a screen of the table; `lore_id` is the lore that was looked at last."""
         while self.current is not None and self.current.OVER:
@@ -276,14 +283,19 @@ class EngramApp(App[None]):
             self.notify("NO_COLOR is set: there are no colours to change.", markup=False)
             return
         name = theme_after(self.theme).name
-        self._use_theme(name)
-        self.remembered.set("theme", name)
-        self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
+        self.choose_theme(name)
         self.notify(
             f"{name}; `engram config app.theme {name} --user` sets it for every store",
             title="Theme",
             markup=False,
         )
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme, and in this store from now on."""
+        if not self._plain:
+            self._use_theme(name)
+        self.remembered.set("theme", name)
+        self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
 
     def _first_theme(self) -> str:
         configured = self.store.store.settings.text("app.theme")

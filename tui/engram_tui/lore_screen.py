@@ -33,7 +33,6 @@ from engram_tui.lore_wording import (
 )
 from engram_tui.preview import body_of
 from engram_tui.rows import Row, fraction, row_of_shown
-from engram_tui.shell.frame import TabLine
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
@@ -387,9 +386,3 @@ class LoreScreen(BrowseDeeds):
             text.append(label, "bold underline" if name == self._part else "dim")
             text.append("   ")
         self.query_one("#parts", Static).update(text)
-
-    def show_frame(self) -> None:
-        """The line of screens marks the one this lies over."""
-        super().show_frame()
-        if self.is_mounted:
-            self.query_one(TabLine).show(self.shell.under, self.shell.heading, narrow=self.is_narrow)

@@ -15,6 +15,7 @@ ACTIONS = (
     Action("refresh", "r,f5", "look again", "read every file again", command="engram index"),
     Action("log", "at", "command log", "the git and Engram commands that ran"),
     Action("theme", "T", "next theme", "dark, light, high-contrast, colour-blind"),
+    Action("settings", "comma", "settings", "what is set, where it comes from; change it", command="engram config"),
     Action("go_1", "1", "Browse", "browse, search, read and judge lore", run="go('browse')", when="screen:browse"),
     Action("go_2", "2", "Review", "what waits for a person", run="go('review')", when="screen:review"),
     Action("go_3", "3", "Consolidate", "a plan to tidy the store", run="go('consolidate')", when="screen:consolidate"),

@@ -91,7 +91,7 @@ class ShellScreen(StoreWork):
         if not self.is_mounted:
             return
         self.query_one(HeadingLine).show(self.shell.short_path, self.shell.heading)
-        self.query_one(TabLine).show(self.SCREEN, self.shell.heading, narrow=self.is_narrow)
+        self.query_one(TabLine).show(self.shell.under, self.shell.heading, narrow=self.is_narrow)
         self._last_keys = []
         self.show_keys()
 
@@ -279,6 +279,10 @@ class ShellScreen(StoreWork):
     def action_log(self) -> None:
         """The commands that ran."""
         self.shell.show_log()
+
+    def action_settings(self) -> None:
+        """What is set, and where that comes from."""
+        self.shell.open_settings()
 
     def action_theme(self) -> None:
         """The next theme."""

@@ -1,0 +1,173 @@
+"""Every setting: its value, where it comes from, what it means; and changing one in the person's own file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.widgets import OptionList, Static
+
+from engram.adapters.files.places import user_config_file
+from engram.usecases.configuration import DEFAULT, OWN, STORE
+from engram_tui.actions.action import bindings
+from engram_tui.actions.settings import ACTIONS
+from engram_tui.lore_parts import Lines
+from engram_tui.reading import short_path
+from engram_tui.shell.gate import words
+from engram_tui.shell.screen import ShellScreen
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from engram.app import Engram
+    from engram.usecases.configuration import Setting
+
+_FROM = {DEFAULT: "default", STORE: "the store's file", OWN: "your own file"}
+_MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}
+_THEME = "app.theme"
+
+
+class SettingsScreen(ShellScreen):
+    """See and change settings."""
+
+    SCREEN = "settings"
+    OVER = True
+    AUTO_FOCUS = "#settings"
+    DEFAULT_CSS = """
+    SettingsScreen {
+        & #about { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+        & #settings { height: 1fr; padding: 0 1; }
+        & #doc { height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary 40%; background: $surface; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+
+    def __init__(self, store: Engram) -> None:
+        super().__init__(store)
+        self.settings: Sequence[Setting] = ()
+
+    def compose_body(self) -> Iterator[Widget]:
+        """The list, and what the one under the cursor means."""
+        about = f"● your own file, {short_path(user_config_file())} · ◆ the store's .engram.toml"
+        yield Static(words(about), id="about", markup=False)
+        yield Lines(id="settings")
+        yield Static(id="doc", markup=False)
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self.store_changed()
+
+    @property
+    def current(self) -> Setting | None:
+        """The setting under the cursor."""
+        at = self.query_one(Lines).highlighted
+        return self.settings[at] if at is not None and at < len(self.settings) else None
+
+    def can_change(self) -> bool:
+        """Whether the one under the cursor can be typed: tables are edited in the file."""
+        return self.current is not None and not isinstance(self.current.key.default, dict)
+
+    def is_own(self) -> bool:
+        """Whether the one under the cursor is set in the person's own file."""
+        return self.current is not None and self.current.origin == OWN
+
+    def store_changed(self) -> None:
+        """Read them again."""
+        self.ask("settings", lambda store: store.configuration(), self._take)
+
+    def _take(self, settings: Sequence[Setting]) -> None:
+        self.settings = settings
+        width = max(len(one.key.name) for one in settings)
+        listed = [
+            f"{_MARKS[one.origin]} {one.key.name:<{width}}  {words(written(one.value), 60)}"
+            for one in settings
+        ]
+        self.query_one(Lines).show(listed, "")
+        self._explain()
+
+    @on(OptionList.OptionHighlighted)
+    def moved(self) -> None:
+        """Explain the one under the cursor."""
+        self._explain()
+
+    def _explain(self) -> None:
+        one = self.current
+        if one is None:
+            return
+        about = [f"{one.key.doc}{' Counts only in your own file.' if one.key.user_only else ''}"]
+        about.append(f"from {_FROM[one.origin]}; default: {written(one.key.default) or 'none'}")
+        if one.key.choices:
+            about.append(f"one of: {', '.join(one.key.choices)}")
+        elif one.key.low is not None and one.key.high is not None:
+            about.append(f"from {one.key.low:g} to {one.key.high:g}")
+        if isinstance(one.key.default, dict):
+            about.append("A table: edit the file (docs/configuration.md).")
+        self.query_one("#doc", Static).update("\n".join(words(line) for line in about))
+        self.refresh_bindings()
+
+    # Changing
+
+    def on_option_list_option_selected(self) -> None:
+        """A click or enter."""
+        self.action_change()
+
+    def action_change(self) -> None:
+        """Pick or type the value."""
+        from engram_tui.shell.picker import Choice, Picker
+        from engram_tui.shell.prompts import Prompt
+
+        one = self.current
+        if one is None or not self.can_change():
+            return
+        changed = partial(self._change, one)
+        choices = one.key.choices or (("true", "false") if isinstance(one.key.default, bool) else ())
+        if choices:
+            picked = [
+                Choice(name, name, after="now" if name == written(one.value) else " ") for name in choices
+            ]
+            self.app.push_screen(Picker(one.key.name, picked, hint="which …"), changed)
+        else:
+            prompt = Prompt(one.key.name, written(one.value), explain=one.key.doc)
+            self.app.push_screen(prompt, changed)
+
+    def action_unset(self) -> None:
+        """What the store or the default says counts again."""
+        if self.current is not None:
+            self._configure(self.current.key.name, None)
+
+    def _change(self, one: Setting, text: str | None) -> None:
+        if text is not None:
+            self._configure(one.key.name, text)
+
+    def _configure(self, name: str, text: str | None) -> None:
+        self.shell.log_command(f"engram config {name} {'--unset' if text is None else text} --user", ())
+        done = partial(self._configured, name, text is None)
+        self.ask("configure", lambda store: store.configure(name, text), done, exclusive=False)
+
+    def _configured(self, name: str, unset: bool, value: object) -> None:
+        self.trouble("")
+        said = "is not set in your own file any more" if unset else "is set in your own file"
+        self.tell("Settings", f"{name} {said}: {written(value) or 'none'}")
+        if name == _THEME:
+            self.shell.choose_theme(str(value))
+        self.store_changed()
+
+    def action_copy_file(self) -> None:
+        """The path of the person's own file."""
+        self.app.copy_to_clipboard(user_config_file())
+        self.tell("Copied", user_config_file())
+
+    def action_leave_settings(self) -> None:
+        """Back."""
+        self.app.pop_screen()
+
+
+def written(value: object) -> str:
+    """A value as people type it."""
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
