@@ -64,13 +64,13 @@ def test_a_category_of_the_store_s_own_is_readable_too() -> None:
     "heavy",
     [
         "x" * 4001,
-        "|a|b|\n|-|-|\n" + "|1|2|\n" * 60,
-        "- a\n" * 100,
+        "|a|b|\n|-|-|\n" + "|1|2|\n" * 200,
+        "|a" * 20 + "|\n" + "|-" * 20 + "|\n",
         ">" * 20 + " a",
         "- " * 20 + "a",
-        "\t" * 9 + "- a",
+        "\t" * 15 + "- a",
     ],
-    ids=["long", "table", "list", "quotes", "list in list", "indented"],
+    ids=["long", "table", "wide table", "quotes", "list in list", "indented"],
 )
 def test_heavy_markdown_is_known(heavy: str) -> None:
     assert not is_light(heavy)

@@ -54,7 +54,7 @@ async def test_a_theme_is_picked_used_and_unset(
 ) -> None:
     async with using(store, size) as user:
         screen = await opens(user, "app.theme")
-        await user.sees_text("one of: dark, light", "from default")
+        await user.sees_text("one of: dark, light", "the default")
         await user.press("enter")
         user.types("colour\n")
         await user.told("Settings", "app.theme is set in your own file: colour-blind")

@@ -1,4 +1,4 @@
-"""Two texts side by side; what differs is underlined on the left, and bold and reversed on the right."""
+"""Two texts side by side; what differs is bold and underlined on the left, reversed on the right."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Compare(ModalScreen[str | None]):
                 )
             with Horizontal():
                 with VerticalScroll(id="left"):
-                    yield Static(_drawn(pieces[0], "underline"), markup=False)
+                    yield Static(_drawn(pieces[0], "bold underline"), markup=False)
                 with VerticalScroll(id="right"):
                     yield Static(_drawn(pieces[1], "bold reverse"), markup=False)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.configuration import Setting
 
-_FROM = {DEFAULT: "default", STORE: "the store's file", OWN: "your own file"}
+_FROM = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}
 _THEME = "app.theme"
 
@@ -99,7 +99,8 @@ class SettingsScreen(ShellScreen):
         if one is None:
             return
         about = [f"{one.key.doc}{' Counts only in your own file.' if one.key.user_only else ''}"]
-        about.append(f"from {_FROM[one.origin]}; default: {written(one.key.default) or 'none'}")
+        default = "" if one.origin == DEFAULT else f"; default: {written(one.key.default) or 'none'}"
+        about.append(f"from {_FROM[one.origin]}{default}" if default else "the default")
         if one.key.choices:
             about.append(f"one of: {', '.join(one.key.choices)}")
         elif one.key.low is not None and one.key.high is not None:

@@ -1,0 +1,82 @@
+"""Markdown as one drawing. Textual's own widget for it makes a widget of each paragraph, item and cell: seconds for some lore.
+
+Nothing in it acts: a link is its text and where it leads, an image its description, HTML what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.segment import Segment
+from rich.text import Text
+from rich.theme import Theme
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+    from rich.markdown import MarkdownElement
+
+_STYLES = {
+    "h1": "bold underline",
+    "h2": "bold underline",
+    "h3": "bold",
+    "h4": "bold",
+    "h5": "bold",
+    "h6": "bold",
+    "code": "bold",
+    "code_block": "none",
+    "block_quote": "italic",
+    "item.bullet": "bold",
+    "item.number": "bold",
+    "hr": "dim",
+    "link": "underline",
+    "link_url": "underline",
+    "table.header": "bold",
+    "table.border": "dim",
+}
+_THEME = Theme({f"markdown.{name}": style for name, style in _STYLES.items()})
+
+
+class Rendered:
+    """A text of markdown, to be drawn by a `Static`. It passed the sanitiser."""
+
+    def __init__(self, text: str) -> None:
+        self._markdown = _Plainly(text, hyperlinks=False)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Every line of it, in styles that every theme has."""
+        with console.use_theme(_THEME):
+            drawn: list[Segment] = list(console.render(self._markdown, options))
+        return drawn
+
+
+class _Left(Heading):
+    """A heading that stands where the text does."""
+
+    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = {}
+
+
+class _Code(CodeBlock):
+    """Code with a line beside it, without a search for its language."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        lines = console.render_lines(
+            Text(str(self.text).rstrip()), options.update(width=max(1, options.max_width - 2))
+        )
+        beside = Segment("│ ", console.get_style("dim"))
+        for line in lines:
+            yield beside
+            yield from line
+            yield Segment.line()
+
+
+class _Plainly(Markdown):
+    """Markdown with these two elements."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _Left,
+        "fence": _Code,
+        "code_block": _Code,
+    }
