@@ -79,7 +79,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
             "tags        demo, ack",
         ):
             assert text in facts, text
-        assert f"← refined by      {NOTE}"[:40] in links
+        assert f"← refined by    {NOTE}"[:40] in links
         assert ".70 " in versions
         assert ".70 → .78" in versions
         assert "#1 of " in queries
@@ -201,6 +201,6 @@ async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store
 
 def test_a_sparkline_shows_first_and_last_in_the_cells_there_are(store: engram.Engram) -> None:
     events = store.history(lore(store, QUEUE).id)
-    assert sparkline(events, 24) == ".70 ▆▇▇▇ .78"
-    assert sparkline(list(events) * 30, 12).count("▆") + sparkline(list(events) * 30, 12).count("▇") == 12
+    assert sparkline(events, 24) == ".70 ▁▇▇▇ .78"
+    assert sparkline(list(events) * 30, 12).count("▁") + sparkline(list(events) * 30, 12).count("▇") == 12
     assert sparkline(events[-1:], 24) == ""

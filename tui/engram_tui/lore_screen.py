@@ -60,7 +60,7 @@ class LoreScreen(BrowseDeeds):
         & #title { height: auto; max-height: 3; padding: 0 1; text-style: bold; color: $text-primary; background: $surface; }
         & #trust { height: auto; max-height: 2; padding: 0 1; color: $text-muted; background: $surface; }
         & #parts { display: none; height: 1; padding: 0 1; background: $surface; text-wrap: nowrap; }
-        & .part { border: round $primary 40%; padding: 0 1; scrollbar-size-vertical: 1; }
+        & .part { border: round $primary 40%; border-title-color: $text-muted; padding: 0 1; scrollbar-size-vertical: 1; }
         & .part:focus, & .part:focus-within { border: round $primary; }
         & #columns { height: 1fr; }
         & #text { width: 3fr; height: 1fr; }

@@ -33,6 +33,7 @@ _NAMED_BACK = {
     "see_also": "see also",
 }
 _MOST_QUERY = 200
+_LEAST_SPAN = 0.1  # of confidence: less is not drawn as if it were much
 
 
 class Provenance(NamedTuple):
@@ -126,17 +127,18 @@ def link_line(link: Link) -> str:
     """`→ refines  Title`, and `←` for one that names this lore."""
     kind = _NAMED_BACK.get(link.kind, link.kind) if link.back else _NAMED.get(link.kind, link.kind)
     missing = "(not in this store any more)"
-    return words(f"{'←' if link.back else '→'} {kind:<15} {link.title or f'{link.id} {missing}'}")
+    return words(f"{'←' if link.back else '→'} {kind:<13} {link.title or f'{link.id} {missing}'}")
 
 
 def sparkline(events: Sequence[Event], cells: int) -> str:
-    """Confidence over the versions, the oldest first: `.70 ▁▂▃▅█ .83`, scaled from 0 to 1; "" for a single one."""
+    """Confidence over the versions, the oldest first: `.70 ▁▂▃▅█ .83`, from lowest to highest; "" for a single one."""
     known = [event.confidence for event in reversed(events) if event.confidence is not None]
     if len(known) < 2:
         return ""
     shown = known if len(known) <= cells else [known[at * len(known) // cells] for at in range(cells)]
     shown[-1] = known[-1]
-    drawn = "".join(SPARKS[min(len(SPARKS) - 1, int(value * len(SPARKS)))] for value in shown)
+    low, span = min(known), max(max(known) - min(known), _LEAST_SPAN)
+    drawn = "".join(SPARKS[min(len(SPARKS) - 1, int((value - low) / span * len(SPARKS)))] for value in shown)
     first, last = (fraction(round(value * 1000)) for value in (known[0], known[-1]))
     return f"{first} {drawn} {last}"
 
@@ -144,15 +146,10 @@ def sparkline(events: Sequence[Event], cells: int) -> str:
 def event_line(event: Event, now: float, *, marked: bool) -> str:
     """A version: when, who, what, and what it did to the confidence."""
     what = event.subject.partition(":")[0] if event.op and ":" in event.subject else event.kind
-    fields = ", ".join(event.fields)
-    parts = [
-        f"{'●' if marked else ' '} {since(event.at, now):<11}",
-        f"{words(who(event), 14):<14}",
-        f"{words(what, 16):<9}",
-        _change(event),
-        "" if event.fields == ("confidence",) else fields,
-    ]
-    return words(" ".join(part for part in parts if part.strip() or part.startswith(" ")))
+    fields = "" if event.fields == ("confidence",) else ", ".join(event.fields)
+    mark = "●" if marked else " "
+    line = f"{mark} {since(event.at, now):<10} {_change(event):<9} {words(what, 12):<9} {words(who(event), 14):<12} {fields}"
+    return words(line).rstrip()
 
 
 def who(event: Event) -> str:
@@ -173,7 +170,7 @@ def query_line(one: Surfaced, now: float) -> str:
     """A query that this lore answered."""
     when = since(datetime.fromtimestamp(one.at).astimezone(), now)
     return words(
-        f"  {when:<11} #{one.rank} of {one.shown} · {one.score:.2f} {one.strength}  “{one.query}”",
+        f"  {when:<10} #{one.rank} of {one.shown} · {one.score:.2f} {one.strength}  “{one.query}”",
         _MOST_QUERY,
     )
 
