@@ -169,8 +169,11 @@ async def test_an_empty_store_shows_how_lore_gets_in(tmp_path: Path) -> None:
     with engram.open(tmp_path / "empty", session="t") as empty:
         async with using(empty, NARROW) as user:
             await user.sees_text("No lore here yet", "engram record", "engram import", "engram connect")
-            await user.press("j", "enter", "h")
-            assert not user.browse.has_class("-reading")
+            await user.press("j", "h", "enter")
+            await user.sees_text("How lore gets in")
+            user.types("import\n")
+            await user.told("Copied", "engram import FOLDER")
+            assert user.app.clipboard == "engram import FOLDER"
 
 
 async def test_lore_that_vanished_is_one_line_and_no_traceback(store: engram.Engram) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from storekit import SteadyClock
@@ -17,6 +17,9 @@ from engram_tui.lore_parts import Lines
 from engram_tui.lore_screen import LoreScreen
 from engram_tui.lore_wording import sparkline
 from engram_tui.shell.picker import Picker
+
+if TYPE_CHECKING:
+    from engram_tui.actions.action import Action
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 NOTE = "Acks are sent before the work is done."
@@ -197,6 +200,16 @@ async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store
         await user.press("1")
         await user.sees(lambda: user.app.screen is user.browse)
         assert [type(each) for each in user.app.screen_stack].count(LoreScreen) == 0
+
+
+async def test_every_action_runs_a_method_and_no_key_means_two_things(store: engram.Engram) -> None:
+    async with using(store) as user:
+        one = await reads(user, QUEUE)
+        taken: dict[str, Action] = {}
+        for action in one.actions():
+            assert hasattr(one, f"action_{action.called.partition('(')[0]}"), action.name
+            for key in action.keys.split(","):
+                assert taken.setdefault(key, action) is action, key
 
 
 def test_a_sparkline_shows_first_and_last_in_the_cells_there_are(store: engram.Engram) -> None:

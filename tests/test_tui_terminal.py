@@ -110,7 +110,7 @@ def test_browse_search_read_and_leave(path: str) -> None:
         terminal.types("/idempotent")
         terminal.shows(" of 2 · ")
         terminal.types("\r\r")
-        terminal.shows("PATTERN_OUTCOME · trusted")
+        terminal.shows("PATTERN_OUTCOME · ▆", "History 1")
         terminal.types("q")
         assert terminal.exit_code() == 0
     assert "Traceback" not in terminal.shown

@@ -14,7 +14,7 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from engram_tui import reading
+from engram_tui import reading, ways_in
 from engram_tui.actions.action import bindings
 from engram_tui.actions.browse import ACTIONS
 from engram_tui.browse_facets import BrowseFacets
@@ -24,7 +24,7 @@ from engram_tui.lore_list import LoreList
 from engram_tui.preview import Preview
 from engram_tui.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 from engram_tui.shell.gate import words
-from engram_tui.wording import counts, empty_store, no_match, nothing_fits
+from engram_tui.wording import counts, no_match, nothing_fits
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -133,8 +133,12 @@ class BrowseScreen(BrowseFacets):
         return self.is_listing() and self.lore_list.current is not None
 
     def can_open(self) -> bool:
-        """Whether there is a lore to open."""
-        return self.lore_list.current is not None
+        """Whether there is a lore to open, or an empty store to begin."""
+        return self.lore_list.current is not None or self.has_nothing()
+
+    def has_nothing(self) -> bool:
+        """Whether there is no lore at all, as far as is known."""
+        return self.page_of is not None and not self.total and not self.wanted
 
     def can_clear(self) -> bool:
         """Whether esc has something to let go of."""
@@ -269,6 +273,8 @@ class BrowseScreen(BrowseFacets):
         row = self.lore_list.current
         if row is not None:
             self.shell.open_lore(row.id, ids_of(self.lore_list.rows))
+        elif self.has_nothing():
+            self.app.push_screen(ways_in.picker(), lambda way: self._copy(way) if way else None)
 
     def came_back(self, lore_id: str) -> None:
         """The cursor follows where one went."""
@@ -367,7 +373,9 @@ class BrowseScreen(BrowseFacets):
         if self.matches is not None:
             self.lore_list.say(*no_match(self.matches.text))
         elif self.page_of is not None:
-            self.lore_list.say(*(nothing_fits(self.facets.written) if self.is_filtered() else empty_store()))
+            self.lore_list.say(
+                *(nothing_fits(self.facets.written) if self.is_filtered() else ways_in.empty_store())
+            )
         self.lore_list.show(rows, keep="" if top or current is None else current.id)
         self._show_counts()
         self.refresh_bindings()

@@ -15,6 +15,7 @@ from engram_tui.markdown_pane import MarkdownPane
 from engram_tui.shell.gate import lines
 
 if TYPE_CHECKING:
+    from rich.text import Text
     from textual import events
     from textual.app import ComposeResult
 
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 class LoreText(MarkdownPane):
     """The text."""
 
+    def __init__(self, *, id: str, classes: str) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._shown = ""
+
     def compose(self) -> ComposeResult:
         """The plain text; the markdown comes when it is needed."""
         yield Static(id="plain", markup=False)
 
     def show(self, body: str, *, another: bool) -> None:
         """Show a text; `another` lore is read from its beginning."""
-        self.put_body(lines(body))
+        if body != self._shown:
+            self._shown = body
+            self.put_body(lines(body))
         if another:
             self.scroll_home(animate=False)
 
@@ -49,8 +56,9 @@ class Facts(VerticalScroll, can_focus=True):
 
     def show(self, rows: Sequence[tuple[str, str]]) -> None:
         """Show these."""
-        self._rows = rows
-        self._draw()
+        if rows != self._rows:
+            self._rows = rows
+            self._draw()
 
     def on_resize(self, _event: events.Resize) -> None:
         """Another width breaks lines elsewhere."""
@@ -60,6 +68,20 @@ class Facts(VerticalScroll, can_focus=True):
         width = self.scrollable_content_region.width
         if width:
             self.query_one(Static).update(table(self._rows, width - 1))
+
+
+class Said(Static):
+    """A line that is drawn anew only where it says something else."""
+
+    def __init__(self, text: str = "", *, id: str) -> None:  # noqa: A002
+        super().__init__(text, id=id, markup=False)
+        self._said: Text | str = text
+
+    def say(self, text: Text | str) -> None:
+        """Say this."""
+        if text != self._said:
+            self._said = text
+            self.update(text)
 
 
 class Lines(OptionList):
@@ -87,9 +109,9 @@ class Lines(OptionList):
 
     def show(self, shown: Sequence[str], nothing: str) -> None:
         """Show these lines, the cursor where it was; `nothing` where there are none."""
-        if list(shown) == self._shown and self.option_count:
+        if self._shown == (wanted := list(shown) or [nothing]):
             return
-        self._shown = list(shown)
+        self._shown = wanted
         at = self.highlighted
         self.clear_options()
         self.add_options([Option(line) for line in shown] or [Option(nothing, disabled=True)])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engram.adapters.files.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.usecases.origin import known_origins
 from engram.usecases.remote import list_remotes
 from engram.usecases.scopes import reach
 from engram_tui.lore_wording import Provenance
@@ -23,14 +24,15 @@ MOST_QUERIES = 50
 
 
 def provenance(lore_id: str, store: Engram) -> Provenance:
-    """Where a lore is from. Raises NotFoundError, GitError."""
+    """Where a lore is from, without a look at git's history: that has its own question. Raises NotFoundError."""
     shown = store.get(lore_id)
     home = reach(store.store, shown.scope)
     try:
         remotes = tuple([remote.url for remote in list_remotes(home)])
     except EngramError:  # a store outside git, or in a repository that has other things to share
         remotes = ()
-    return Provenance(store.origin(lore_id), origin_of(home.files.read(shown.path)), remotes)
+    [origin] = known_origins(home, [shown.lore])
+    return Provenance(origin, origin_of(home.files.read(shown.path)), remotes)
 
 
 def versions(lore_id: str, store: Engram) -> Sequence[Event]:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import on
 from textual.containers import Horizontal, Vertical
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from engram_tui import lore_reading
 from engram_tui.actions.action import bindings
 from engram_tui.actions.lore import ACTIONS
 from engram_tui.browse_deeds import BrowseDeeds
 from engram_tui.compare import NEWER, OLDER, Compare, Side
-from engram_tui.lore_parts import Facts, Lines, LoreText
+from engram_tui.lore_parts import Facts, Lines, LoreText, Said
 from engram_tui.lore_wording import (
     Provenance,
     compared,
@@ -94,12 +94,13 @@ class LoreScreen(BrowseDeeds):
         self.marked_version = ""
         self._where: Provenance | None = None
         self._part = "text"
+        self._answered: set[str] = set()
 
     def compose_body(self) -> Iterator[Widget]:
         """Title and trust above; the text, and beside it the other parts."""
-        yield Static(id="title", markup=False)
-        yield Static("opening …", id="trust", markup=False)
-        yield Static(id="parts", markup=False)
+        yield Said(id="title")
+        yield Said("opening …", id="trust")
+        yield Said(id="parts")
         with Horizontal(id="columns"):
             yield LoreText(id="text", classes="part")
             with Vertical(id="right"):
@@ -107,7 +108,7 @@ class LoreScreen(BrowseDeeds):
                 with Vertical(id="links-part", classes="part"):
                     yield Lines(id="links")
                 with Vertical(id="versions-part", classes="part"):
-                    yield Static(id="spark", markup=False)
+                    yield Said(id="spark")
                     yield Lines(id="versions")
                 with Vertical(id="queries-part", classes="part"):
                     yield Lines(id="queries")
@@ -161,9 +162,10 @@ class LoreScreen(BrowseDeeds):
         self.trouble("")
         if another:
             self._where, self.marked_version = None, ""
+            self._answered.clear()
             self._show_lists((), (), ())
-        self.query_one("#title", Static).update(words(shown.lore.title))
-        self.query_one("#trust", Static).update(trust_line(shown, self.now()))
+        self.query_one("#title", Said).say(words(shown.lore.title))
+        self.query_one("#trust", Said).say(trust_line(shown, self.now()))
         self.query_one(LoreText).show(body_of(shown.lore) or shown.lore.content, another=another)
         self._show_facts()
         self.refresh_bindings()
@@ -189,9 +191,9 @@ class LoreScreen(BrowseDeeds):
     def _gone(self, line: str) -> None:
         """It was forgotten, or its file cannot be read."""
         if self.shown is None or self.shown.lore.id != self.lore_id:
-            self.query_one("#title", Static).update(words(self.lore_id))
+            self.query_one("#title", Said).say(words(self.lore_id))
         self.shown = None
-        self.query_one("#trust", Static).update(
+        self.query_one("#trust", Said).say(
             "not here any more; u brings back what was done here last, esc goes back"
         )
         self.trouble(line)
@@ -204,14 +206,18 @@ class LoreScreen(BrowseDeeds):
 
     def _take_versions(self, lore_id: str, versions: Sequence[Event]) -> None:
         if lore_id == self.lore_id:
+            self._answered.add("versions")
             self._show_lists(self.links, versions, self.queries)
+            self._show_facts()
 
     def _take_links(self, lore_id: str, links: Sequence[Link]) -> None:
         if lore_id == self.lore_id:
+            self._answered.add("links")
             self._show_lists(links, self.versions, self.queries)
 
     def _take_queries(self, lore_id: str, queries: Sequence[Surfaced]) -> None:
         if lore_id == self.lore_id:
+            self._answered.add("queries")
             self._show_lists(self.links, self.versions, queries)
 
     def store_changed(self) -> None:
@@ -353,7 +359,8 @@ class LoreScreen(BrowseDeeds):
 
     def _show_facts(self) -> None:
         if self.shown is not None:
-            self.query_one(Facts).show(facts(self.shown, self.now(), self._where))
+            last = self.versions[0] if self.versions else None
+            self.query_one(Facts).show(facts(self.shown, self.now(), self._where, last))
 
     def _show_lists(
         self, links: Sequence[Link], versions: Sequence[Event], queries: Sequence[Surfaced]
@@ -369,10 +376,10 @@ class LoreScreen(BrowseDeeds):
             "queries": ([query_line(one, now) for one in queries], "no query was answered with it lately"),
         }
         for name, (found, nothing) in drawn.items():
-            self.query_one(f"#{name}", Lines).show(found, nothing)
+            self.query_one(f"#{name}", Lines).show(found, nothing if name in self._answered else "reading …")
             self._box(name).border_title = f"{PARTS[name]} {len(found)}" if found else PARTS[name]
-        spark = self.query_one("#spark", Static)
-        spark.update(sparkline(versions, 24))
+        spark = self.query_one("#spark", Said)
+        spark.say(sparkline(versions, 24))
         spark.display = len(versions) > 1
         self._show_parts()
         self.refresh_bindings()
@@ -385,4 +392,4 @@ class LoreScreen(BrowseDeeds):
             label = f"{title} {counts[name]}" if counts.get(name) else title
             text.append(label, "bold underline" if name == self._part else "dim")
             text.append("   ")
-        self.query_one("#parts", Static).update(text)
+        self.query_one("#parts", Said).say(text)

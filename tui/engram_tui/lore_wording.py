@@ -57,14 +57,16 @@ def trust_line(shown: Shown, now: float) -> str:
     )
 
 
-def facts(shown: Shown, now: float, where: Provenance | None) -> list[tuple[str, str]]:
-    """Every field that says something, with its name, as people read it."""
+def facts(
+    shown: Shown, now: float, where: Provenance | None, last: Event | None = None
+) -> list[tuple[str, str]]:
+    """Every field that says something, with its name, as people read it; `last` is what changed it last."""
     lore = shown.lore
     found = [
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state}"),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore)),
-        *_provenance(lore, where),
+        *_provenance(lore, where, last),
         ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
         ("category", f"{lore.category} ({lore.type})"),
         ("status", lore.status + (", pinned" if lore.pinned else "")),
@@ -85,17 +87,14 @@ def facts(shown: Shown, now: float, where: Provenance | None) -> list[tuple[str,
     return [(name, words(value)) for name, value in found if value]
 
 
-def _provenance(lore: Lore, where: Provenance | None) -> list[tuple[str, str]]:
+def _provenance(lore: Lore, where: Provenance | None, last: Event | None) -> list[tuple[str, str]]:
     if where is None:
         return []
-    origin = where.origin
-    clone = f"another clone, {lore.source_id}" if origin.foreign else "this clone"
-    signature = origin.signature.sentence if origin.signature else ""
+    clone = f"another clone, {lore.source_id}" if where.origin.foreign else "this clone"
     return [
         ("from", where.promoted.place if where.promoted else clone if lore.source_id else "unknown clone"),
         ("remote", ", ".join(where.remotes)),
-        ("commit", origin.commit[:10] if origin.commit else "not committed yet" if where.remotes else ""),
-        ("signature", signature),
+        ("commit", f"{last.commit}, {last.signature.sentence}" if last else ""),
     ]
 
 

@@ -29,19 +29,3 @@ def nothing_fits(filters: str) -> tuple[str, ...]:
 def no_match(text: str) -> tuple[str, ...]:
     """What a search without a result says."""
     return (f"Nothing here answers “{safe_text(text)}”.", "", "Try other words; esc shows everything again.")
-
-
-def empty_store() -> tuple[str, ...]:
-    """How lore gets in."""
-    return (
-        "No lore here yet. It gets in like this:",
-        "",
-        'engram record "Queue consumers must be idempotent." --category PATTERN_OUTCOME',
-        "    one lore from you",
-        "engram import FOLDER",
-        "    notes that you already have",
-        "engram connect claude-code",
-        "    an agent records and recalls by itself",
-        "",
-        "r looks again, q leaves.",
-    )
