@@ -48,6 +48,12 @@ if TYPE_CHECKING:
 
 PARTS = {"text": "Text", "facts": "Facts", "links": "Links", "versions": "History", "queries": "Queries"}
 
+NOTHING = {
+    "links": "names no other lore, and none names it",
+    "versions": "no version in git yet",
+    "queries": "no query was answered with it lately",
+}
+
 
 class LoreScreen(BrowseDeeds):
     """Read one lore, follow its links, look at its past."""
@@ -94,7 +100,7 @@ class LoreScreen(BrowseDeeds):
         self.marked_version = ""
         self._where: Provenance | None = None
         self._part = "text"
-        self._answered: set[str] = set()
+        self._nothing: dict[str, str] = {}  # what an empty list says, by part, once its question was answered
 
     def compose_body(self) -> Iterator[Widget]:
         """Title and trust above; the text, and beside it the other parts."""
@@ -162,7 +168,7 @@ class LoreScreen(BrowseDeeds):
         self.trouble("")
         if another:
             self._where, self.marked_version = None, ""
-            self._answered.clear()
+            self._nothing.clear()
             self._show_lists((), (), ())
         self.query_one("#title", Said).say(words(shown.lore.title))
         self.query_one("#trust", Said).say(trust_line(shown, self.now()))
@@ -184,7 +190,8 @@ class LoreScreen(BrowseDeeds):
 
     def _part_failed(self, group: str, line: str) -> None:
         if group in PARTS:
-            self.query_one(f"#{group}", Lines).show((), words(line))
+            self._nothing[group] = words(line)
+            self._show_lists(self.links, self.versions, self.queries)
         else:
             self.trouble(line)
 
@@ -206,18 +213,18 @@ class LoreScreen(BrowseDeeds):
 
     def _take_versions(self, lore_id: str, versions: Sequence[Event]) -> None:
         if lore_id == self.lore_id:
-            self._answered.add("versions")
+            self._nothing["versions"] = NOTHING["versions"]
             self._show_lists(self.links, versions, self.queries)
             self._show_facts()
 
     def _take_links(self, lore_id: str, links: Sequence[Link]) -> None:
         if lore_id == self.lore_id:
-            self._answered.add("links")
+            self._nothing["links"] = NOTHING["links"]
             self._show_lists(links, self.versions, self.queries)
 
     def _take_queries(self, lore_id: str, queries: Sequence[Surfaced]) -> None:
         if lore_id == self.lore_id:
-            self._answered.add("queries")
+            self._nothing["queries"] = NOTHING["queries"]
             self._show_lists(self.links, self.versions, queries)
 
     def store_changed(self) -> None:
@@ -368,15 +375,12 @@ class LoreScreen(BrowseDeeds):
         self.links, self.versions, self.queries = links, versions, queries
         now = self.now()
         drawn = {
-            "links": ([link_line(link) for link in links], "names no other lore, and none names it"),
-            "versions": (
-                [event_line(one, now, marked=one.commit == self.marked_version) for one in versions],
-                "no version in git yet",
-            ),
-            "queries": ([query_line(one, now) for one in queries], "no query was answered with it lately"),
+            "links": [link_line(link) for link in links],
+            "versions": [event_line(one, now, marked=one.commit == self.marked_version) for one in versions],
+            "queries": [query_line(one, now) for one in queries],
         }
-        for name, (found, nothing) in drawn.items():
-            self.query_one(f"#{name}", Lines).show(found, nothing if name in self._answered else "reading …")
+        for name, found in drawn.items():
+            self.query_one(f"#{name}", Lines).show(found, self._nothing.get(name, "reading …"))
             self._box(name).border_title = f"{PARTS[name]} {len(found)}" if found else PARTS[name]
         spark = self.query_one("#spark", Said)
         spark.say(sparkline(versions, 24))
