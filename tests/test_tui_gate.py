@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.widgets import DataTable, Input, Label, Markdown, OptionList, RichLog, Static, TextArea
@@ -128,7 +129,8 @@ async def test_hostile_lore_neither_escape_nor_stall_nor_break_a_line(template: 
                 assert not ACTING.search(written)
                 for line in user.screen().splitlines():
                     assert cell_len(line) == WIDE[0], line
-                await reads_whole(user)
+                if is_thorough() or current.title[:1] in "ET漢":
+                    await reads_whole(user)
             began = time.process_time()
             user.browse.preview.put_body("y" * 10_000)  # longer than a lore may be
             await user.sees_text("y" * 40)

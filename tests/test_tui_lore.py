@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from effort import is_thorough
 from storekit import SteadyClock
 from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, shown, using
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from engram_tui.actions.action import Action
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 NOTE = "Acks are sent before the work is done."
 
 
@@ -96,7 +98,7 @@ async def test_every_part_is_there_and_tab_goes_round(store: engram.Engram, size
         assert user.browse.wanted == "idempotent queue consumers"
 
 
-@SIZES
+@SIZE
 async def test_links_lead_there_and_esc_back_the_way_one_came(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -120,7 +122,7 @@ async def test_links_lead_there_and_esc_back_the_way_one_came(
         assert current.title == RETRY  # the cursor followed
 
 
-@SIZES
+@SIZE
 async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         one = await reads(user, QUEUE)
@@ -144,7 +146,7 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         await user.sees(lambda: one.marked_version == one.versions[-1].commit)
 
 
-@SIZES
+@SIZE
 async def test_every_deed_is_written_told_and_undone(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         await reads(user, RETRY)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from effort import is_thorough
 from textual.widgets import Input, TextArea
 from tui_kit import NARROW, RETRY, WIDE, User, lore, make_template, open_copy, using
 
@@ -17,7 +18,7 @@ from engram_tui.shell.picker import Picker
 if TYPE_CHECKING:
     import engram
 
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
 
 
@@ -38,7 +39,7 @@ async def opens(user: User) -> NewLoreForm:
     return cast("NewLoreForm", user.app.screen)
 
 
-@SIZES
+@SIZE
 async def test_a_lore_is_written_with_all_its_fields_and_undone(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from effort import is_thorough
 from textual.widgets import Input
 from tui_kit import NARROW, WIDE, User, make_template, open_copy, using
 
@@ -17,7 +18,7 @@ from engram_tui.settings_screen import SettingsScreen
 if TYPE_CHECKING:
     import engram
 
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ async def opens(user: User, name: str) -> SettingsScreen:
     return screen
 
 
-@SIZES
+@SIZE
 async def test_a_theme_is_picked_used_and_unset(
     store: engram.Engram, tmp_path: Path, size: tuple[int, int]
 ) -> None:
