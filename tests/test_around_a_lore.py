@@ -1,0 +1,67 @@
+"""What surrounds a lore: links both ways, queries that it answered, its versions, and words that differ between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prepared import dedicated
+
+import engram
+from engram.domain.errors import NotFoundError
+from engram.domain.word_diff import word_differences
+from engram.usecases.edit import Edit
+
+TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
+
+
+@given(TEXTS, TEXTS)
+def test_pieces_are_the_texts_again_and_what_is_equal_is_equal(one: str, other: str) -> None:
+    left, right = word_differences(one, other)
+    assert "".join(piece.text for piece in left) == one
+    assert "".join(piece.text for piece in right) == other
+    if one == other:
+        assert not any(piece.differs for piece in left + right)
+
+
+def test_words_differ_not_letters() -> None:
+    left, right = word_differences("Expire after 30 minutes.", "Expire after 12 hours.")
+    assert [piece.text for piece in left if piece.differs] == ["30 minutes"]
+    assert [piece.text for piece in right if piece.differs] == ["12 hours"]
+
+
+@pytest.mark.parametrize("in_git", [True, False], ids=["git", "no git"])
+def test_links_go_both_ways_at_once_and_say_what_is_gone(tmp_path: Path, in_git: bool) -> None:
+    if in_git:
+        dedicated(tmp_path / "s")
+    else:
+        (tmp_path / "s").mkdir()
+        (tmp_path / "s" / ".engram.toml").write_text('[store]\nfolder = "lore"\n', "utf-8")
+    with engram.open(tmp_path / "s", session="t") as store:
+        first = store.record("The first one of them.", category="FACT").lore
+        second = store.record("Quite another one.", category="FACT", relations=[("refines", first.id)]).lore
+        assert [(one.kind, one.id, one.title, one.back) for one in store.links(second.id)] == [
+            ("refines", first.id, first.title, False)
+        ]
+        assert [(one.kind, one.id, one.back) for one in store.links(first.id)] == [
+            ("refines", second.id, True)
+        ]
+        store.forget(first.id)
+        assert [one.title for one in store.links(second.id)] == [""]
+
+
+def test_queries_and_versions_of_a_lore(tmp_path: Path) -> None:
+    with engram.open(dedicated(tmp_path / "s"), session="t") as store:
+        lore = store.record("Money is stored as integer cents.", category="FACT").lore
+        store.query("money as cents")
+        store.query("money as cents", keep=False)
+        [asked] = store.surfaced(lore.id)
+        assert (asked.query, asked.rank, asked.session) == ("money as cents", 1, "t")
+        store.edit(lore.id, Edit(content="Money is stored as whole cents."))
+        events = store.history(lore.id)
+        assert store.version(lore.id, events[-1].commit).content == lore.content
+        assert "whole" in store.version(lore.id, events[0].commit).content
+        with pytest.raises(NotFoundError):
+            store.version(lore.id, f"{events[-1].commit}^")
