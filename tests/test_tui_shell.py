@@ -106,7 +106,7 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
     )
     async with using(store) as user:
         user.types("fcategory\n")
-        await user.sees(lambda: isinstance(user.app.screen, Picker) and "FACT" in user.screen())
+        await user.sees_text("Filter by category", "FACT")
         user.types("FACT\n")
         await user.sees(lambda: user.titles() == ["Pinned note of another kind."])
         assert user.text("counts") == "1 of 5 lore"
@@ -126,9 +126,7 @@ async def test_filters_narrow_the_list_and_searches_and_are_kept(store: engram.E
             ("scope", "project"),
         ]:
             user.types(f"f{facet}\n")
-            await user.sees(
-                lambda value=value: isinstance(user.app.screen, Picker) and value in user.screen()
-            )
+            await user.sees_text(f"Filter by {facet}", value)
             user.types(f"{value}\n")
             await user.sees(
                 lambda facet=facet: (
