@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
     from engram.domain.insight import Insight
     from engram.domain.metrics import Metric
+    from engram.domain.review import Item
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
     from engram.usecases.decide import Decided
@@ -185,23 +186,42 @@ class Engram(Looking, Curating):
             sort=sort,
         )
 
-    def review(self, *, kinds: Words = (), limit: int | None = None) -> Queue:
+    def review(self, *, kinds: Words = (), agents: Words = (), limit: int | None = None) -> Queue:
         """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
         from engram.usecases.review import review
 
-        return review(self.store, kinds=words(kinds), limit=limit)
+        return review(self.store, kinds=words(kinds), agents=words(agents), limit=limit)
 
-    def decide(self, item: str, decision: str, *, days: float = 7.0) -> Decided:
-        """Decide about an item of the queue, named by its id or the start of it: one commit, which `undo` takes back.
+    def decide(
+        self,
+        item: str | Item,
+        decision: str,
+        *,
+        days: float = 7.0,
+        result: Lore | None = None,
+        dry_run: bool = False,
+    ) -> Decided:
+        """Decide about an item of the queue, or what its id begins with: one commit, which `undo` takes back.
 
-        `days` is how long a snooze lasts. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, StoreError.
+        `days` is how long a snooze lasts; `result` what you made of the lore that stays (see `dry_run`, which writes
+        nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
+        SecretFoundError, StoreError.
         """
-        from engram.usecases.decide import decide
+        from engram.usecases.decide import decide, preview
         from engram.usecases.review import item_named
 
-        done = decide(self.store, item_named(self.store, item), decision, days=days)
+        wanted = item_named(self.store, item) if isinstance(item, str) else item
+        if dry_run:
+            return preview(self.store, wanted, decision)
+        done = decide(self.store, wanted, decision, days=days, result=result)
         self._changed()
         return done
+
+    def ask_again(self, done: Decided) -> None:
+        """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
+        from engram.usecases.decide import ask_again
+
+        ask_again(self.store, done)
 
     def edit(self, name: str, wanted: Edit) -> Shown:
         """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""

@@ -43,7 +43,7 @@ class Item(NamedTuple):
 
     `lore` are the ids it is about (none for a file that cannot be read), the older first; `paths` their files;
     `title` what to call it; `why` a sentence; `evidence` further lines; `proposal` a decision; `cost` in tokens;
-    `mark` changes when what it is about changes.
+    `mark` changes when what it is about changes; `agent` recorded the lore (the newest of several; "" unknown).
     """
 
     id: str
@@ -56,6 +56,7 @@ class Item(NamedTuple):
     evidence: tuple[str, ...] = ()
     cost: int = 0
     mark: str = ""
+    agent: str = ""
 
 
 def item_id(kind: str, about: Sequence[str]) -> str:

@@ -12,12 +12,14 @@ from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
 from engram.usecases import change, trust
+from engram.usecases.by_hand import refuse_secrets, with_result
 from engram.usecases.take_version import take_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engram.adapters.files.codec import LoreFile
+    from engram.adapters.state.trust_tables import Held
     from engram.usecases.store import Store
 
 SNOOZE_DAYS = 7.0
@@ -25,11 +27,15 @@ _DAY = 86_400.0
 
 
 class Decided(NamedTuple):
-    """What a decision did: the lore as they are now (None: forgotten), by id; nothing where it was only set aside."""
+    """What a decision did: the lore as they are now (None: forgotten), by id; nothing where it was only set aside.
+
+    `released` are texts that were held and are not any more.
+    """
 
     item: Item
     decision: str
     lore: dict[str, Lore | None]
+    released: tuple[Held, ...] = ()
 
 
 def preview(store: Store, item: Item, decision: str) -> Decided:
@@ -39,13 +45,21 @@ def preview(store: Store, item: Item, decision: str) -> Decided:
     return Decided(item, decision, wanted)
 
 
-def decide(store: Store, item: Item, decision: str, *, days: float = SNOOZE_DAYS) -> Decided:
+def decide(
+    store: Store, item: Item, decision: str, *, days: float = SNOOZE_DAYS, result: Lore | None = None
+) -> Decided:
     """Carry out a decision. `days` is how long a snooze lasts.
 
+    `result` is what a person made of the lore that stays (of several the older; the newer where it supersedes): its
+    text and fields are written in the same commit, but for those that only votes, merges and
+    the clock change.
+
     Raises UsageError for a decision that this kind of item cannot have, ConflictError where the lore was
-    changed meanwhile, ValidationError, StoreError.
+    changed meanwhile, ValidationError, SecretFoundError, StoreError.
     """
     check_decision(item, decision)
+    if result is not None:
+        refuse_secrets(store, result)
     with store.lock:
         if decision == review.SNOOZE:
             until = store.clock.now().timestamp() + days * _DAY
@@ -53,14 +67,26 @@ def decide(store: Store, item: Item, decision: str, *, days: float = SNOOZE_DAYS
             return Decided(item, decision, {})
         files = _files(store, item)
         if item.kind == review.FOREIGN and decision == review.ACCEPT:
+            held = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
             trust.accept(store, item.lore)
-            return Decided(item, decision, {})
+            return Decided(item, decision, {}, held)
         wanted = _RULES[decision](store, item, files)
+        if result is not None:
+            wanted = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
         if wanted:
             _write(store, item, decision, files, wanted)
         else:
             store.state.put_aside(item.id, item.mark, None)
         return Decided(item, decision, wanted)
+
+
+def ask_again(store: Store, done: Decided) -> None:
+    """Take back a decision that changed no file: the item is in the queue again. What changed files is for `undo`."""
+    with store.lock:
+        if done.released:
+            store.state.trust.hold(done.released)
+        elif not done.lore:
+            store.state.put_aside(done.item.id, done.item.mark, store.clock.now().timestamp())
 
 
 def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:

@@ -77,7 +77,8 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
     """Replace a lore's whole file by an edited text, if the file still is `before`.
 
-    Raises ValidationError for a text that is no lore, ConflictError, SecretFoundError.
+    `lore_id` is "" where `before` cannot be read as lore. Raises ValidationError for a text
+    that is no lore, ConflictError, SecretFoundError.
     """
     try:
         file = codec.read(after, path, store.categories, store.clock.now())
@@ -86,8 +87,8 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         raise ValidationError(
             "file", f"The edited text is no lore: {where}{error.reason}.", error.hint
         ) from None
-    had_id = codec.read(before, path, store.categories, store.clock.now()).adopted
-    if (file.adopted or had_id) and file.lore.id != lore_id:
+    lore_id = lore_id or file.lore.id
+    if (file.adopted or _has_id(store, path, before)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
     _refuse_secrets(store, after.decode())
     with store.lock:
@@ -97,6 +98,13 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         edited = Change(path, content, atomic.digest(before))
         change.write(store, [change.operation_for(store, lore, f"edit: {lore.title}", [edited])])
     return Shown(lore, path, "", store.places.scope)
+
+
+def _has_id(store: Store, path: str, raw: bytes) -> bool:
+    try:
+        return codec.read(raw, path, store.categories, store.clock.now()).adopted
+    except LoreFileError:
+        return False
 
 
 def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:

@@ -24,10 +24,15 @@ class Queue(NamedTuple):
     by_kind: dict[str, int]
 
 
-def review(store: Store, *, kinds: Sequence[str] = (), limit: int | None = None) -> Queue:
-    """What waits for a person. Raises UsageError for a kind that there is not, StoreError."""
+def review(
+    store: Store, *, kinds: Sequence[str] = (), agents: Sequence[str] = (), limit: int | None = None
+) -> Queue:
+    """What waits for a person, of these kinds and recorded by these agents (default: all).
+
+    Raises UsageError for a kind that there is not, StoreError.
+    """
     check_kinds(kinds)
-    found = _found(store, kinds or KINDS)
+    found = [item for item in _found(store, kinds or KINDS) if not agents or item.agent in agents]
     by_kind = {kind: sum(item.kind == kind for item in found) for kind in KINDS}
     return Queue(tuple(found[:limit]), len(found), {kind: count for kind, count in by_kind.items() if count})
 

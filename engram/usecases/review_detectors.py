@@ -166,7 +166,7 @@ DETECTORS: dict[str, Detector] = {
 def _item(kind: str, hit: Hit, why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
     return Item(
         item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), hit.title, why, proposal, tuple(evidence),
-        tokens("x" * hit.length), mark([hit]),
+        tokens("x" * hit.length), mark([hit]), hit.agent or "",
     )  # fmt: skip
 
 

@@ -56,8 +56,9 @@ def _item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) 
     cost = sum(tokens("x" * hit.length) for hit in hits)
     why = f"{what} {others}: {surest.why} (strength {surest.strength:.2f}, cosine {surest.cosine:.2f})."
     return Item(
-        item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, evidence, cost, mark(hits)
-    )
+        item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, evidence, cost, mark(hits),
+        hits[-1].agent or "",
+    )  # fmt: skip
 
 
 def _hits(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:

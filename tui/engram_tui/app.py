@@ -218,12 +218,15 @@ class EngramApp(App[None]):
             screen.tell("Undo", "Nothing was done here yet that could be taken back.")
             return
         step = self.steps.done.pop()
-        self.log_command("engram undo {}", (str(sum(step.operations.values())),))
+        if step.operations:
+            self.log_command("engram undo {}", (str(sum(step.operations.values())),))
 
         def undo(store: Engram) -> tuple[str, ...]:
             kept: tuple[str, ...] = ()
             for scope, written in step.operations.items():
                 kept += store.undo(written, deed=step.deed, scope=scope).kept
+            if step.back:
+                step.back(store)
             return kept
 
         screen.ask("deed", undo, lambda kept: self._taken_back(screen, step, kept), exclusive=False,
@@ -244,6 +247,8 @@ class EngramApp(App[None]):
         def redo(store: Engram) -> None:
             for scope in step.operations:
                 store.redo(scope=scope)
+            if step.again:
+                step.again(store)
 
         screen.ask("deed", redo, lambda _done: self._brought_back(screen, step), exclusive=False,
                    failed=lambda line: self._failed(screen, "Redo", line))  # fmt: skip

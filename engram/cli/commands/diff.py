@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from engram.cli.output import BOLD, CYAN, GREEN, RED
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.domain.word_diff import word_diff
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,6 @@ EXAMPLES = (
 )
 NOTHING = "/dev/null"  # what diffs call the side that has no file
 _CONTEXT = 3
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,18 +92,10 @@ def by_word(output: Output, one: Difference) -> Iterator[str]:
 
 def words(output: Output, before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     """Changed lines as one text of both, with what went and what came in colour."""
-    import difflib
-
-    old, new = (_WORDS.findall(safe_text("\n".join(side), lines=True)) for side in (before, after))
     parts: list[str] = []
-    for kind, start, end, from_, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            parts.append("".join(new[from_:to]))
-            continue
-        parts += [
-            _styled(output, "".join(old[start:end]), RED),
-            _styled(output, "".join(new[from_:to]), GREEN),
-        ]
+    old, new = (safe_text("\n".join(side), lines=True) for side in (before, after))
+    for went, came in word_diff(old, new):
+        parts += [went] if went == came else [_styled(output, went, RED), _styled(output, came, GREEN)]
     yield from "".join(parts).split("\n")
 
 

@@ -50,6 +50,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=KINDS,
         help=f"only {', '.join(KINDS)} (repeatable)",
     )
+    add(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only what this agent recorded (repeatable)",
+    )
+    add(
+        "--content",
+        metavar="TEXT",
+        help="with a decision about one item: the text of the lore that stays; - reads standard input",
+    )
     add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
     add("--all", action="store_true", help="list all; with a decision: decide about all items of these kinds")
     add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
@@ -66,7 +78,9 @@ def _list(call: Call) -> int:
     from engram.usecases.review import review
 
     given = call.arguments
-    found = review(call.store, kinds=given.kind, limit=None if given.all else max(0, given.limit))
+    found = review(
+        call.store, kinds=given.kind, agents=given.agent, limit=None if given.all else max(0, given.limit)
+    )
     call.output.document(
         {"items": [item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
     )
@@ -98,12 +112,15 @@ def _decide(call: Call) -> int:
             "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
         )
     items = (
-        list(review(call.store, kinds=given.kind).items)
+        list(review(call.store, kinds=given.kind, agents=given.agent).items)
         if given.all
         else [item_named(call.store, name) for name in given.items]
     )
-    asked = f"{given.decision} {counted(len(items), 'item')} of the kind {', '.join(given.kind)}?"
-    if given.dry_run:
+    by_agent = f" by {', '.join(given.agent)}" if given.agent else ""
+    asked = f"{given.decision} {counted(len(items), 'item')} of the kind {', '.join(given.kind)}{by_agent}?"
+    if given.content is not None:
+        done = [_with_text(call, items)]
+    elif given.dry_run:
         done = [preview(call.store, item, given.decision) for item in items]
     elif given.all and items and not call.confirm(asked):
         call.output.line("Nothing was changed.")
@@ -117,6 +134,27 @@ def _decide(call: Call) -> int:
     if not done:
         call.output.line("Nothing fits.")
     return 0
+
+
+def _with_text(call: Call, items: list[Item]) -> Decided:
+    """Decide about one item, with a text of one's own in the lore that stays."""
+    from engram.cli.call import text_or_stdin
+    from engram.usecases.decide import decide, preview
+    from engram.usecases.record import tidy
+
+    given = call.arguments
+    planned = preview(call.store, items[0], given.decision) if len(items) == 1 else None
+    written = [lore for lore in planned.lore.values() if lore is not None] if planned else []
+    if planned is None or not written:
+        raise UsageError(
+            "--content needs one item of which a lore stays and is written.", "For example: merge, or accept."
+        )
+    kept = written[-1]  # of what supersedes, the newer; of others there is one
+    wanted = kept._replace(content=tidy(text_or_stdin(given.content, "text")))
+    if given.dry_run:
+        return planned._replace(lore={**planned.lore, kept.id: wanted})
+    call.wrote = True
+    return decide(call.store, items[0], given.decision, result=wanted)
 
 
 def item_json(item: Item) -> dict[str, object]:

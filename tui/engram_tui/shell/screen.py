@@ -31,6 +31,7 @@ class ShellScreen(StoreWork):
 
     SCREEN: ClassVar[str] = ""  # the name in the table of screens
     OVER: ClassVar[bool] = False  # it lies over a screen of the table and has no number key
+    CHOOSES: ClassVar[str] = "lore"  # what `chosen` gives the ids of
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
@@ -226,11 +227,13 @@ class ShellScreen(StoreWork):
 
     def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
         self.trouble(done.trouble)
-        if done.mark.operations:
+        if done.mark.operations or (deed.back and done.said):
             said = f"{deed.title}: {done.said or 'a part of it'}"
-            self.shell.steps.add(Step(said, done.mark.name, done.mark.operations))
+            step = Step(said, done.mark.name, done.mark.operations, deed.back, deed.again)
+            self.shell.steps.add(step)
         if done.said:
-            how = "  ·  u undoes it" if done.mark.operations and self.shell.can_undo else ""
+            undoable = self.shell.can_undo if done.mark.operations else deed.back
+            how = "  ·  u undoes it" if undoable else ""
             self.tell(deed.title, f"{done.said}{how}")
         self.shell.written_here(self)
         if not deed.creates:
@@ -243,6 +246,8 @@ class ShellScreen(StoreWork):
         """The last deed once more."""
         if self.shell.last_deed is None:
             self.tell("Repeat", "Nothing was changed yet that could be repeated.")
+        elif self.shell.last_deed.about != self.CHOOSES:
+            self.tell("Repeat", f"{self.shell.last_deed.title} was about another kind of thing.")
         else:
             self.do(self.shell.last_deed, self.chosen())
 

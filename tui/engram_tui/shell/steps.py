@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.app import Engram
 
 
 class Step(NamedTuple):
-    """A deed: the sentence about it, its id, and how many operations it wrote, by scope."""
+    """A deed: the sentence about it, its id, and how many operations it wrote, by scope.
+
+    `back` and `again` are for what it noted without writing a file.
+    """
 
     said: str
     deed: str
     operations: dict[str, int]
+    back: Callable[[Engram], bool] | None = None
+    again: Callable[[Engram], bool] | None = None
 
 
 class Steps:

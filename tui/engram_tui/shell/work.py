@@ -30,8 +30,10 @@ class Deed(NamedTuple):
     """A change that can be done to any lore, once more, and taken back.
 
     `work` does it to the lore with these ids and returns a sentence about what happened; it runs in a thread.
-    `command` is what does the same on the command line, `{}` in the place of the ids. `repeats`: `.` does it again.
-    `creates`: it is about no lore that is there already, and gets no ids.
+    `command` is what does the same on the command line, `{}` in the place of the ids. `repeats`: `.` does it again,
+    on a screen whose choice is `about` the same. `creates`: it is about no lore that is there already, and gets no
+    ids. `back` and `again` take back and bring back what it noted without writing a file; they say whether there was
+    any such thing.
     """
 
     title: str
@@ -39,6 +41,9 @@ class Deed(NamedTuple):
     command: str = ""
     repeats: bool = True
     creates: bool = False
+    about: str = "lore"
+    back: Callable[[Engram], bool] | None = None
+    again: Callable[[Engram], bool] | None = None
 
 
 class Written(NamedTuple):

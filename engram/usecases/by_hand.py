@@ -1,0 +1,43 @@
+"""What a person made of a lore while deciding about it: which of its fields count, and what may not be in them."""
+
+from __future__ import annotations
+
+from engram.domain.errors import UsageError
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+FIELDS = (
+    "content", "category", "type", "status", "context", "tags", "files", "entities", "relations", "importance", "pinned",
+    "expires_at", "agent", "source_id", "sources", "prior",
+)  # fmt: skip
+
+
+def with_result(
+    wanted: Mapping[str, Lore | None], result: Lore, before: Mapping[str, Lore]
+) -> dict[str, Lore | None]:
+    """What a decision writes, by id, with the fields of `result` in the lore that it is; it must be one that stays.
+
+    `before` are the lore that the decision is about. Raises UsageError.
+    """
+    made = wanted.get(result.id, before.get(result.id))
+    if made is None or (result.id in wanted and wanted[result.id] is None):
+        raise UsageError(
+            f"{result.id} does not stay after this decision.", "Give the text of the lore that stays."
+        )
+    fields = {name: getattr(result, name) for name in FIELDS}
+    return {**wanted, result.id: made._replace(**fields)}
+
+
+def refuse_secrets(store: Store, lore: Lore) -> None:
+    """Raise SecretFoundError where a text that people write has a secret in it."""
+    texts = (lore.content, *lore.context, *lore.tags, *lore.files, *lore.entities)
+    for text in texts:
+        findings = find_secrets(text, store.allowed_secrets)
+        if findings:
+            raise refuse(findings, "the edited lore")

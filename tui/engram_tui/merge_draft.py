@@ -1,0 +1,127 @@
+"""A merge in the making: for each paragraph and field in which two versions differ, which of them counts, or both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.usecases.by_hand import FIELDS
+
+if TYPE_CHECKING:
+    from engram.domain.lore import Lore
+
+LEFT, RIGHT, BOTH = "left", "right", "both"
+_FENCE = re.compile(r"^```", re.MULTILINE)
+_BREAK = re.compile(r"(\n[ \t]*\n\s*)")
+
+
+class Part(NamedTuple):
+    """A paragraph (`name` is "") or a field: what each side says. Equal sides leave nothing to choose."""
+
+    name: str
+    left: Any
+    right: Any
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is something to choose."""
+        return bool(self.left != self.right)
+
+    @property
+    def joins(self) -> bool:
+        """Whether both can stay."""
+        return not self.name or isinstance(self.left, tuple)
+
+
+class MergeDraft:
+    """What is chosen of two versions of a lore; `base` has what nobody is asked about."""
+
+    def __init__(self, left: Lore, right: Lore, base: Lore, *, join_fields: bool = False) -> None:
+        """At first the text of the left counts; with `join_fields` the lists of both."""
+        self.base = base
+        self.paragraphs = _paragraphs(left.content, right.content)
+        fields = [
+            Part(name, getattr(left, name), getattr(right, name)) for name in FIELDS if name != "content"
+        ]
+        told = [part for part in fields if part.differs and _asked(part, base, join_fields)]
+        self.rows: tuple[Part, ...] = (*(part for part in self.paragraphs if part.differs), *told)
+        self.choices = [BOTH if part.name and part.joins and join_fields else LEFT for part in self.rows]
+        self._row_of = {id(part): at for at, part in enumerate(self.rows)}
+
+    def choice_of(self, part: Part) -> str:
+        """What is chosen for a part; "" where there is nothing to choose."""
+        row = self._row_of.get(id(part))
+        return "" if row is None else self.choices[row]
+
+    def choose(self, row: int, choice: str) -> bool:
+        """Choose for a row; False where both cannot stay."""
+        if choice == BOTH and not self.rows[row].joins:
+            return False
+        self.choices[row] = choice
+        return True
+
+    def choose_all(self, choice: str) -> None:
+        """The same for every row that can have it."""
+        for row in range(len(self.rows)):
+            self.choose(row, choice)
+
+    def said(self, part: Part) -> str:
+        """What a paragraph comes to."""
+        choice = self.choice_of(part) or LEFT
+        sides = {LEFT: (part.left,), RIGHT: (part.right,), BOTH: (part.left, part.right)}[choice]
+        return "\n\n".join([text for text in sides if text])
+
+    @property
+    def text(self) -> str:
+        """The paragraphs as they are chosen."""
+        return "\n\n".join([said for part in self.paragraphs if (said := self.said(part))])
+
+    def result(self, text: str) -> Lore:
+        """The lore with this text and the chosen fields."""
+        fields = {part.name: self._value(part) for part in self.rows if part.name}
+        return self.base._replace(content=text.strip("\n"), **fields)
+
+    def _value(self, part: Part) -> Any:
+        choice = self.choice_of(part)
+        if choice == BOTH:
+            return tuple(dict.fromkeys([*part.left, *part.right, *getattr(self.base, part.name)]))
+        return part.right if choice == RIGHT else part.left
+
+
+def _asked(part: Part, base: Lore, join_fields: bool) -> bool:
+    """Of lore that become one, who wrote them and what follows from the others is not for choosing."""
+    own = ("agent", "source_id", "sources", "prior", "relations", "status")
+    return not join_fields or (part.name not in own and hasattr(base, part.name))
+
+
+def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
+    """The paragraphs of both texts, those that are equal beside one another."""
+    one, other = _split(left), _split(right)
+    found: list[Part] = []
+    for kind, start, end, from_, to in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found += [Part("", text, text) for text in one[start:end]]
+            continue
+        mine, others = one[start:end], other[from_:to]
+        for at in range(max(len(mine), len(others))):
+            found.append(Part("", _at(mine, at), _at(others, at)))
+    return tuple(found)
+
+
+def _split(text: str) -> list[str]:
+    """The paragraphs of a text; one that is within a fence of code stays with it."""
+    found: list[str] = []
+    inside = False
+    for piece in _BREAK.split(text.strip("\n")):
+        if inside:
+            found[-1] += piece
+        elif piece.strip():
+            found.append(piece)
+        inside ^= len(_FENCE.findall(piece)) % 2 == 1
+    return [piece.strip("\n") for piece in found]
+
+
+def _at(texts: Sequence[str], index: int) -> str:
+    return texts[index] if index < len(texts) else ""

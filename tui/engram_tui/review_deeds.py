@@ -1,0 +1,124 @@
+"""Deciding about items of the review queue: each decision is one `Deed`, so that it repeats, is undone and is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engram.domain.errors import NotFoundError
+from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
+from engram.usecases.edit import rewrite
+from engram.usecases.scopes import reach
+from engram_tui.deeds import titled
+from engram_tui.rows import count
+from engram_tui.shell.gate import words
+from engram_tui.shell.work import Deed
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.lore import Lore
+    from engram.domain.review import Item
+    from engram.usecases.decide import Decided
+
+ITEM = "item"  # what these deeds are about
+_TITLES = {SNOOZE: "Snooze", EDIT: "Accept edited", ARCHIVE: "Archive"}
+DAYS = 7
+
+
+def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Deed:
+    """Decide about these items; repeated, about others. `result` is what a person made of the lore that stays."""
+    known = {item.id: item for item in items}
+    noted: list[Decided] = []  # decisions that wrote no file
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        noted.clear()
+        wanted = [known.get(one) or _item(store, one) for one in ids]
+        for item in wanted:
+            check_decision(item, decision)
+        for item in wanted:
+            done = store.decide(item, decision, days=DAYS, result=result)
+            if not done.lore:
+                noted.append(done)
+        return _said(wanted, decision, edited=result is not None)
+
+    def back(store: Engram) -> bool:
+        for done in noted:
+            store.ask_again(done)
+        return bool(noted)
+
+    def again(store: Engram) -> bool:
+        for done in noted:
+            store.decide(done.item, decision, days=DAYS)
+        return bool(noted)
+
+    title = _TITLES.get(decision, decision.capitalize())
+    return Deed(
+        title,
+        work,
+        f"engram review {decision} {{}}",
+        repeats=result is None,
+        about=ITEM,
+        back=back,
+        again=again,
+    )
+
+
+def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
+    """Replace the file of an item's lore by an edited text; where the item still asks for something, accept it."""
+    noted: list[Decided] = []
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        noted.clear()
+        shown = rewrite(reach(store.store, ""), path, _edited_id(item), before, after)
+        store.edited()
+        same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
+        if not same or ACCEPT not in allowed(item.kind):
+            return f"{titled(shown.lore.title)} is changed"
+        done = store.decide(same[0], ACCEPT)
+        if not done.lore:
+            noted.append(done)
+        return f"{titled(shown.lore.title)} is changed; {allowed(item.kind)[ACCEPT]}"
+
+    def back(store: Engram) -> bool:
+        for done in noted:
+            store.ask_again(done)
+        return bool(noted)
+
+    return Deed(
+        _TITLES[EDIT],
+        work,
+        f"engram edit {_edited_id(item)}; engram review accept {{}}",
+        repeats=False,
+        about=ITEM,
+        back=back,
+    )
+
+
+def batches(items: Sequence[Item], current: Item) -> Mapping[str, tuple[str, list[Item]]]:
+    """What may be decided about several at once: the items of this kind, and those of them by this agent, with their names."""
+    kind = [item for item in items if item.kind == current.kind]
+    found = {"kind": (f"all {count(len(kind))} {current.kind}", kind)}
+    agent = [item for item in kind if item.agent == current.agent]
+    if current.agent and len(agent) < len(kind):
+        found["agent"] = (f"{count(len(agent))} {current.kind} by {words(current.agent)}", agent)
+    return found
+
+
+def _item(store: Engram, name: str) -> Item:
+    found = next((item for item in store.review().items if item.id == name), None)
+    if found is None:
+        raise NotFoundError(f"Nothing in the queue has the id {name} any more.", "Press f5 to look again.")
+    return found
+
+
+def _edited_id(item: Item) -> str:
+    """Which of an item's lore is edited: the newest; for a file that cannot be read, none is known."""
+    return item.lore[-1] if item.lore else ""
+
+
+def _said(items: Sequence[Item], decision: str, *, edited: bool) -> str:
+    meaning = allowed(items[0].kind)[decision]
+    if decision == SNOOZE:
+        meaning = f"asked again in {DAYS} days"
+    what = titled(words(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"
+    return f"{what}: {'with your text, ' if edited else ''}{meaning}"

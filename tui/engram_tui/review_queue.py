@@ -1,0 +1,101 @@
+"""The queue of the review screen: what waits, in order, which item is looked at, what was put off and what is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from engram.domain.review import KINDS, Item
+
+
+class ReviewQueue:
+    """Items by urgency; those put off come last. The current one stays the current one whatever else comes and goes."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.at = 0
+        self.decided: dict[str, None] = {}  # ids, in the order of their decisions
+        self._deciding: set[str] = set()  # a decision is on its way to the store
+        self._later: dict[str, None] = {}
+
+    @property
+    def current(self) -> Item | None:
+        """The item that is looked at."""
+        return self.items[self.at] if self.at < len(self.items) else None
+
+    @property
+    def upcoming(self) -> Item | None:
+        """The one that a decision leads to."""
+        following = self.at + 1
+        return self.items[following % len(self.items)] if len(self.items) > 1 else None
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """How many items of each kind wait, in the order of urgency."""
+        found = dict.fromkeys(KINDS, 0)
+        for item in self.items:
+            found[item.kind] += 1
+        return {kind: count for kind, count in found.items() if count}
+
+    @property
+    def share(self) -> float:
+        """How much of what there was to decide is decided: 0 to 1."""
+        total = len(self.decided) + len(self.items)
+        return len(self.decided) / total if total else 1.0
+
+    def take(self, kinds: Collection[str], items: Iterable[Item]) -> None:
+        """What the store says of these kinds now, in the place of what was known of them.
+
+        An item that was decided and is there again (somebody took the decision back) becomes the current one.
+        """
+        fresh = [item for item in items if item.id not in self._deciding]
+        back = [item.id for item in fresh if item.id in self.decided]
+        for one in back:
+            del self.decided[one]
+        kept = [item for item in self.items if item.kind not in kinds]
+        self._show([*kept, *fresh], back[-1] if back else "")
+
+    def decide(self, items: Collection[Item]) -> None:
+        """These are being decided: out of the queue, on to the next."""
+        ids = {item.id for item in items}
+        here = self.current
+        self._deciding |= ids
+        self.decided.update(dict.fromkeys(ids))
+        following = next((one for one in self.items[self.at :] if one.id not in ids), None)
+        wanted = here if here and here.id not in ids else following
+        self._show([item for item in self.items if item.id not in ids], wanted.id if wanted else "")
+
+    def settled(self, ids: Iterable[str], *, failed: bool = False) -> None:
+        """The store has their decision; where it `failed`, they were not decided."""
+        gone = set(ids)
+        self._deciding -= gone
+        if failed:
+            for one in gone:
+                self.decided.pop(one, None)
+
+    def put_off(self, item: Item) -> None:
+        """To the end of the queue, for this run."""
+        following = self.upcoming
+        self._later.pop(item.id, None)
+        self._later[item.id] = None
+        self._show(self.items, following.id if following else "")
+
+    def move(self, by: int) -> None:
+        """Look at another item; nothing is decided. The ends are joined."""
+        if self.items:
+            self.at = (self.at + by) % len(self.items)
+
+    def look_at(self, kind: str) -> None:
+        """Go to the first item of a kind."""
+        self.at = next((at for at, item in enumerate(self.items) if item.kind == kind), self.at)
+
+    def _show(self, items: Iterable[Item], wanted: str) -> None:
+        """Order the items; look at `wanted`, else at what was looked at, else at what stands in its place."""
+        here = self.current
+        later = list(self._later)
+        order = {kind: at for at, kind in enumerate(KINDS)}
+        self.items = sorted(
+            items, key=lambda item: (later.index(item.id) if item.id in self._later else -1, order[item.kind])
+        )
+        ids = [item.id for item in self.items]
+        kept = wanted or (here.id if here else "")
+        self.at = ids.index(kept) if kept in ids else min(self.at, max(0, len(ids) - 1))
