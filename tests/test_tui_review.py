@@ -1,0 +1,365 @@
+"""The review screen and its merge editor: what a person decides is in the store, told, undone and brought back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import TextArea
+from tui_kit import NARROW, WIDE, User, lore, open_copy, using
+
+import engram
+from engram_tui.difference import DifferenceScreen
+from engram_tui.merge_editor import MergeEditor
+from engram_tui.review import ReviewScreen
+from engram_tui.shell.picker import Picker
+
+if TYPE_CHECKING:
+    from engram.domain.lore import Lore
+
+BROKEN = "---\nid: nonsense\nconfidence: [\n---\nA file that nobody can read.\n"
+CACHE = "The cache is warmed at deploy."
+RETRY = "Retry with full jitter, because equal waits synchronised all clients of the queue."
+AGAIN = "Retry with full jitter, as equal waits had synchronised all clients of the queue."
+HOURS, MINUTES = (f"Sessions of the proxy expire after {time} of inactivity." for time in ("12 hours", "30 minutes"))
+NIGHTLY, ORDERS, QUESTION = "The nightly build needs Node 22.", "Orders are numbered by the database.", "Is this the right place?"
+WEAK, OLD = "Use selectinload for collections.", "Staging is down until Friday."
+CONFLICTS = f"""conflicts:
+  - field: content
+    value: "{CACHE}\\n\\nIt takes 90 seconds."
+    from: P3ZD0000
+    at: "2026-03-04T10:00:00Z"
+  - field: tags
+    value: "cache\\ndeploy"
+    from: P3ZD0000
+    at: "2026-03-04T10:00:00Z"
+---
+"""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One item or more of each kind that a store alone can have."""
+    root = tmp_path_factory.mktemp("template") / "s"
+    with engram.open(root, session="t") as store:
+        store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
+        store.record(MINUTES, category="EDGE_CASE_DISCOVERY", agent="claude-code", tags=["session"])
+        store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
+        store.record(f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex")
+        store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")
+        store.record(ORDERS, category="FACT", agent="codex", status="pending")
+        store.record(QUESTION, category="FACT", agent="codex", status="pending")
+        store.record(WEAK, category="PATTERN_OUTCOME", confidence=0.2)
+        store.record(OLD, category="FACT", expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+        cache = store.get(
+            store.record(f"{CACHE}\n\nIt takes 40 seconds.", category="DEPENDENCY_BEHAVIOR", tags=["cache"]).lore.id
+        ).path
+    text = (root / cache).read_text("utf-8")
+    (root / cache).write_text(text.replace("---\n\n", f"{CONFLICTS}\n", 1), "utf-8")
+    (root / "lore" / "broken.md").write_text(BROKEN, "utf-8")
+    with engram.open(root, session="t") as store:
+        assert set(store.review().by_kind) == {
+            "problem", "conflict", "pending", "contradiction", "duplicate", "stale", "weak",
+        }  # fmt: skip
+    return root
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+def screen(user: User) -> ReviewScreen:
+    return next(one for one in user.app.screen_stack if isinstance(one, ReviewScreen))
+
+
+async def reviewing(user: User, kind: str = "") -> ReviewScreen:
+    """The screen with everything found, at the first item of a kind."""
+    await user.press("2")
+    await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not screen(user)._sought)
+    found = screen(user)
+    if kind:
+        await user.press("f")
+        await user.sees(lambda: isinstance(user.app.screen, Picker))
+        user.types(f"{kind}\n")
+        await user.sees(lambda: found.queue.current and found.queue.current.kind == kind)
+    await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
+    return found
+
+
+def current(found: ReviewScreen) -> str:
+    return found.queue.current.title if found.queue.current else ""
+
+
+def titled(store: engram.Engram, start: str) -> Lore:
+    return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
+
+
+def titles(store: engram.Engram) -> list[str]:
+    return [one.lore.title for one in store.list(limit=None).lore]
+
+
+def commits(store: engram.Engram) -> int:
+    return len(store.log(limit=1000))
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_the_queue_says_what_waits_why_and_what_is_proposed(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        found = await reviewing(user)
+        await user.sees_text("1 of ", "problem", "nonsense", "why", "mend the file in your editor (proposed)")
+        await user.press("j")
+        await user.sees_text("conflict", "what stands", "the other version, by P3ZD0000", "It takes 90 seconds")
+        await user.press("k", "k")
+        await user.sees(lambda: found.queue.at == len(found.queue.items) - 1)
+        await user.press("f")
+        user.types("pending\n")
+        await user.sees_text("a accept", "it becomes active (proposed)", "r reject", "v archive")
+        before = {one.lore.id: one.lore for one in store.list(limit=None).lore}
+        await user.press("enter")
+        await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
+        await user.press("j", "escape")
+        assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        found = await reviewing(user, "pending")
+        title, waiting = current(found), len(found.queue.items)
+        before = commits(store)
+        await user.press("a")
+        assert current(found) != title
+        await user.told("Accept", title, "it becomes active", "u undoes it")
+        assert lore(store, title).status == "active"
+        assert commits(store) == before + 1
+        await user.sees_text("1 decided")
+        await user.press("u")
+        await user.told("Taken back", title)
+        await user.sees(lambda: current(found) == title and len(found.queue.items) == waiting)
+        assert lore(store, title).status == "pending"
+        await user.press("U")
+        await user.told("Brought back", title)
+        assert lore(store, title).status == "active"
+
+
+async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found = await reviewing(user, "pending")
+        first, second, third = (item.title for item in found.queue.items if item.kind == "pending")
+        user.types("ar")
+        await user.sees(lambda: current(found) == third)
+        await user.told("Reject", second)
+        assert lore(store, first).status == "active"
+        assert second not in titles(store)
+        await user.press("full_stop")
+        await user.told("Reject", third)
+        await user.sees(lambda: third not in titles(store))
+
+
+async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found = await reviewing(user, "pending")
+        while found.queue.current and found.queue.current.agent != "codex":
+            await user.press("j")
+        await user.press("A")
+        await user.sees_text("accept all 3 pending", "reject 2 pending by codex")
+        user.types("reject 2\n")
+        await user.told("Reject", "2 pending", "forgotten")
+        await user.sees(lambda: {ORDERS, QUESTION}.isdisjoint(titles(store)))
+        assert lore(store, NIGHTLY).status == "pending"
+        await user.press("u")
+        await user.told("Taken back")
+        assert {ORDERS, QUESTION} <= set(titles(store))
+
+
+async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found = await reviewing(user, "weak")
+        before = commits(store)
+        for key, title in (("z", "Snooze"), ("a", "Accept")):
+            await user.press(key)
+            await user.told(title, WEAK, "u undoes it")
+            assert store.review(kinds="weak").total == 0
+            await user.press("u")
+            await user.told("Taken back", WEAK)
+            await user.sees(lambda: current(found) == WEAK)
+            assert store.review(kinds="weak").total == 1
+        await user.press("U")
+        await user.told("Brought back")
+        assert store.review(kinds="weak").total == 0
+        assert commits(store) == before
+
+
+async def test_later_puts_an_item_last_and_decides_nothing(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found = await reviewing(user)
+        first = found.queue.current
+        await user.press("l")
+        assert found.queue.current != first
+        assert found.queue.items[-1] == first
+        assert not user.app.steps.done
+
+
+async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found = await reviewing(user, "stale")
+        await user.press("v")
+        await user.told("Archive", OLD)
+        assert lore(store, OLD).status == "archived"
+        await user.press("f")
+        user.types("contradiction\n")
+        await user.sees_text("newer", "older", "12 hours", "30 minutes")
+        await user.press("d")
+        await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
+        await user.press("escape", "s")
+        await user.told("Supersede")
+        assert lore(store, HOURS).status == "superseded"
+        assert lore(store, MINUTES).relations[0].id == lore(store, HOURS).id
+        await user.press("f")
+        user.types("problem\n")
+        await user.sees(lambda: found.queue.current and found.queue.current.kind == "problem")
+        await user.press("r")
+        await user.told("Review", "reject fits no problem; possible: edit, snooze")
+
+
+async def test_a_lore_is_edited_first_and_then_let_in(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with using(store) as user:
+        found = await reviewing(user, "pending")
+        title = current(found)
+        await user.press("e")
+        await user.sees(lambda: user.app.screen.query(TextArea))
+        area = user.app.screen.query_one(TextArea)
+        area.text = area.text.replace(title, "A better sentence.")
+        await user.press("ctrl+s")
+        await user.told("Accept edited", "A better sentence", "it becomes active")
+        assert lore(store, "A better sentence.").status == "active"
+        await user.press("u")
+        await user.told("Taken back")
+        assert lore(store, title).status == "pending"
+
+
+async def test_a_file_that_nobody_can_read_is_mended(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with using(store, NARROW) as user:
+        await reviewing(user, "problem")
+        await user.press("e")
+        await user.sees(lambda: user.app.screen.query(TextArea))
+        user.app.screen.query_one(TextArea).text = "---\ncategory: FACT\n---\n\nA file that can be read.\n"
+        await user.press("ctrl+s")
+        await user.told("Accept edited", "A file that can be read.")
+        assert store.review(kinds="problem").total == 0
+        assert lore(store, "A file that can be read.").category == "FACT"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "tags"),
+    [
+        ("a", "It takes 40 seconds.", ("cache",)),
+        ("t", "It takes 90 seconds.", ("cache", "deploy")),
+        ("b", "It takes 40 seconds.\n\nIt takes 90 seconds.", ("cache", "deploy")),
+    ],
+)
+async def test_of_a_conflict_left_right_or_both_stay(
+    store: engram.Engram, key: str, text: str, tags: tuple[str, ...]
+) -> None:
+    async with using(store, NARROW) as user:
+        await reviewing(user, "conflict")
+        await user.press(key)
+        await user.sees(lambda: not titled(store, CACHE).conflicts)
+        assert titled(store, CACHE).content == f"{CACHE}\n\n{text}"
+        assert titled(store, CACHE).tags == tags
+        await user.sees(lambda: user.toasts())
+        await user.press("u")
+        await user.told("Taken back")
+        assert len(titled(store, CACHE).conflicts) == 2
+
+
+async def editing(user: User, kind: str) -> MergeEditor:
+    await reviewing(user, kind)
+    await user.press("m")
+    await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
+    assert isinstance(user.app.screen, MergeEditor)
+    await user.pilot.pause()
+    return user.app.screen
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_duplicates_become_one_by_paragraph_and_field(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        before, kept = commits(store), lore(store, RETRY)
+        editor = await editing(user, "duplicate")
+        await user.sees_text("left: older", "right: newer", "tags", "what is saved")
+        user.types("rjb")
+        await user.sees(lambda: editor.area.text == f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again.")
+        await user.press("j", "r", "ctrl+s")
+        await user.told("Merge", "with your text, they become one", "u undoes it")
+        made = lore(store, AGAIN)
+        assert (made.id, made.content) == (kept.id, f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again.")
+        assert made.tags == ("jitter",)
+        assert len(made.merged_from) == 1
+        assert commits(store) == before + 1
+        await user.press("u")
+        await user.told("Taken back")
+        assert {RETRY, AGAIN} <= set(titles(store))
+
+
+async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        before = commits(store)
+        editor = await editing(user, "conflict")
+        await user.press("b", "tab")
+        editor.area.move_cursor(editor.area.document.end)
+        await user.press("exclamation_mark")
+        await user.sees(lambda: editor.area.text.endswith("It takes 90 seconds.!"))
+        await user.press("escape", "r")
+        await user.sees(lambda: editor.area.text == f"{CACHE}\n\nIt takes 90 seconds.!")
+        await user.press("escape")
+        await user.sees_text("What you typed is not saved anywhere")
+        await user.press("n", "escape", "y")
+        await user.sees(lambda: isinstance(user.app.screen, ReviewScreen))
+        assert len(titled(store, CACHE).conflicts) == 2
+        assert commits(store) == before
+        editor = await editing(user, "conflict")
+        await user.press("tab")
+        editor.area.move_cursor(editor.area.document.end)
+        await user.press("exclamation_mark", "ctrl+s")
+        await user.told("Accept", "with your text")
+        assert titled(store, CACHE).content.endswith("It takes 40 seconds.!")
+
+
+async def test_a_result_that_is_no_lore_brings_the_item_back(store: engram.Engram) -> None:
+    async with using(store) as user:
+        editor = await editing(user, "duplicate")
+        editor.area.text = "x" * 5000
+        await user.press("ctrl+s")
+        found = screen(user)
+        await user.sees_text("4,000" if "4,000" in user.screen() else "4000")
+        await user.sees(lambda: "duplicate" in found.queue.by_kind)
+        assert {RETRY, AGAIN} <= set(titles(store))
+
+
+async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found = await reviewing(user, "stale")
+        with engram.open(store.path, session="other") as other:
+            other.record("Another one that waits.", category="FACT", status="pending")
+        await user.sees(lambda: found.queue.by_kind.get("pending") == 4)
+        assert current(found) == OLD
