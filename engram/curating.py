@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from engram.domain.consolidation import Plan
     from engram.usecases.consolidate_apply import Consolidated
@@ -27,16 +27,24 @@ class Curating(ABC):
         skip: str | Sequence[str] = (),
         confirm: str | Sequence[str] = (),
         to: str = "",
+        progress: Callable[[str], object] = str,
     ) -> Plan:
         """What tidying up would do: `.steps` with their results, `.withheld`, `.rehearsal`; changes nothing.
 
         `kinds` are merge, supersede, archive, promote, decay (default: all). `skip` leaves steps out, `confirm` has
         those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
-        scopes proposes. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
+        scopes proposes. `progress` is told what is being done. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
         """
         from engram.usecases.consolidate import plan
 
-        return plan(self.store, kinds=_words(kinds), skip=_words(skip), confirm=_words(confirm), to=to)
+        return plan(
+            self.store,
+            kinds=_words(kinds),
+            skip=_words(skip),
+            confirm=_words(confirm),
+            to=to,
+            progress=progress,
+        )
 
     def apply(self, plan: Plan) -> Consolidated:
         """Do the selected steps of a plan as one commit, which `undo` takes back byte for byte; twice is once.

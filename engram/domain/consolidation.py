@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
 
 MERGE, SUPERSEDE, ARCHIVE, PROMOTE, DECAY = KINDS = ("merge", "supersede", "archive", "promote", "decay")
+SAYS = {
+    MERGE: "say the same: they become one",
+    SUPERSEDE: "another takes its place",
+    ARCHIVE: "kept, but not recalled",
+    PROMOTE: "copied to where more people see it",
+    DECAY: "0.01 less for each month without use",
+}
 
 
 class Step(NamedTuple):
@@ -81,6 +88,18 @@ class Rehearsal(NamedTuple):
     changed: int = 0
     left_out: int = 0
     differences: tuple[Difference, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What it showed, in words."""
+        if not self.queries:
+            return "no past query to rehearse it on"
+        parts = [f"{self.unchanged:,} stay as they are"]
+        parts += [f"{self.shorter:,} get shorter"] if self.shorter else []
+        parts += [f"{self.longer:,} get longer"] if self.longer else []
+        parts += [f"{self.changed:,} change"] if self.changed else []
+        asked = f"{self.queries:,} past quer{'y' if self.queries == 1 else 'ies'}"
+        return f"rehearsed on {asked}: 0 lose a helpful answer, {', '.join(parts)}"
 
 
 class Plan(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
 from engram.domain.confidence import two_decimals
-from engram.domain.consolidation import ARCHIVE, DECAY, KINDS, MERGE, PROMOTE, SUPERSEDE
+from engram.domain.consolidation import KINDS, MERGE, SAYS
 from engram.domain.safe_text import safe_text
 from engram.domain.times import render, whole_seconds
 from engram.domain.typed import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.domain.consolidation import Plan, Rehearsal, Step
+    from engram.domain.consolidation import Plan, Step
 
 DESCRIPTION = (
     "Without --apply: what would be done, and what that would do to the queries asked so far. A step for which a\n"
@@ -27,13 +27,6 @@ EXAMPLES = (
     "engram consolidate --skip archive --skip 3f2a9c --apply",
     "engram consolidate --only promote --to team-ml --confirm promote --apply",
 )
-SAYS = {
-    MERGE: "say the same: they become one",
-    SUPERSEDE: "another takes its place",
-    ARCHIVE: "kept, but not recalled",
-    PROMOTE: "copied to where more people see it",
-    DECAY: "0.01 less for each month without use",
-}
 _LISTED = 10
 
 
@@ -146,7 +139,7 @@ def show(call: Call, plan: Plan, *, every: bool) -> None:
     if not plan.steps and not plan.withheld:
         output.line("Nothing to consolidate.")
     else:
-        head = f"Plan of {plan.made_at:%Y-%m-%d} · {counted(len(plan.selected), 'step')} · {rehearsed(plan.rehearsal)}"
+        head = f"Plan of {plan.made_at:%Y-%m-%d} · {counted(len(plan.selected), 'step')} · {plan.rehearsal.sentence}"
         output.line(output.styled(head, BOLD))
     for kind in KINDS:
         found = [step for step in plan.steps if step.kind == kind]
@@ -162,18 +155,6 @@ def show(call: Call, plan: Plan, *, every: bool) -> None:
         output.line(output.styled(safe_text(shorten(text, output.width)), YELLOW))
     if plan.left:
         output.rule("engram review decides about what is left to you")
-
-
-def rehearsed(rehearsal: Rehearsal) -> str:
-    """What the rehearsal showed, in words."""
-    if not rehearsal.queries:
-        return "no past query to rehearse it on"
-    parts = [f"{rehearsal.unchanged:,} stay as they are"]
-    parts += [f"{rehearsal.shorter:,} get shorter"] if rehearsal.shorter else []
-    parts += [f"{rehearsal.longer:,} get longer"] if rehearsal.longer else []
-    parts += [f"{rehearsal.changed:,} change"] if rehearsal.changed else []
-    asked = counted(rehearsal.queries, "past query", "past queries")
-    return f"rehearsed on {asked}: 0 lose a helpful answer, {', '.join(parts)}"
 
 
 def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
