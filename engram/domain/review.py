@@ -66,6 +66,11 @@ def item_id(kind: str, about: Sequence[str]) -> str:
     ).hexdigest()
 
 
+def merge_of(lore: Sequence[str], paths: Sequence[str], title: str, why: str) -> Item:
+    """The item that asks whether these lore, the older first, should become one."""
+    return Item(item_id(DUPLICATE, lore), DUPLICATE, tuple(lore), tuple(paths), title, why, MERGE)
+
+
 def allowed(kind: str) -> dict[str, str]:
     """The decisions that an item of this kind can have, and what each means."""
     found = dict(ALLOWED[kind])
