@@ -24,8 +24,14 @@ BROKEN = "---\nid: nonsense\nconfidence: [\n---\nA file that nobody can read.\n"
 CACHE = "The cache is warmed at deploy."
 RETRY = "Retry with full jitter, because equal waits synchronised all clients of the queue."
 AGAIN = "Retry with full jitter, as equal waits had synchronised all clients of the queue."
-HOURS, MINUTES = (f"Sessions of the proxy expire after {time} of inactivity." for time in ("12 hours", "30 minutes"))
-NIGHTLY, ORDERS, QUESTION = "The nightly build needs Node 22.", "Orders are numbered by the database.", "Is this the right place?"
+HOURS, MINUTES = (
+    f"Sessions of the proxy expire after {time} of inactivity." for time in ("12 hours", "30 minutes")
+)
+NIGHTLY, ORDERS, QUESTION = (
+    "The nightly build needs Node 22.",
+    "Orders are numbered by the database.",
+    "Is this the right place?",
+)
 WEAK, OLD = "Use selectinload for collections.", "Staging is down until Friday."
 CONFLICTS = f"""conflicts:
   - field: content
@@ -48,14 +54,18 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
         store.record(MINUTES, category="EDGE_CASE_DISCOVERY", agent="claude-code", tags=["session"])
         store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
-        store.record(f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex")
+        store.record(
+            f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex"
+        )
         store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")
         store.record(ORDERS, category="FACT", agent="codex", status="pending")
         store.record(QUESTION, category="FACT", agent="codex", status="pending")
         store.record(WEAK, category="PATTERN_OUTCOME", confidence=0.2)
         store.record(OLD, category="FACT", expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
         cache = store.get(
-            store.record(f"{CACHE}\n\nIt takes 40 seconds.", category="DEPENDENCY_BEHAVIOR", tags=["cache"]).lore.id
+            store.record(
+                f"{CACHE}\n\nIt takes 40 seconds.", category="DEPENDENCY_BEHAVIOR", tags=["cache"]
+            ).lore.id
         ).path
     text = (root / cache).read_text("utf-8")
     (root / cache).write_text(text.replace("---\n\n", f"{CONFLICTS}\n", 1), "utf-8")
@@ -115,7 +125,9 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
         found = await reviewing(user)
         await user.sees_text("1 of ", "problem", "nonsense", "why", "mend the file in your editor (proposed)")
         await user.press("j")
-        await user.sees_text("conflict", "what stands", "the other version, by P3ZD0000", "It takes 90 seconds")
+        await user.sees_text(
+            "conflict", "what stands", "the other version, by P3ZD0000", "It takes 90 seconds"
+        )
         await user.press("k", "k")
         await user.sees(lambda: found.queue.at == len(found.queue.items) - 1)
         await user.press("f")
@@ -308,11 +320,18 @@ async def test_duplicates_become_one_by_paragraph_and_field(
         editor = await editing(user, "duplicate")
         await user.sees_text("left: older", "right: newer", "tags", "what is saved")
         user.types("rjb")
-        await user.sees(lambda: editor.area.text == f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again.")
+        await user.sees(
+            lambda: (
+                editor.area.text == f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again."
+            )
+        )
         await user.press("j", "r", "ctrl+s")
         await user.told("Merge", "with your text, they become one", "u undoes it")
         made = lore(store, AGAIN)
-        assert (made.id, made.content) == (kept.id, f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again.")
+        assert (made.id, made.content) == (
+            kept.id,
+            f"{AGAIN}\n\nThe load test showed it.\n\nThe load test showed it again.",
+        )
         assert made.tags == ("jitter",)
         assert len(made.merged_from) == 1
         assert commits(store) == before + 1

@@ -22,6 +22,7 @@ from engram_tui.lore_list import LoreList
 from engram_tui.pair_search import PairSearch
 from engram_tui.plan_rows import Choices, what_happens
 from engram_tui.plan_tree import PlanTree
+from engram_tui.preview import Preview
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
 CURSOR_REST, CHOICE_REST = 0.05, 0.6  # seconds without a key before a result is shown, a choice is rehearsed
 
 
+class ResultPane(VerticalScroll, can_focus=True):
+    """What a step comes to; with the focus, the moving keys scroll it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = Preview.BINDINGS
+
+
 class ConsolidateScreen(ShellScreen):
     """Tidy the store up."""
 
@@ -54,6 +61,7 @@ class ConsolidateScreen(ShellScreen):
         & #panes { height: 1fr; }
         & PlanTree { width: 3fr; height: 1fr; }
         & #result { width: 2fr; border-left: solid $primary 40%; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
+        & #result:focus { border-left: solid $primary; }
         & #result Static { height: auto; }
         &.-narrow #result { display: none; }
         &.-narrow.-reading #result { display: block; width: 1fr; border-left: none; }
@@ -75,7 +83,7 @@ class ConsolidateScreen(ShellScreen):
         yield Static(id="plan", markup=False)
         with Horizontal(id="panes"):
             yield PlanTree(self.choices, id="tree")
-            with VerticalScroll(id="result", can_focus=False):
+            with ResultPane(id="result"):
                 yield Static(id="result-text", markup=False)
 
     def on_mount(self) -> None:
@@ -229,11 +237,13 @@ class ConsolidateScreen(ShellScreen):
         else:
             self.add_class("-reading")
             self.read_line()
+            self.set_focus(self.query_one(ResultPane))
             self.refresh_bindings()
 
     def action_close_result(self) -> None:
         """Back to the tree."""
         self.remove_class("-reading")
+        self.set_focus(self.tree_list)
         self.refresh_bindings()
 
     def action_fold_kind(self) -> None:

@@ -1,0 +1,159 @@
+"""The consolidate screen: what is ticked is rehearsed, done as one commit after a yes, and taken back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tui_kit import NARROW, WIDE, User, lore, open_copy, using
+
+import engram
+from engram_tui.consolidate import ConsolidateScreen
+from engram_tui.difference import DifferenceScreen
+from engram_tui.merge_editor import MergeEditor
+from engram_tui.shell.prompts import Confirm
+
+RETRY = "Retry with full jitter; equal waits synchronised the clients of the queue."
+OTHERS = (
+    "Retry with a full jitter: equal waits synchronised the clients of the queue.",
+    "Retries with full jitter; the equal waits synchronised the clients of the queue.",
+)
+FRIDAY, PIPELINE = "Deployments happen on Friday with the blue script.", "Deployments happen by the pipeline."
+HOSTS = ("alpha", "beta", "gamma")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("template") / "s"
+    with engram.open(root, session="t") as store:
+        for text, tag in ((RETRY, "retry"), (OTHERS[0], "queue"), (OTHERS[1], "jitter")):
+            store.record(text, category="FAILURE", tags=[tag])
+        old = store.record(FRIDAY, category="FACT").lore
+        store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
+        for host in HOSTS:
+            store.record(
+                f"Host {host} is down.",
+                category="EDGE_CASE_DISCOVERY",
+                expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+            )
+        store.query("how should clients of the queue retry")
+    return root
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as opened:
+        yield opened
+
+
+async def planned(user: User) -> ConsolidateScreen:
+    await user.press("3")
+    await user.sees(lambda: isinstance(user.app.screen, ConsolidateScreen))
+    found = user.app.screen
+    assert isinstance(found, ConsolidateScreen)
+    await user.sees(lambda: found.choices.plan and not found.doing)
+    return found
+
+
+def state(store: engram.Engram) -> dict[str, str]:
+    return {one.lore.title: one.lore.status for one in store.list(limit=None).lore}
+
+
+def commits(store: engram.Engram) -> int:
+    return len(store.log(limit=1000))
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_a_plan_is_applied_as_one_commit_and_taken_back(
+    store: engram.Engram, size: tuple[int, int]
+) -> None:
+    async with using(store, size) as user:
+        found, before, number = await planned(user), state(store), commits(store)
+        await user.sees_text(
+            "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 lore", "archive   3"
+        )
+        await user.press("p")
+        await user.sees(lambda: isinstance(user.app.screen, Confirm))
+        await user.sees_text("3 lore become 1", "One commit here")
+        await user.press("n")
+        await user.sees(lambda: user.app.screen is found)
+        assert state(store) == before
+        await user.press("p", "y")
+        await user.told("Consolidate", "merge 1, supersede 1, archive 3", "u undoes it")
+        assert commits(store) == number + 1
+        after = state(store)
+        assert after[FRIDAY] == "superseded"
+        assert [after[f"Host {host} is down."] for host in HOSTS] == ["archived"] * 3
+        assert not {*OTHERS} & {*after}
+        await user.sees_text("Nothing to tidy up.")
+        await user.press("u")
+        await user.told("Taken back")
+        assert state(store) == before
+        await user.sees(lambda: len(found.choices.steps) == 5)
+
+
+async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) -> None:
+    async with using(store) as user:
+        found, before = await planned(user), state(store)
+        await user.press("space")  # on the kind: all of merge
+        await user.press("j", "j", "j", "space")  # one supersede
+        assert [step.kind for step in found.choices.selected] == ["archive"] * 3
+        await user.press("p")
+        await user.told("Apply", "still being rehearsed")
+        await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
+        await user.sees_text("3 of 5 steps", "[ ] merge", "[x] archive")
+        await user.press("G", "space")
+        await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
+        await user.sees_text("[-] archive")
+        await user.press("p", "y")
+        await user.told("Consolidate", "archive 2")
+        assert {title: status for title, status in state(store).items() if status == "archived"} == {
+            f"Host {host} is down.": "archived" for host in HOSTS[:2]
+        }
+        assert {*OTHERS, RETRY} <= {*before} & {*state(store)}
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        found = await planned(user)
+        await user.press("j", "enter")
+        await user.sees_text("The one lore that 3 become", "tags retry, queue, jitter", "folded in")
+        await user.press("escape", "g", "enter")
+        await user.sees(lambda: len(found.tree_list.rows) == 7)
+        await user.press("right", "j", "h")
+        await user.sees(lambda: len(found.tree_list.rows) == 7 and found.tree_list.cursor == 0)
+        await user.press("asterisk")
+        assert found.choices.selected == []
+        await user.press("asterisk", "d")
+        await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
+        await user.sees_text("how should clients of the queue retry", "3 → 1 lore", "folded into another")
+        await user.press("escape", "r")
+        await user.sees(lambda: not found.doing and found.choices.is_rehearsed)
+        assert len(store.list(limit=None).lore) == 8
+
+
+async def test_a_group_is_merged_by_hand(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found, number = await planned(user), commits(store)
+        await user.press("j", "m")
+        await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
+        await user.press("r", "ctrl+s")
+        await user.told("Merge", "with your text", "u undoes it")
+        assert commits(store) == number + 1
+        assert len(lore(store, OTHERS[0]).merged_from) == 2
+        await user.sees(lambda: len(found.choices.steps) == 4)
+        await user.press("u")
+        await user.sees(lambda: len(found.choices.steps) == 5)
+
+
+async def test_what_others_change_is_planned_anew(store: engram.Engram) -> None:
+    async with using(store, NARROW) as user:
+        found = await planned(user)
+        await user.press("space")
+        with engram.open(store.path, session="other") as other:
+            other.forget(lore(store, "Host alpha is down.").id)
+        await user.sees(lambda: len(found.choices.steps) == 4 and not found.doing)
+        assert [step.kind for step in found.choices.selected] == ["supersede", "archive", "archive"]
