@@ -15,7 +15,6 @@ import engram
 from engram_tui.difference import DifferenceScreen
 from engram_tui.merge_editor import MergeEditor
 from engram_tui.review import ReviewScreen
-from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
@@ -93,10 +92,7 @@ async def reviewing(user: User, kind: str = "") -> ReviewScreen:
     await user.sees(lambda: isinstance(user.app.screen, ReviewScreen) and not screen(user)._sought)
     found = screen(user)
     if kind:
-        await user.press("f")
-        await user.sees(lambda: isinstance(user.app.screen, Picker))
-        user.types(f"{kind}\n")
-        await user.sees(lambda: found.queue.current and found.queue.current.kind == kind)
+        found._go_to_kind(kind)
     await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
     return found
 
@@ -164,7 +160,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
 
 
 async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         first, second, third = (item.title for item in found.queue.items if item.kind == "pending")
         user.types("ar")
@@ -178,7 +174,7 @@ async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: e
 
 
 async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         while found.queue.current and found.queue.current.agent != "codex":
             await user.press("j")
@@ -194,7 +190,7 @@ async def test_many_are_decided_at_once_after_saying_how_many(store: engram.Engr
 
 
 async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "weak")
         before = commits(store)
         for key, title in (("z", "Snooze"), ("a", "Accept")):
@@ -222,23 +218,18 @@ async def test_later_puts_an_item_last_and_decides_nothing(store: engram.Engram)
 
 
 async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
         await user.press("v")
         await user.told("Archive", OLD)
         assert lore(store, OLD).status == "archived"
-        await user.press("f")
-        user.types("contradiction\n")
+        found._go_to_kind("contradiction")
         await user.sees_text("newer", "older", "12 hours", "30 minutes")
-        await user.press("d")
-        await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
-        await user.press("escape", "s")
+        await user.press("s")
         await user.told("Supersede")
         assert lore(store, HOURS).status == "superseded"
         assert lore(store, MINUTES).relations[0].id == lore(store, HOURS).id
-        await user.press("f")
-        user.types("problem\n")
-        await user.sees(lambda: found.queue.current and found.queue.current.kind == "problem")
+        found._go_to_kind("problem")
         await user.press("r")
         await user.told("Review", "reject fits no problem; possible: edit, snooze")
 
@@ -248,7 +239,7 @@ async def test_a_lore_is_edited_first_and_then_let_in(
 ) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         title = current(found)
         await user.press("e")
@@ -365,7 +356,7 @@ async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engr
 
 
 async def test_a_result_that_is_no_lore_brings_the_item_back(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         editor = await editing(user, "duplicate")
         editor.area.text = "x" * 5000
         await user.press("ctrl+s")
@@ -376,7 +367,7 @@ async def test_a_result_that_is_no_lore_brings_the_item_back(store: engram.Engra
 
 
 async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram) -> None:
-    async with using(store) as user:
+    async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
         with engram.open(store.path, session="other") as other:
             other.record("Another one that waits.", category="FACT", status="pending")

@@ -21,8 +21,10 @@ from engram_tui.pair_search import PairSearch
 from engram_tui.reading import QUICK
 from engram_tui.review_decisions import ReviewDecisions
 from engram_tui.review_wording import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
+    from rich.text import Text
     from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
@@ -67,6 +69,7 @@ class ReviewScreen(ReviewDecisions):
         self._sought: set[str] = {kind for group in GROUPS for kind in group}
         self._pairs = PairSearch(store)
         self._resting: Timer | None = None
+        self._said: dict[str, Text | str] = {}
 
     def compose_body(self) -> Iterator[Widget]:
         """How far one is, the two sides, why, and what may be decided."""
@@ -127,10 +130,11 @@ class ReviewScreen(ReviewDecisions):
         """Show the current item as far as it is known, and ask for the rest."""
         item = self.queue.current
         narrow = self.is_narrow
-        self.query_one("#progress", Static).update(progress_line(self.queue, searching=bool(self._sought)))
-        self.query_one("#kinds", Static).update(kinds_line(self.queue, self._sought))
-        self.query_one("#decisions", Static).update(
-            decisions_line(item, self.queue, self.keys_now(), self.app.size.width - 2, narrow=narrow)
+        self._say("progress", progress_line(self.queue, searching=bool(self._sought)))
+        self._say("kinds", kinds_line(self.queue, self._sought))
+        self._say(
+            "decisions",
+            decisions_line(item, self.queue, self.keys_now(), self.app.size.width - 2, narrow=narrow),
         )
         if item is None:
             self._show_nothing()
@@ -139,7 +143,7 @@ class ReviewScreen(ReviewDecisions):
             if key in self._exhibits:
                 self._draw(self._exhibits[key])
             else:
-                self.query_one("#why", Static).update("\n".join(why_lines(item, (), narrow=narrow)))
+                self._say("why", "\n".join(why_lines(item, (), narrow=narrow)))
                 self.ask("exhibit", lambda store: read_exhibit(store, item, key[2]), partial(self._seen, key),
                          failed=partial(self._unseen, item))  # fmt: skip
         self.refresh_bindings()
@@ -170,7 +174,7 @@ class ReviewScreen(ReviewDecisions):
             self._put("right", rest[0].title, rest[0].facts, rest[0].text, another)
         self.query_one("#right").display = bool(rest)
         why = why_lines(exhibit.item, exhibit.notes, narrow=self.is_narrow)
-        self.query_one("#why", Static).update("\n".join(why))
+        self._say("why", "\n".join(why))
         self._preload()
 
     def _preload(self) -> None:
@@ -192,21 +196,25 @@ class ReviewScreen(ReviewDecisions):
         decided = f"{done:,} decided. " if done else ""
         text = "Nothing yet; still looking." if self._sought else f"{decided}Nothing waits for you."
         self._put("left", "the queue", "", text)
-        self.query_one("#why", Static).update("")
+        self._say("why", "")
 
-    def _put(self, name: str, title: str, facts: str, text: object, another: bool = True) -> None:
-        from engram_tui.shell.gate import words
-
+    def _put(self, name: str, title: str, facts: str, text: Text | str, another: bool = True) -> None:
         side = self.query_one(f"#{name}", VerticalScroll)
         side.border_title = words(title)
-        self.query_one(f"#{name}-facts", Static).update(facts)
-        self.query_one(f"#{name}-text", Static).update(words(text) if isinstance(text, str) else text)  # type: ignore[arg-type]
+        self._say(f"{name}-facts", facts)
+        self._say(f"{name}-text", words(text) if isinstance(text, str) else text)
         if another:
             side.scroll_home(animate=False)
 
     def on_resize(self) -> None:
         """Another width has room for other lines."""
         self.call_after_refresh(self.show_item)
+
+    def _say(self, name: str, content: Text | str) -> None:
+        """Have a widget say something, if it says something else: each update costs a layout."""
+        if self._said.get(name) != content:
+            self._said[name] = content
+            self.query_one(f"#{name}", Static).update(content)
 
     # Looking around
 
