@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import review
 from engram.domain.errors import NotFoundError
 from engram.usecases.listing import list_hits
@@ -16,9 +18,11 @@ from engram_tui.rows import LazyRows, Row, row_of_recalled, row_of_shown
 from engram_tui.shell.frame import Heading
 
 if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
     from engram.app import Engram
 
 MOST_MATCHES = 50
+_sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictionary()
 QUICK = (
     review.PROBLEM,
     review.CONFLICT,
@@ -120,10 +124,25 @@ def read_heading(store: Engram) -> Heading:
 
 
 def token(store: Engram) -> tuple[object, ...]:
-    """What is another value after each change of the index, whoever made it."""
+    """What is another value after each change of what the index knows of files, whoever made it.
+
+    That a sweep looked at all files is written into the index, too, and is no change.
+    """
     generation = store.store.index.generation
     if generation is None:
         return ()
+    stats = _stats(generation)
+    if _sums.get(store, ((), 0))[0] != stats:
+        try:
+            with damage_noticed():
+                _sums[store] = stats, generation.catalog.sum_of_lines()
+        except DamagedIndexError:
+            return stats  # whoever asks it for lore next has it made anew
+    return generation.folder, _sums[store][1]
+
+
+def _stats(generation: Generation) -> tuple[object, ...]:
+    """The times and sizes of the catalog's files: as long as they are the same, so is all that is in it."""
     found: list[object] = [generation.folder]
     for name in ("catalog.db", "catalog.db-wal"):
         try:
