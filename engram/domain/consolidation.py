@@ -141,8 +141,9 @@ def choose(steps: Sequence[Step], skip: Sequence[str] = (), confirm: Sequence[st
 
     Raises NotFoundError, AmbiguousError.
     """
-    off = {step.id for name in skip for step in _named(steps, name)}
-    on = {step.id for name in confirm for step in _named(steps, name)}
+    known = {step.id: step for step in steps}
+    off = {step.id for name in skip for step in _named(known, name)}
+    on = {step.id for name in confirm for step in _named(known, name)}
     return tuple(
         [
             step._replace(selected=(step.selected or step.id in on) and step.id not in off)
@@ -153,11 +154,13 @@ def choose(steps: Sequence[Step], skip: Sequence[str] = (), confirm: Sequence[st
     )
 
 
-def _named(steps: Sequence[Step], name: str) -> list[Step]:
+def _named(steps: Mapping[str, Step], name: str) -> list[Step]:
     wanted = name.strip().lower()
+    if wanted in steps:
+        return [steps[wanted]]
     if wanted in KINDS:
-        return [step for step in steps if step.kind == wanted]
-    found = [step for step in steps if wanted and step.id.startswith(wanted)]
+        return [step for step in steps.values() if step.kind == wanted]
+    found = [step for step in steps.values() if wanted and step.id.startswith(wanted)]
     if not found:
         raise NotFoundError(
             f"No step of the plan is called '{name[:40]}'.", "`engram consolidate` lists them."

@@ -15,5 +15,5 @@ ACTIONS = (
     Action("fold_kind", "left,h", "close", "close the kind", 0, "is_listing"),
     Action("open_kind", "right", "open", "open the kind", 0, "is_listing"),
     Action("take_all", "asterisk", "take all", "take every step that needs no word of yours, or none", 0, "has_plan"),
-    Action("plan_again", "r,f5", "plan again", "look at the store again", 0, command="engram consolidate"),
+    Action("plan_again", "r,f5", "plan again", "look at the store again", 0, "is_listing", command="engram consolidate"),
 )  # fmt: skip

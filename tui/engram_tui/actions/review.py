@@ -22,6 +22,6 @@ ACTIONS = (
     Action("previous_item", "k,up", "back", "the item before", 0, "has_item"),
     Action("next_of_group", "n", "next of the group", "compare with another lore of the group", 0, "has_item"),
     Action("kind", "f", "go to a kind", "the first item of a kind", 5, "has_item"),
-    Action("scroll_texts", "ctrl+d,pagedown", "scroll down", "scroll both texts down", 0, run="scroll_texts(1)"),
-    Action("scroll_texts_back", "ctrl+u,pageup", "scroll up", "scroll both texts up", 0, run="scroll_texts(-1)"),
+    Action("scroll_texts", "ctrl+d,pagedown", "scroll down", "scroll both texts down", 0, "has_item", run="scroll_texts(1)"),
+    Action("scroll_texts_back", "ctrl+u,pageup", "scroll up", "scroll both texts up", 0, "has_item", run="scroll_texts(-1)"),
 )  # fmt: skip
