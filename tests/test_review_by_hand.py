@@ -120,3 +120,19 @@ def test_two_texts_are_compared_word_by_word() -> None:
         (".", "."),
     ]
     assert "".join(old for old, _ in found) == "It takes 40 seconds."
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a " * 2000, "a b " * 1000),
+        ("." * 4000, ",." * 2000),
+        (" \n", "x"),
+        ("", ""),
+        ("a  b", "a\nb"),
+        ("x\n" * 2000, "y x\n" * 1000),
+    ],
+)
+def test_no_text_makes_a_comparison_long_or_loses_a_letter(one: str, other: str) -> None:
+    found = list(word_diff(one, other))
+    assert ("".join(old for old, _ in found), "".join(new for _, new in found)) == (one, other)

@@ -373,3 +373,26 @@ async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram
             other.record("Another one that waits.", category="FACT", status="pending")
         await user.sees(lambda: found.queue.by_kind.get("pending") == 4)
         assert current(found) == OLD
+
+
+async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engram.Engram) -> None:
+    bold = "[@click=app.exit]here[/] [bold]there[/bold] \u202eback"
+    store.record(f"{bold} {'x' * 900}", category="FACT", status="pending")
+    store.record("\n\n".join(["a b"] * 700), category="FACT", status="pending", agent="hostile\x1b[31m")
+    path = Path(store.path, store.get(titled(store, CACHE).id).path)
+    text = path.read_text("utf-8")
+    paragraphs = "\\n\\n".join(["a", "b"] * 600)
+    path.write_text(text.replace(f"{CACHE}\\n\\nIt takes 90 seconds.", paragraphs), "utf-8")
+    store.refresh()
+    async with using(store, NARROW) as user:
+        found = await reviewing(user, "pending")
+        for _ in range(5):
+            await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
+            assert "\x1b" not in user.screen()
+            assert "\u202e" not in user.screen()
+            await user.press("j")
+        editor = await editing(user, "conflict")
+        await user.press("r", "j", "b")
+        await user.sees(lambda: editor.area.text.startswith("a\n\n"))
+        await user.press("escape")
+        assert user.app.is_running

@@ -1,4 +1,4 @@
-"""Two texts compared word by word."""
+"""Two texts compared word by word, in a time that nobody's text can stretch."""
 
 from __future__ import annotations
 
@@ -7,15 +7,75 @@ import re
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+MOST_MATCHES = (
+    60_000  # pairs of equal pieces; beyond it (one word again and again) the search could take minutes
+)
+_PIECES = re.compile(r"(\w+|[^\w\s]|^)(\s*)")
 
 
 def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:
     """Pieces of both texts in order: what the first says there, and the second; equal where nothing differs."""
-    import difflib
+    mine = others = ""
+    for old, new in _pieces(before, after):
+        if (old or new) and (mine or others) and (mine == others) != (old == new):
+            yield mine, others
+            mine = others = ""
+        mine, others = mine + old, others + new
+    if mine or others:
+        yield mine, others
 
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    for _, start, end, from_, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield "".join(old[start:end]), "".join(new[from_:to])
+
+def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """The same in small: a word and the blanks after it apart, where only one of them differs."""
+    old, new = (_PIECES.findall(text) for text in (before, after))
+    for same, start, end, from_, to in compared([word for word, _ in old], [word for word, _ in new]):
+        if same:
+            for (word, gap), (_, other) in zip(old[start:end], new[from_:to], strict=True):
+                yield word, word
+                yield gap, other
+        elif start < end and from_ < to:
+            yield _joined(old[start:end], cut=True), _joined(new[from_:to], cut=True)
+            yield old[end - 1][1], new[to - 1][1]
+        else:
+            yield _joined(old[start:end]), _joined(new[from_:to])
+
+
+def compared(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
+    """The parts of two sequences in order: whether they are the same, and where they are in the first and the second.
+
+    What differs in the middle is one part where looking for the best way to compare it would take too long.
+    """
+    shorter = min(len(one), len(other))
+    head = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    rest = shorter - head
+    tail = next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
+    ends = len(one) - tail, len(other) - tail
+    if head:
+        yield True, 0, head, 0, head
+    yield from _middle(one[head : ends[0]], other[head : ends[1]], head)
+    if tail:
+        yield True, ends[0], len(one), ends[1], len(other)
+
+
+def _middle(
+    one: Sequence[str], other: Sequence[str], shift: int
+) -> Iterator[tuple[bool, int, int, int, int]]:
+    from collections import Counter
+    from difflib import SequenceMatcher
+
+    if not (one or other):
+        return
+    counts, others = Counter(one), Counter(other)
+    if sum(count * others[piece] for piece, count in counts.items()) > MOST_MATCHES:
+        yield False, shift, shift + len(one), shift, shift + len(other)
+        return
+    for kind, start, end, from_, to in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        yield kind == "equal", shift + start, shift + end, shift + from_, shift + to
+
+
+def _joined(pieces: Sequence[tuple[str, str]], *, cut: bool = False) -> str:
+    """The text of these pieces; with `cut` without the blanks after the last."""
+    text = "".join([word + gap for word, gap in pieces])
+    return text[: len(text) - len(pieces[-1][1])] if cut and pieces else text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engram.domain.word_diff import compared
 from engram.usecases.by_hand import FIELDS
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ def _paragraphs(left: str, right: str) -> tuple[Part, ...]:
     """The paragraphs of both texts, those that are equal beside one another."""
     one, other = _split(left), _split(right)
     found: list[Part] = []
-    for kind, start, end, from_, to in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if kind == "equal":
+    for same, start, end, from_, to in compared(one, other):
+        if same:
             found += [Part("", text, text) for text in one[start:end]]
             continue
         mine, others = one[start:end], other[from_:to]

@@ -35,7 +35,8 @@ class MergeEditor(ModalScreen[Lore | None]):
     MergeEditor > Vertical { width: 100%; height: 100%; background: $surface; }
     MergeEditor #hint { height: 1; padding: 0 1; background: $primary 25%; text-wrap: nowrap; text-overflow: ellipsis; }
     MergeEditor #texts { height: 2fr; }
-    MergeEditor .text { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; padding: 0 1; scrollbar-size-vertical: 1; }
+    MergeEditor .text { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; }
+    MergeEditor .text { padding: 0 1; scrollbar-size-vertical: 1; }
     MergeEditor .text Static, MergeEditor #fields { height: auto; }
     MergeEditor #fields { max-height: 8; padding: 0 1; }
     MergeEditor TextArea { height: 1fr; min-height: 4; border: round $primary 50%; border-title-color: $text-primary; }

@@ -49,7 +49,8 @@ class ReviewScreen(ReviewDecisions):
         & #kinds { height: auto; max-height: 2; padding: 0 1; background: $surface; color: $text-muted; }
         & #sides { height: 1fr; }
         & ToastRack { margin-bottom: 6; }
-        & .side { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; padding: 0 1; scrollbar-size-vertical: 1; }
+        & .side { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; }
+        & .side { padding: 0 1; scrollbar-size-vertical: 1; }
         & .side Static { height: auto; }
         & .facts { color: $text-muted; }
         & #why { height: auto; max-height: 7; padding: 0 1; }
