@@ -378,15 +378,15 @@ async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram
 async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engram.Engram) -> None:
     bold = "[@click=app.exit]here[/] [bold]there[/bold] \u202eback"
     store.record(f"{bold} {'x' * 900}", category="FACT", status="pending")
-    store.record("\n\n".join(["a b"] * 700), category="FACT", status="pending", agent="hostile\x1b[31m")
+    store.record("\n\n".join(["a b"] * 200), category="FACT", status="pending", agent="hostile\x1b[31m")
     path = Path(store.path, store.get(titled(store, CACHE).id).path)
     text = path.read_text("utf-8")
-    paragraphs = "\\n\\n".join(["a", "b"] * 600)
+    paragraphs = "\\n\\n".join(["a", "b"] * 150)
     path.write_text(text.replace(f"{CACHE}\\n\\nIt takes 90 seconds.", paragraphs), "utf-8")
     store.refresh()
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
-        for _ in range(5):
+        for _ in range(3):
             await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
             assert "\x1b" not in user.screen()
             assert "\u202e" not in user.screen()

@@ -62,6 +62,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         self.at = 0
         self._right = 1
         self._composed = ""
+        self._marks: dict[int, tuple[Text, Text]] = {}
         self.draft = self._new_draft()
 
     def compose(self) -> ComposeResult:
@@ -92,6 +93,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         return self.area.text != self._composed
 
     def _new_draft(self) -> MergeDraft:
+        self._marks.clear()
         first, other = self.source.versions[0], self.source.versions[self._right]
         return MergeDraft(first.lore, other.lore, self.source.base, join_fields=self.source.joins)
 
@@ -121,8 +123,7 @@ class MergeEditor(ModalScreen[Lore | None]):
         """One side's paragraphs with their signs, and where the current one begins."""
         found, start = Text(), 0
         for part in self.draft.paragraphs:
-            mine, others = side_by_side(part.left, part.right) if differ(part.left, part.right) else (
-                Text(lines(part.left)), Text(lines(part.right)))  # fmt: skip
+            mine, others = self._marked(part)
             here = part is self._current
             if here:
                 start = len(found)
@@ -131,6 +132,14 @@ class MergeEditor(ModalScreen[Lore | None]):
             found.append_text(said or Text("(nothing)", "dim italic"))
             found.append("\n\n")
         return found, start
+
+    def _marked(self, part: Part) -> tuple[Text, Text]:
+        """Both sides of a paragraph, compared once."""
+        if id(part) not in self._marks:
+            likely = part.differs and differ(part.left, part.right)
+            plain = Text(lines(part.left)), Text(lines(part.right))
+            self._marks[id(part)] = side_by_side(part.left, part.right) if likely else plain
+        return self._marks[id(part)]
 
     def _sign(self, part: Part, side: str, here: bool) -> str:
         choice = self.draft.choice_of(part)
