@@ -17,7 +17,7 @@ from engram.usecases.take_version import take_version
 from engram_tui.preview import since
 from engram_tui.rows import bar, count, fraction
 from engram_tui.shell.gate import lines, words
-from engram_tui.word_marks import MOST, differ, inline, side_by_side
+from engram_tui.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_side
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -172,7 +172,13 @@ def _all_fields(lore: Lore) -> Text:
 def _difference(left: Version, right: Version) -> Text:
     """Both versions as one text: what only the left says underlined, what only the right says reversed."""
     found = Text(f"{words(left.name)}: bold and underlined.  {words(right.name)}: reversed.\n\n", style="")
-    found.append_text(inline(left.lore.content, right.lore.content))
+    one, other = left.lore.content, right.lore.content
+    if differ(one, other):
+        found.append_text(inline(one, other))
+    else:  # hardly a word in common: mixed, nobody could read them
+        found.append(lines(one)[:MOST], LEFT)
+        found.append("\n\n")
+        found.append(lines(other)[:MOST], RIGHT)
     found.append("\n")
     for name in _FIELDS:
         one, other = _shown(left.lore, name), _shown(right.lore, name)
