@@ -28,16 +28,17 @@ HOSTS = ("alpha", "beta", "gamma")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("template") / "s"
     with engram.open(root, session="t") as store:
-        for text, tag in ((RETRY, "retry"), (OTHERS[0], "queue"), (OTHERS[1], "jitter")):
-            store.record(text, category="FAILURE", tags=[tag])
+        store.record(RETRY, category="FAILURE", tags=["retry"])
         old = store.record(FRIDAY, category="FACT").lore
         store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
+        store.record(OTHERS[0], category="FAILURE", tags=["queue"])
         for host in HOSTS:
             store.record(
                 f"Host {host} is down.",
                 category="EDGE_CASE_DISCOVERY",
                 expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
             )
+        store.record(OTHERS[1], category="FAILURE", tags=["jitter"])
         store.query("how should clients of the queue retry")
     return root
 

@@ -49,18 +49,18 @@ CONFLICTS = f"""conflicts:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One item or more of each kind that a store alone can have."""
     root = tmp_path_factory.mktemp("template") / "s"
-    with engram.open(root, session="t") as store:
+    with engram.open(root, session="t") as store:  # others in between: ids of one millisecond have no order
         store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
-        store.record(MINUTES, category="EDGE_CASE_DISCOVERY", agent="claude-code", tags=["session"])
         store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
-        store.record(
-            f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex"
-        )
         store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")
         store.record(ORDERS, category="FACT", agent="codex", status="pending")
         store.record(QUESTION, category="FACT", agent="codex", status="pending")
         store.record(WEAK, category="PATTERN_OUTCOME", confidence=0.2)
         store.record(OLD, category="FACT", expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+        store.record(MINUTES, category="EDGE_CASE_DISCOVERY", agent="claude-code", tags=["session"])
+        store.record(
+            f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex"
+        )
         cache = store.get(
             store.record(
                 f"{CACHE}\n\nIt takes 40 seconds.", category="DEPENDENCY_BEHAVIOR", tags=["cache"]
@@ -375,7 +375,8 @@ async def test_what_others_do_shows_without_losing_the_item(store: engram.Engram
         assert current(found) == OLD
 
 
-async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engram.Engram) -> None:
+def hostile(store: engram.Engram) -> None:
+    """Texts that would act on a terminal, or take long to compare."""
     bold = "[@click=app.exit]here[/] [bold]there[/bold] \u202eback"
     store.record(f"{bold} {'x' * 900}", category="FACT", status="pending")
     store.record("\n\n".join(["a b"] * 200), category="FACT", status="pending", agent="hostile\x1b[31m")
@@ -384,6 +385,10 @@ async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engra
     paragraphs = "\\n\\n".join(["a", "b"] * 150)
     path.write_text(text.replace(f"{CACHE}\\n\\nIt takes 90 seconds.", paragraphs), "utf-8")
     store.refresh()
+
+
+async def test_hostile_texts_are_shown_as_text_and_compared_in_time(store: engram.Engram) -> None:
+    hostile(store)
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
         for _ in range(3):
