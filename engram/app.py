@@ -28,15 +28,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from engram.adapters.state.live_table import LiveEntry
-    from engram.domain.insight import Insight
-    from engram.domain.metrics import Metric
-    from engram.domain.review import Item
     from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
-    from engram.usecases.decide import Decided
     from engram.usecases.edit import Edit
-    from engram.usecases.extract import Outcome
     from engram.usecases.import_lore import Imported
     from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
@@ -44,7 +38,6 @@ if TYPE_CHECKING:
     from engram.usecases.poison import Report
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
-    from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.trust import Waiting
 
@@ -186,43 +179,6 @@ class Engram(Looking, Curating):
             sort=sort,
         )
 
-    def review(self, *, kinds: Words = (), agents: Words = (), limit: int | None = None) -> Queue:
-        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
-        from engram.usecases.review import review
-
-        return review(self.store, kinds=words(kinds), agents=words(agents), limit=limit)
-
-    def decide(
-        self,
-        item: str | Item,
-        decision: str,
-        *,
-        days: float = 7.0,
-        result: Lore | None = None,
-        dry_run: bool = False,
-    ) -> Decided:
-        """Decide about an item of the queue, or what its id begins with: one commit, which `undo` takes back.
-
-        `days` is how long a snooze lasts; `result` what you made of the lore that stays (see `dry_run`, which writes
-        nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
-        SecretFoundError, StoreError.
-        """
-        from engram.usecases.decide import decide, preview
-        from engram.usecases.review import item_named
-
-        wanted = item_named(self.store, item) if isinstance(item, str) else item
-        if dry_run:
-            return preview(self.store, wanted, decision)
-        done = decide(self.store, wanted, decision, days=days, result=result)
-        self._changed()
-        return done
-
-    def ask_again(self, done: Decided) -> None:
-        """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
-        from engram.usecases.decide import ask_again
-
-        ask_again(self.store, done)
-
     def edit(self, name: str, wanted: Edit) -> Shown:
         """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""
         from engram.usecases.edit import edit
@@ -263,20 +219,6 @@ class Engram(Looking, Curating):
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
-
-    def extract(
-        self, text: str | bytes, *, name: str = "text", limit: int = 10, dry_run: bool = False
-    ) -> builtins.list[Outcome]:
-        """Record the few things that a transcript or document marks as learned, as pending lore; what became of each.
-
-        `name` says where it is from. Raises UsageError, StoreError.
-        """
-        from engram.usecases.extract import extract_lore
-
-        raw = text.encode() if isinstance(text, str) else text
-        found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
-        self._changed()
-        return found
 
     def poison_check(self) -> Report:
         """Put a red team's lore before an agent in every way there is, in a scratch store: `.findings` got through.
@@ -339,27 +281,6 @@ class Engram(Looking, Curating):
         from engram.usecases.status import status
 
         return status(self.store, thorough=thorough)
-
-    def live(self, since: int | None = None, limit: int = 100) -> builtins.list[LiveEntry]:
-        """What queries, tools and hooks did, oldest first: what came after number `since`, else the latest `limit`.
-
-        An entry's `.number` is what to ask with next. Raises UsageError, StoreError.
-        """
-        from engram.usecases.live import entries
-
-        return entries(self.store, since, limit)
-
-    def metrics(self) -> builtins.list[Metric]:
-        """Counters, gauges and the latency of queries. Raises StoreError."""
-        from engram.usecases.metrics import metrics
-
-        return metrics(self.store)
-
-    def insight(self) -> Insight:
-        """How much lore, how good, how used, which questions find nothing, how quick recall is. Raises StoreError."""
-        from engram.usecases.insight import insight
-
-        return insight(self.store)
 
     def session_refs(self) -> dict[str, str]:
         """`L1` → id of all lore surfaced in this session."""

@@ -1,4 +1,4 @@
-"""The part of the Python API that keeps a store in order: consolidation and worth."""
+"""The part of the Python API that keeps a store in order: the review queue, extraction, consolidation and worth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engram.domain.consolidation import Plan
+    from engram.domain.lore import Lore
+    from engram.domain.review import Item
     from engram.usecases.consolidate_apply import Consolidated
+    from engram.usecases.decide import Decided
+    from engram.usecases.extract import Outcome
+    from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.worth import Worths
 
@@ -19,6 +24,59 @@ class Curating(ABC):
     """Tidying an open store up; `engram.app.Engram` has all of it."""
 
     store: Store
+
+    def review(
+        self, *, kinds: str | Sequence[str] = (), agents: str | Sequence[str] = (), limit: int | None = None
+    ) -> Queue:
+        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
+        from engram.usecases.review import review
+
+        return review(self.store, kinds=_words(kinds), agents=_words(agents), limit=limit)
+
+    def decide(
+        self,
+        item: str | Item,
+        decision: str,
+        *,
+        days: float = 7.0,
+        result: Lore | None = None,
+        dry_run: bool = False,
+    ) -> Decided:
+        """Decide about an item of the queue, or what its id begins with: one commit, which `undo` takes back.
+
+        `days` is how long a snooze lasts; `result` what you made of the lore that stays (see `dry_run`, which writes
+        nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
+        SecretFoundError, StoreError.
+        """
+        from engram.usecases.decide import decide, preview
+        from engram.usecases.review import item_named
+
+        wanted = item_named(self.store, item) if isinstance(item, str) else item
+        if dry_run:
+            return preview(self.store, wanted, decision)
+        done = decide(self.store, wanted, decision, days=days, result=result)
+        self._changed()
+        return done
+
+    def ask_again(self, done: Decided) -> None:
+        """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
+        from engram.usecases.decide import ask_again
+
+        ask_again(self.store, done)
+
+    def extract(
+        self, text: str | bytes, *, name: str = "text", limit: int = 10, dry_run: bool = False
+    ) -> list[Outcome]:
+        """Record the few things that a transcript or document marks as learned, as pending lore; what became of each.
+
+        `name` says where it is from. Raises UsageError, StoreError.
+        """
+        from engram.usecases.extract import extract_lore
+
+        raw = text.encode() if isinstance(text, str) else text
+        found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)
+        self._changed()
+        return found
 
     def consolidate(
         self,

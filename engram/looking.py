@@ -1,4 +1,4 @@
-"""The part of the Python API that looks around a lore, and at the settings: what a person wants to know before they act."""
+"""The part of the Python API that looks: around a lore, at what was done here, at the settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.sharing import Sharing
 
 if TYPE_CHECKING:
+    from engram.adapters.state.live_table import LiveEntry
+    from engram.domain.insight import Insight
+    from engram.domain.metrics import Metric
     from engram.usecases.configuration import Setting
     from engram.usecases.links import Link
     from engram.usecases.record import Weighed
@@ -17,7 +20,7 @@ Words = str | Sequence[str]
 
 
 class Looking(Sharing):
-    """Links, queries that a lore answered, what recording would answer, settings; `engram.app.Engram` has all of it."""
+    """Links, queries that a lore answered, what recording would answer, the live record, settings: a part of `Engram`."""
 
     def weigh(
         self,
@@ -61,6 +64,27 @@ class Looking(Sharing):
         from engram.usecases.configuration import configure_own
 
         return configure_own(self.store, name, text)
+
+    def live(self, since: int | None = None, limit: int = 100) -> list[LiveEntry]:
+        """What queries, tools and hooks did, oldest first: what came after number `since`, else the latest `limit`.
+
+        An entry's `.number` is what to ask with next. Raises UsageError, StoreError.
+        """
+        from engram.usecases.live import entries
+
+        return entries(self.store, since, limit)
+
+    def metrics(self) -> list[Metric]:
+        """Counters, gauges and the latency of queries. Raises StoreError."""
+        from engram.usecases.metrics import metrics
+
+        return metrics(self.store)
+
+    def insight(self) -> Insight:
+        """How much lore, how good, how used, which questions find nothing, how quick recall is. Raises StoreError."""
+        from engram.usecases.insight import insight
+
+        return insight(self.store)
 
 
 def words(value: Words) -> tuple[str, ...]:

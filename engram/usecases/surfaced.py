@@ -1,13 +1,12 @@
-"""Why a lore was shown lately: the queries of the retrieval log that it answered."""
+"""Why a lore was shown lately: the queries of the live record that it answered."""
 
 from __future__ import annotations
-
-import json
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
+    from engram.adapters.state.live_table import LiveEntry
     from engram.usecases.store import Store
 
 
@@ -31,17 +30,12 @@ def surfaced(store: Store, name: str, limit: int = 20) -> list[Surfaced]:
     """The last queries that the named lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
     with store.lock:
         lore_id = resolve(store, name).id
-        rows = store.session_state.run(
-            "SELECT at, session, query, strategy, strength, ids, scores FROM retrievals"
-            " WHERE instr(ids, ?) ORDER BY number DESC LIMIT ?",
-            (json.dumps(lore_id), limit),
-        )
-    return [_surfaced(lore_id, *row) for row in rows]
+        entries = store.session_state.live.answered(lore_id, limit)
+    return [_surfaced(lore_id, entry) for entry in entries]
 
 
-def _surfaced(
-    lore_id: str, at: float, session: str, query: str, strategy: str, strength: str, ids: str, scores: str
-) -> Surfaced:
-    shown = json.loads(ids)
-    rank = shown.index(lore_id)
-    return Surfaced(at, session, query, strategy, strength, rank + 1, len(shown), json.loads(scores)[rank])
+def _surfaced(lore_id: str, entry: LiveEntry) -> Surfaced:
+    rank = entry.ids.index(lore_id)
+    return Surfaced(
+        entry.at, entry.session, entry.query, entry.strategy, entry.strength, rank + 1, len(entry.ids), entry.scores[rank]
+    )  # fmt: skip

@@ -182,6 +182,11 @@ class LiveTable:
             for row in self._taken_in().run(query, (QUERY, json.dumps(SHOWING), most))
         ]
 
+    def answered(self, lore_id: str, limit: int) -> list[LiveEntry]:
+        """The latest queries that showed one lore, newest first."""
+        where = "WHERE action = ? AND instr(ids, ?) ORDER BY number DESC LIMIT ?"
+        return _read(self._taken_in().run(f"{_SELECT} {where}", (QUERY, f'"{lore_id}"', limit)))
+
     def times_shown(self, lore_id: str, most: int) -> int:
         """In how many of those answers one lore was."""
         query = (

@@ -35,6 +35,7 @@ class Lifeline:
         self._over = threading.Event()
         self._wake = threading.Event()
         self._code = TOLD + _HANGUP
+        self._lost = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -46,6 +47,8 @@ class Lifeline:
         finally:
             self._over.set()
             self._wake.set()
+            if self._lost:
+                _let_go()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -59,10 +62,19 @@ class Lifeline:
                 break
         if self._over.is_set():
             return
+        self._lost = True
         self._app.abandon(self._code)
         if not self._over.wait(PATIENCE):
             self._app.remembered.keep()
             os._exit(self._code)
+
+
+def _let_go() -> None:
+    """Have what Python writes when it ends go nowhere: a terminal that is gone would make the exit code 120."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 class Output:
