@@ -77,7 +77,7 @@ def gone(repo: Repository) -> GitError:
     """The error for a branch that somebody deleted; its last commit is named where it is still known."""
     last = _last_commit(repo) or "COMMIT"
     return GitError(
-        f"The branch {BRANCH} of {repo.common_dir} was deleted; its lore cannot be committed.",
+        f"The branch {BRANCH} was deleted from {repo.common_dir}; its lore cannot be committed.",
         f"Bring it back: git branch {BRANCH} {last} (or git fetch origin {BRANCH}:{BRANCH}).",
     )
 
