@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 Measured = TypeVar("Measured")
 
-SLOWER = 1.25
+SLOWER = 1.4
 _STARTS = 7
 _CALIBRATIONS = 10
 ATTEMPTS = 6
-_WAIT_SECONDS = 15.0
+_WAIT_SECONDS = 4.0
 
 
 def bare_python(folder: str) -> float:
