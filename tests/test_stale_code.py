@@ -96,6 +96,16 @@ def test_a_file_that_changed_is_told_with_commits_and_lines_and_confirmed_until_
     assert "1 commit" in only(store).evidence[0]
 
 
+def test_what_is_stale_by_its_code_alone_is_not_archived_by_consolidation(
+    store: Engram, repository: Path, clock: SetClock
+) -> None:
+    store.record("The worker retries three times.", category="FACT", files=["src/worker.py"])
+    add(repository, [(11, {"src/worker.py": WORKER.replace("3", "5")}, "More patience")])
+    clock.advance(days=5)
+    assert [item.kind for item in stale(store)] == ["stale"]
+    assert store.consolidate(kinds=["archive"]).steps == ()
+
+
 def test_a_change_that_was_taken_back_is_none(store: Engram, repository: Path) -> None:
     store.record("The worker takes the oldest entry.", category="FACT", files="src/worker.py")
     add(

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from engram.domain import decay, ulid
+from engram.domain import review as review_terms
 from engram.domain.categories import SEMANTIC
 from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
@@ -25,13 +26,18 @@ _ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\
 
 
 def stale(look: Look) -> dict[str, str]:
-    """Lore that expired, or that nobody used or validated for half a year, and why each is; not what was set aside."""
+    """Lore that expired, or that nobody used or validated for half a year, and why each is; not what was set aside.
+
+    What is stale because its code changed may still hold: that is for a person to say.
+    """
     long_ago = _moment(look.now.timestamp() - UNUSED_SECONDS)
     found = {}
     for item in review(look.store, kinds=[STALE]).items:
         hit = look.hits.get(item.lore[0])
-        expired = hit is not None and hit.expires_at is not None and _moment(hit.expires_at) < look.now
-        if hit is not None and (expired or all(use < long_ago for use in look.uses(hit.id))):
+        if hit is None or item.proposal != review_terms.ARCHIVE:
+            continue
+        expired = hit.expires_at is not None and _moment(hit.expires_at) < look.now
+        if expired or all(use < long_ago for use in look.uses(hit.id)):
             found[hit.id] = item.why[:1].lower() + item.why[1:].rstrip(".")
     return found
 
