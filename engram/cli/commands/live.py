@@ -39,14 +39,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--follow", action="store_true", help="go on with what comes, until it is interrupted")
 
 
+def _pause() -> None:
+    time.sleep(_PAUSE_SECONDS)  # SQLite tells nobody of a new row, so it is looked for
+
+
 def run(call: Call) -> int:
     """Print the record; with --follow for as long as it is wanted."""
     from engram.usecases.live import entries, follow
 
     given = call.arguments
     if given.follow:
-        # SQLite tells nobody of a new row, so it is looked for.
-        for entry in follow(call.store, given.since, given.limit, lambda: time.sleep(_PAUSE_SECONDS)):
+        for entry in follow(call.store, given.since, given.limit, _pause):
             _follow_up(call, entry)
         return 0
     found = entries(call.store, given.since, given.limit)

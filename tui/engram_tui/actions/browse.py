@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from engram_tui.actions.action import Action
+from engram_tui.actions.deeds import DEEDS
 
 ACTIONS = (
     Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", 1, "has_lore", command="engram feedback --helpful"),
@@ -17,15 +18,7 @@ ACTIONS = (
     Action("mark", "space", "mark", "mark this lore: what follows is about all that are marked", 7, "can_read"),
     Action("mark_all", "asterisk", "mark all", "mark all that are listed, or none", 0, "is_listing"),
     Action("clear", "escape", "clear", "let go of marks, then of the search, then of the filters", 0, "can_clear"),
-    Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),
-    Action("activate", "A", "activate", "into recall again", 0, "has_lore", command="engram edit --status active"),
-    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_lore", command="engram edit --pin"),
-    Action("tags", "t", "tags", "add tags, or take them away with -tag", 0, "has_lore", command="engram edit --add-tag"),
-    Action("category", "c", "category", "another category", 0, "has_lore", command="engram edit --category"),
-    Action("forget", "d,delete", "forget", "delete it; undo brings it back", 0, "has_lore", command="engram forget"),
-    Action("copy_path", "y", "copy path", "the path of its file, to the clipboard", 0, "has_lore"),
-    Action("copy_name", "Y", "copy id", "its id, or its ref in this session", 0, "has_lore"),
-    Action("open_file", "o", "open file", "a file that the lore is about, or its own, in the editor", 0, "has_lore"),
+    *DEEDS,
     Action("facet", "f", "filter by", "scope, category, status, type, tag, confidence, agent, age", 8, "is_listing"),
     Action("no_facets", "F", "no filter", "take all filters away", 0, "is_filtered"),
     Action("sort", "s", "sort", "sort by the next order", 9),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from engram_tui.actions.action import Action
+from engram_tui.actions.deeds import DEEDS
 
 ACTIONS = (
     Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", 1, "has_lore", command="engram feedback --helpful"),
@@ -17,15 +18,7 @@ ACTIONS = (
     Action("history", "v", "history", "to its versions; enter shows what one changed", 9),
     Action("open_line", "enter", "open", "the lore of a link, what a version changed, the results of a query", 2, "in_lines"),
     Action("mark_version", "space", "mark version", "mark a version; enter on another one compares the two", 2, "in_history"),
-    Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),
-    Action("activate", "A", "activate", "into recall again", 0, "has_lore", command="engram edit --status active"),
-    Action("pin", "p", "pin", "pin it, so that it never fades, or unpin it", 0, "has_lore", command="engram edit --pin"),
-    Action("tags", "t", "tags", "add tags, or take them away with -tag", 0, "has_lore", command="engram edit --add-tag"),
-    Action("category", "c", "category", "another category", 0, "has_lore", command="engram edit --category"),
-    Action("forget", "d,delete", "forget", "delete it; undo brings it back", 0, "has_lore", command="engram forget"),
-    Action("copy_path", "y", "copy path", "the path of its file, to the clipboard", 0, "has_lore"),
-    Action("copy_name", "Y", "copy id", "its id, or its ref in this session", 0, "has_lore"),
-    Action("open_file", "o", "open file", "a file that the lore is about, or its own, in the editor", 0, "has_lore"),
+    *DEEDS,
     Action("next_lore", "J", "next lore", "the next lore of the list", 0, "has_around"),
     Action("previous_lore", "K", "previous lore", "the lore before in the list", 0, "has_around"),
 )  # fmt: skip
