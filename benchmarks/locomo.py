@@ -67,9 +67,12 @@ def _evidence(said: Iterable[str], level: str) -> set[str]:
 
 
 def _turns(sessions: Iterable[list[dict[str, Any]]]) -> Iterator[Document]:
+    """Each turn, naming the one before it in its session, as a conversation that is recorded turn by turn does."""
     for turns in sessions:
+        before = ""
         for turn in turns:
-            yield Document(turn["dia_id"], _said(turn))
+            yield Document(turn["dia_id"], _said(turn), follows=before)
+            before = turn["dia_id"]
 
 
 def _sessions(sessions: Iterable[list[dict[str, Any]]]) -> Iterator[Document]:

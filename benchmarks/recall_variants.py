@@ -23,8 +23,8 @@ Constant = tuple[str, str]
 
 _NEVER = 1_000_000_000
 _WITHOUT_BOUNDS: dict[Constant, Any] = {
-    ("engram.domain.strength", "BY_BOTH"): Bounds(0.6, -1.0, -1.0),
-    ("engram.domain.strength", "BY_WORDS"): Bounds(0.24, -1.0, -1.0),
+    ("engram.domain.strength", "BY_BOTH"): Bounds(0.6, -9.0, -9.0),
+    ("engram.domain.strength", "BY_WORDS"): Bounds(0.24, -9.0, -9.0),
 }
 
 
@@ -42,7 +42,12 @@ VARIANTS = {
     for variant in (
         Variant(BM25, "", {}),
         Variant(WORDS, "words", {}),
-        Variant(DENSE, "hybrid", {("engram.domain.ranking", "WORDS"): 0.0} | _WITHOUT_BOUNDS),
+        Variant(
+            DENSE,
+            "hybrid",
+            {("engram.domain.ranking", "WORDS"): 0.0, ("engram.domain.ranking", "NEAR"): 0.0}
+            | _WITHOUT_BOUNDS,
+        ),
         Variant(HYBRID, "hybrid", {}),
         Variant(NO_FLOOR, "hybrid", _WITHOUT_BOUNDS),
         Variant(
@@ -51,6 +56,12 @@ VARIANTS = {
             {("engram.adapters.index.words", "_SHORTEST_MISSPELT"): _NEVER},
         ),
         Variant("hybrid without sharpness", "hybrid", {("engram.domain.ranking", "SHARPNESS"): 1.0}),
+        Variant("hybrid without second look", "hybrid", {("engram.domain.ranking", "NEAR"): 0.0}),
+        Variant(
+            "hybrid without neighbours",
+            "hybrid",
+            {("engram.usecases.second_look", "MOST_NEIGHBOURS"): 0},
+        ),
         Variant("hybrid without standing", "hybrid", {("engram.domain.ranking", "STANDING"): 0.0}),
         Variant("hybrid without passages", "hybrid", {("engram.domain.passages", "LONG"): _NEVER}, True),
     )

@@ -26,7 +26,10 @@ UNANSWERABLE = "unanswerable"
 
 
 class Document(NamedTuple):
-    """What one lore is made of; `text` has its title on top. `answers` is the id that a hit of it counts for."""
+    """What one lore is made of; `text` has its title on top. `answers` is the id that a hit of it counts for.
+
+    `follows` is the id of the document before it in its conversation: the lore names that one's.
+    """
 
     answers: str
     text: str
@@ -35,6 +38,7 @@ class Document(NamedTuple):
     tags: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     thousandths: int = DEFAULT_PRIOR
+    follows: str = ""
 
 
 class RetrievalSet(NamedTuple):

@@ -9,7 +9,7 @@ from scratch_store import FOLDER, make_plain, write_lore
 
 from engram.domain import ulid
 from engram.domain.categories import Categories
-from engram.domain.lore import Lore
+from engram.domain.lore import Lore, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ def store_documents(root: str, found: RetrievalSet) -> dict[str, str]:
 
 def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
     categories = Categories()
+    by_answer = {document.answers: lore_id for lore_id, document in ids.items()}
     for number, (lore_id, document) in enumerate(ids.items()):
         category = categories.parse(document.category)
         lore = Lore(
@@ -43,6 +44,7 @@ def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
             context=document.context,
             tags=document.tags,
             files=document.files,
+            relations=(Relation("see_also", by_answer[document.follows]),) if document.follows else (),
         )
         yield f"{FOLDER}/{number // _SHARD:04d}/{lore_id}.md", lore
 

@@ -1,9 +1,10 @@
 """Fusing words and meaning into one score, and weighing it by what is known of each lore.
 
-relevance = (cosine + WORDS · coverage^SHARPNESS) / (1 + WORDS), where coverage = BM25 / Σ idf·(k1 + 1): the
-share of a perfect match that the words reach; the power makes a few matching words count for little.
-Dividing BM25 by the query's own best hit instead makes the top word hit look perfect however little of the
-query it covers, and ruins paraphrased questions.
+relevance = (cosine + WORDS · coverage^SHARPNESS + NEAR · near) / (1 + WORDS + NEAR), where coverage = BM25 /
+Σ idf·(k1 + 1): the share of a perfect match that the words reach; the power makes a few matching words count
+for little. Dividing BM25 by the query's own best hit instead makes the top word hit look perfect however little of
+the query it covers, and ruins paraphrased questions. `near` is MaxSim over the vectors of single tokens (late
+interaction), looked at for the best rows only.
 score = relevance · (0.9 + 0.1·standing) · path overlap · scope weight: a bounded multiplier, because
 an additive mix with metadata was measured to fall below BM25 alone.
 """
@@ -15,8 +16,11 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = 2.25
-SHARPNESS = 1.5
+WORDS = 2.0
+SHARPNESS = 2.0
+NEAR = 1.0
+NEAR_NEIGHBOUR = 0.9
+FAR_NEIGHBOUR = 0.8
 STANDING = 0.1
 PATH_GAIN = 0.25
 HALF_LIFE_DAYS = {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
@@ -37,12 +41,18 @@ class Standing(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A lore's score and the parts it is made of. `cosine` is None without vectors."""
+    """A lore's score and the parts it is made of.
+
+    `cosine` is None without vectors. `near` is how near its tokens come to those asked, `missing` the share of the
+    one that it is farthest from, by how far: None where single tokens have no vectors.
+    """
 
     total: float
     relevance: float
     words: float
     cosine: float | None
+    near: float | None
+    missing: float | None
     standing: float
     path: float
     scope: float
@@ -52,6 +62,8 @@ class Score(NamedTuple):
         return {
             "words": round(self.words, 3),
             "meaning": None if self.cosine is None else round(self.cosine, 3),
+            "near": None if self.near is None else round(self.near, 3),
+            "missing": None if self.missing is None else round(self.missing, 3),
             "relevance": round(self.relevance, 3),
             "standing": round(self.standing, 3),
             "path": round(self.path, 3),
@@ -59,11 +71,14 @@ class Score(NamedTuple):
         }
 
 
-def relevance(coverage: float, cosine: float | None) -> float:
+def relevance(coverage: float, cosine: float | None, near: float | None = None) -> float:
     """How well the text answers, 0..1; by words alone where there are no vectors."""
     if cosine is None:
         return coverage
-    return float((max(cosine, 0.0) + WORDS * coverage**SHARPNESS) / (1 + WORDS))
+    found = max(cosine, 0.0) + WORDS * coverage**SHARPNESS
+    if near is None:
+        return float(found / (1 + WORDS))
+    return float((found + NEAR * near) / (1 + WORDS + NEAR))
 
 
 def memory_strength(standing: Standing, now: float) -> float:
@@ -96,15 +111,17 @@ def score(
     standing: Standing,
     now: float,
     *,
+    near: float | None = None,
+    missing: float | None = None,
     overlap: float = 0.0,
     scope: float = 1.0,
 ) -> Score:
     """The score of one lore. `overlap` (0..1) is how much its files are the caller's; `scope` a store's weight."""
-    relevant = relevance(coverage, cosine)
+    relevant = relevance(coverage, cosine, near)
     weight = weigh(standing, now)
     path = 1 + PATH_GAIN * overlap
     total = relevant * (1 - STANDING + STANDING * weight) * path * scope
-    return Score(total, relevant, coverage, cosine, weight, path, scope)
+    return Score(total, relevant, coverage, cosine, near, missing, weight, path, scope)
 
 
 def path_overlap(files: Sequence[str], wanted: Sequence[str]) -> float:

@@ -1,7 +1,8 @@
 """How good an answer is: strong, weak, or none.
 
-A hit's evidence is its cosine and the share of the query that its words cover, weighed as a logistic fit on
-answered and unanswerable questions gave them; by words alone it is that share, with bounds of its own.
+A hit's evidence is its cosine and the share of the query that its words cover, less what is missing most: the one
+thing asked that the lore is farthest from. A question that nothing answers mostly has one such thing. By words
+alone evidence is that share, with bounds of its own.
 docs/recall.md says what the bounds give.
 """
 
@@ -12,6 +13,7 @@ from engram.domain.typed import NamedTuple
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
+_MISSING_WEIGHT = 1.0
 
 
 class Bounds(NamedTuple):
@@ -26,11 +28,11 @@ BY_BOTH = Bounds(0.60, 0.20, 0.15)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
-def evidence(coverage: float, cosine: float | None) -> float:
-    """How much speaks for a hit. `coverage` is 0..1; `cosine` is None where there are no vectors."""
+def evidence(coverage: float, cosine: float | None, missing: float | None = None) -> float:
+    """How much speaks for a hit. `coverage` and `missing` are 0..1; `cosine` is None where there are no vectors."""
     if cosine is None:
         return coverage
-    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage
+    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * (missing or 0.0)
 
 
 def bounds(cosine: float | None) -> Bounds:

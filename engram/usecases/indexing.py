@@ -153,8 +153,9 @@ class Indexer:
         texts = [new.text for new in self._texts]
         parts = [passages(len(text)) for text in texts]
         embedder = self._store.embedder
-        vectors = embedder.embed_parts(texts, parts) if embedder and texts else None
-        self._writer.add(self._texts, vectors, [1 if number == 1 else number + 1 for number in parts])
+        vectors, tokens = embedder.embed_parts(texts, parts) if embedder and texts else (None, [])
+        counts = [1 if number == 1 else number + 1 for number in parts]
+        self._writer.add(self._texts, vectors, counts, tokens)
         self._texts = []
 
     def _note_outside(self, path: str, digest: str) -> None:

@@ -165,7 +165,7 @@ def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
 
 def _is_strong(score: Score) -> bool:
     limits = strength.bounds(score.cosine)
-    return strength.evidence(score.words, score.cosine) >= limits.strong
+    return strength.evidence(score.words, score.cosine, score.missing) >= limits.strong
 
 
 def _note(

@@ -201,7 +201,7 @@ def strength_of(found: Sequence[Candidate | Recalled]) -> str:
 
 def evidence(hit: Candidate | Recalled) -> float:
     """How much speaks for a hit."""
-    return strength.evidence(hit.score.words, hit.score.cosine)
+    return strength.evidence(hit.score.words, hit.score.cosine, hit.score.missing)
 
 
 def _checked(store: Store, question: Question) -> int:

@@ -89,6 +89,10 @@ class _Remembering:
         self._cosines: dict[bytes, numpy.ndarray] = {}
         self.catalog = generation.catalog
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
+        self.has_links = generation.has_links
+
+    def weigh(self, words: Sequence[str], found: WordHits) -> list[float]:
+        return self._generation.words.weigh(words, found)
 
     def terms(self, text: str) -> list[str]:
         return self._generation.words.terms(text)

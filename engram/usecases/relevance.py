@@ -7,13 +7,10 @@ from engram.domain import ranking
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy import float32, int64
     from numpy.typing import NDArray
 
     from engram.adapters.index.words import WordHits
-    from engram.usecases.search import Candidate
 
     Floats = NDArray[float32]
 
@@ -32,7 +29,6 @@ class Relevance:
         self._order: list[int] = []
         self._asked = 0
         self._fused: Floats | None = None
-        self._bound = 0.0
 
     def parts(self, row: int) -> tuple[float, float | None]:
         """Coverage and cosine of a row."""
@@ -41,9 +37,11 @@ class Relevance:
         return coverage, None if self._cosines is None else float(self._cosines[row])
 
     def best(self, count: int) -> list[int]:
-        """The `count` most relevant rows, best first; fewer where there are no more."""
+        """The `count` most relevant rows, best first, and those that equal the last; fewer where there are no more."""
         rows = self._ordered(count + 1)
-        self._bound = self._value(rows[count]) if len(rows) > count else 0.0
+        while len(rows) > count and self._value(rows[count]) == self._value(rows[count - 1]) > 0:
+            count += 1
+            rows = self._ordered(count + 1) if count < len(rows) else self._ordered(2 * count)
         return rows[:count]
 
     def rivals(self, limit: int, share: float, most: int) -> int:
@@ -53,14 +51,6 @@ class Relevance:
             return max(1, len(rows))
         floor = share * self._value(rows[limit - 1])
         return sum(self._value(row) >= floor for row in rows[:most])
-
-    def settles(self, candidates: Sequence[Candidate], limit: int, largest_factor: float) -> bool:
-        """Whether no row left out by the last `best` could be among the first `limit` of the candidates.
-
-        `largest_factor` is the most that what is known of a lore could multiply its relevance by.
-        """
-        best_case = self._bound * largest_factor
-        return len(candidates) >= limit and candidates[limit - 1].score.total >= best_case
 
     def _value(self, row: int) -> float:
         if self._fused is None:

@@ -13,8 +13,9 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import held
+from engram.usecases import held, second_look
 from engram.usecases.relevance import Relevance
+from engram.usecases.second_look import Asked, Closer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[float32]
 
-FEW = 16
+FEW = 24
 POOL = 48
 WORD_POOL = 300
+_NOT_LOOKED = (None, None)
 
 
 class Filters(NamedTuple):
@@ -71,22 +73,30 @@ def indexed(
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
-            candidates = _best(store, generation, Relevance(found, cosines, allowed), filters, limit)
+            ranked = Relevance(found, cosines, allowed)
+            asked = None if cosines is None or store.embedder is None else Asked(store.embedder, text, found)
+            candidates = _best(store, generation, ranked, asked, filters, limit)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
 
 
 def _best(
-    store: Store, generation: Generation, ranked: Relevance, filters: Filters, limit: int
+    store: Store, generation: Generation, ranked: Relevance, asked: Asked | None, filters: Filters, limit: int
 ) -> list[Candidate]:
-    """The best candidates, from as many rows as it takes to be sure of the first `limit`."""
+    """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
     largest = 1 + ranking.PATH_GAIN * bool(filters.files)
     pool = max(FEW, 2 * limit, ranked.rivals(limit, (1 - ranking.STANDING) / largest, POOL))
     while True:
         rows = ranked.best(pool)
-        candidates = _rank(store, generation.catalog.hits(rows), ranked, filters)
-        if len(rows) < pool or ranked.settles(candidates, limit, largest):
+        enough = len(rows) < pool
+        near = second_look.neighbours(generation, rows) if asked else {}
+        if near:
+            rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
+            near = second_look.neighbours(generation, rows)
+        closer = second_look.look(asked, generation, near, rows) if asked else {}
+        candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
+        if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
 
@@ -175,7 +185,9 @@ def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
     return generation.vectors.cosines(vector, generation.next_row, generation.next_slot)
 
 
-def _rank(store: Store, hits: Sequence[Hit], ranked: Relevance, filters: Filters) -> list[Candidate]:
+def _rank(
+    store: Store, hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], filters: Filters
+) -> list[Candidate]:
     now = store.clock.now().timestamp()
     candidates = []
     for hit in hits:
@@ -185,7 +197,10 @@ def _rank(store: Store, hits: Sequence[Hit], ranked: Relevance, filters: Filters
         overlap = 0.0
         if filters.files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), filters.files)
-        score = ranking.score(coverage, cosine, standing(hit), now, overlap=overlap)
+        near, missing = closer.get(hit.row, _NOT_LOOKED)
+        score = ranking.score(
+            coverage, cosine, standing(hit), now, near=near, missing=missing, overlap=overlap
+        )
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
 

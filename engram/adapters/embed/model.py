@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engram.adapters.embed import late
+from engram.adapters.embed.late import Nearness
 from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import TokenTable, units
 from engram.adapters.embed.tokenizers_library import ID_FORMAT
@@ -31,8 +33,12 @@ class StaticModel:
             rows[number] = self.embed_one(text)
         return rows
 
-    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError.
+    def embed_parts(
+        self, texts: Sequence[str], parts: Sequence[int]
+    ) -> tuple[NDArray[np.float32], list[bytes]]:
+        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros; and the tokens of each text.
+
+        Raises EmbeddingError.
 
         Text `i` gives one row, and where `parts[i]` is more than 1, one more for each of so many slices of
         equally many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts.
@@ -41,7 +47,8 @@ class StaticModel:
         sums: NDArray[np.float32] = numpy().empty((count, self._dimensions), dtype="float32")
         at = 0
         # Words of all first, vectors after: each finds its memory in the processor's cache.
-        for ids, number in zip(list(map(self._ids, texts)), parts, strict=True):
+        tokens = list(map(self._ids, texts))
+        for ids, number in zip(tokens, parts, strict=True):
             if number > 1:
                 slices = sums[at + 1 : at + 1 + number]
                 self.table.part_sums(ids, slices)
@@ -50,15 +57,16 @@ class StaticModel:
             else:
                 self.table.sum(ids, sums[at])
                 at += 1
-        return units(sums)
+        return units(sums), [late.packed(ids, self.table) for ids in tokens]
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,): of length 1, or zeros. Raises EmbeddingError."""
         return self.table.unit_mean(self._ids(text))
 
-    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The vectors of tokens as unit or zero rows, (len(ids), dimensions)."""
-        return units(self.table.rows(numpy().array(ids, dtype="intc")))
+    def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
+        """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
+        asked, shares = late.shares(self.table, list(map(self._ids, words)), weights)
+        return Nearness(shares, late.nearest(self.table, asked, texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""

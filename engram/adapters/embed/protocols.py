@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.late import Nearness
+
 
 class Embedder(Protocol):
     """Texts to unit vectors, without network.
@@ -33,8 +35,13 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
 
-    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of equally many tokens."""
+    def embed_parts(
+        self, texts: Sequence[str], parts: Sequence[int]
+    ) -> tuple[NDArray[np.float32], list[bytes]]:
+        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of equally many tokens.
+
+        And for each text its tokens, as `nearness` takes them: empty where single tokens have no vectors.
+        """
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The same for one text, (dimensions,)."""
@@ -42,8 +49,11 @@ class Embedder(Protocol):
     def token_ids(self, text: str) -> list[int]:
         """The ids of a text's tokens, in order, unknown ones left out."""
 
-    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The vectors of tokens as unit rows, (len(ids), dimensions): for comparing texts token by token."""
+    def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
+        """How near the tokens of `texts` come to those of a question's `words`, of which each has its weight.
+
+        Nothing (no rows) where single tokens have no vectors. Raises ValueError for bytes that are no tokens.
+        """
 
 
 class Tokenizer(Protocol):

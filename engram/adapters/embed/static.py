@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.late import Nearness
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.tokenizing import SizedTokenizer
 
@@ -37,8 +38,10 @@ class StaticEmbedder:
         """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
         return self._model().embed(texts)
 
-    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
-        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+    def embed_parts(
+        self, texts: Sequence[str], parts: Sequence[int]
+    ) -> tuple[NDArray[np.float32], list[bytes]]:
+        """Vectors of texts and of their parts, and the tokens of each text. Raises EmbeddingError."""
         return self._model().embed_parts(texts, parts)
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
@@ -49,9 +52,9 @@ class StaticEmbedder:
         """The ids of a text's tokens, in order, unknown ones left out. Raises EmbeddingError."""
         return self._model().tokenizer.ids(text)
 
-    def token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """The vectors of tokens as unit or zero rows, (len(ids), dimensions). Raises EmbeddingError."""
-        return self._model().token_vectors(ids)
+    def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
+        """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
+        return self._model().nearness(words, weights, texts)
 
     def _model(self) -> StaticModel:
         """The model, loaded at the first call. Two threads may both load it: either result serves."""

@@ -10,6 +10,7 @@ import marshal
 import sqlite3
 import zlib
 
+from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
-FORMAT = 7
+FORMAT = 8
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -54,7 +55,10 @@ _COLUMNS = (
 )  # fmt: skip
 _SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
 _ROW = _COLUMNS.index("row")
-_DELETE_TAGS = "DELETE FROM row_tags WHERE row IN (SELECT row FROM files WHERE path = ?)"
+_DELETE_BESIDE = [
+    f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
+    for table in ("row_tags", "row_links")
+]
 _INSERT = (
     f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}, line_check)"  # noqa: S608
     f" VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
@@ -153,11 +157,11 @@ class Catalog:
         self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
         if create:
             self.connection.execute("PRAGMA journal_mode=WAL")
-            self.connection.executescript(_SCHEMA)
+            self.connection.executescript(_SCHEMA + beside.SCHEMA)
 
     def add_indexes(self) -> None:
         """What finds lines by anything but their path; a new catalog has it from its first commit on."""
-        for statement in _INDEXES.split(";"):
+        for statement in (_INDEXES + beside.INDEXES).split(";"):
             self.connection.execute(statement)
 
     def close(self) -> None:
@@ -219,10 +223,12 @@ class Catalog:
     def put(self, entries: Sequence[Entry], *, new: bool = False) -> None:
         """Insert or replace files; `new` says that none of them is known."""
         if not new:
-            self.connection.executemany(_DELETE_TAGS, [(entry.path,) for entry in entries])
+            self._forget_beside([(entry.path,) for entry in entries])
         self.connection.executemany(_INSERT, map(_checked_values, entries))
         tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
+        named = [(entry.row, other) for entry in entries for other in beside.links(entry.lore)]
+        self.connection.executemany("INSERT INTO row_links VALUES (?, ?)", named)
 
     def set_facts(self, facts: Iterable[tuple[str, int, str]]) -> None:
         """Give lore, by path (last), a status and a confidence that no file says: in a copy, to see what would be."""
@@ -238,8 +244,12 @@ class Catalog:
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         values = [(path,) for path in paths]
-        self.connection.executemany(_DELETE_TAGS, values)
+        self._forget_beside(values)
         self.connection.executemany("DELETE FROM files WHERE path = ?", values)
+
+    def _forget_beside(self, paths: Sequence[tuple[str]]) -> None:
+        for statement in _DELETE_BESIDE:
+            self.connection.executemany(statement, paths)
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """The lore ids that these files hold."""
@@ -306,18 +316,24 @@ class Catalog:
         answer = self.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if answer != "ok":
             return [str(answer)]
-        tags: dict[int | None, list[str]] = {}
-        for row, tag in self.connection.execute("SELECT row, tag FROM row_tags"):
-            tags.setdefault(row, []).append(tag)
+        tags = self._by_row("SELECT row, tag FROM row_tags")
+        named = self._by_row("SELECT row, id FROM row_links")
         lines = self.connection.execute(f"SELECT {', '.join(_COLUMNS)}, line_check FROM files")  # noqa: S608
         wrong = [
             f"the line of {line[0]}"
             for line in lines
-            if _check(line[:-1], tags.pop(line[_ROW], [])) != line[-1]
+            if _check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
         ]
-        wrong += [f"the tags of row {row}" for row in tags]
+        wrong += [f"the tags of row {row}" for row in tags] + [f"the links of row {row}" for row in named]
+        wrong += beside.damaged(self.connection)
         query = "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
         return wrong + [f"the line of {path}" for (path,) in self.connection.execute(query)]
+
+    def _by_row(self, query: str) -> dict[int | None, list[str]]:
+        found: dict[int | None, list[str]] = {}
+        for row, text in self.connection.execute(query):
+            found.setdefault(row, []).append(text)
+        return found
 
     def sum_of_lines(self) -> int:
         """A number that is another one after each change of a file, but not after a mere look at all of them."""
@@ -352,13 +368,13 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, _check(values, entry.lore.tags if entry.lore else ()))
+    return (*values, _check(values, entry.lore.tags if entry.lore else (), beside.links(entry.lore)))
 
 
-def _check(values: tuple[Any, ...], tags: Iterable[str]) -> int:
-    """The check number of a file's line and its tags."""
+def _check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
+    """The check number of a file's line, its tags and the ids that it names."""
     # Format 2 of marshal is the last in which equal values always give equal bytes.
-    return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags))), 2))
+    return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags)), sorted(named)), 2))
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

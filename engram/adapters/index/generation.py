@@ -6,6 +6,7 @@ import json
 import os
 import zlib
 
+from engram.adapters.index import beside
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.vectors import VectorFile
@@ -77,6 +78,7 @@ class Generation:
             if not name.endswith(".json")  # a living writer notes in them what it is about to write
         }
         self.folders = self.catalog.folders()
+        self.has_links = beside.has_links(self.catalog.connection)
         self._stamps: list[tuple[str, int, int, int]] | None = None
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()

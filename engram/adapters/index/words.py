@@ -27,15 +27,11 @@ _SMALL_HEAP = 15_000_000
 
 
 class WordHits(NamedTuple):
-    """Rows with their BM25 scores, best first, and the score that a perfect match of all terms would get.
-
-    `found` says how many of the asked terms occur anywhere; `asked` how many there were.
-    """
+    """Rows with their BM25 scores, best first, the score that a perfect match of all terms would get, each term's idf."""
 
     scores: dict[int, float]
     perfect: float
-    found: int
-    asked: int
+    rarity: dict[str, float]
 
 
 def _analyser() -> tantivy.TextAnalyzer:
@@ -140,6 +136,11 @@ class Words:
         )
         return [term for term in found if term in rarest]
 
+    def weigh(self, words: Sequence[str], found: WordHits) -> list[float]:
+        """How rare each word is: the idf of its rarest term; 0 for one that was not searched."""
+        analyse, rarity = self._analyser.analyze, found.rarity
+        return [max((rarity.get(term, 0.0) for term in analyse(word)), default=0.0) for word in words]
+
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
         """BM25 of the best `limit` rows for any of the terms; a longer word that nothing says also finds its neighbours.
 
@@ -148,18 +149,19 @@ class Words:
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
-        perfect = (K1 + 1) * sum(_idf(total, count) for count in frequency.values())
+        rarity = {term: _idf(total, count) for term, count in frequency.items()}
+        perfect = (K1 + 1) * sum(rarity.values())
         parts = [self._exactly(term) for term in terms if frequency[term]]
         parts += [part for term in terms if not frequency[term] for part in self._misspelt(term, total)]
         if not parts or not limit:
-            return WordHits({}, perfect, 0, len(terms))
+            return WordHits({}, perfect, rarity)
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         scores = {
             int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
         }
-        return WordHits(scores, perfect, len(parts), len(terms))
+        return WordHits(scores, perfect, rarity)
 
     def _exactly(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")

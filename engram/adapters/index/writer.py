@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
+from engram.adapters.index import beside
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -44,10 +45,16 @@ class GenerationWriter:
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
 
-    def add(self, texts: Sequence[NewText], vectors: numpy.ndarray | None, counts: Sequence[int]) -> None:
+    def add(
+        self,
+        texts: Sequence[NewText],
+        vectors: numpy.ndarray | None,
+        counts: Sequence[int],
+        tokens: Sequence[bytes] = (),
+    ) -> None:
         """Add texts with their vectors (float32, sum(counts) x dimensions; None without an embedding model).
 
-        Text `i` has the next `counts[i]` of the vectors.
+        Text `i` has the next `counts[i]` of the vectors, and the `tokens[i]` that the model found in it.
         """
         if not texts:
             return
@@ -65,6 +72,7 @@ class GenerationWriter:
                 words.add(row, new.text)
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
+            beside.put_tokens(self._generation.catalog.connection, first, tokens)
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Record files whose searchable text is the same as before (their row is given), or that are problems."""
@@ -85,6 +93,7 @@ class GenerationWriter:
             return
         with damage_noticed():
             self._open_words().remove(rows)
+            beside.drop_tokens(self._generation.catalog.connection, rows)
             self._dropped += rows
             self._dead += len(rows)
 

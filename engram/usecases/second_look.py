@@ -1,0 +1,114 @@
+"""The second look at the best rows: how near their tokens come to each thing asked, their neighbours' tokens included.
+
+The neighbours of a lore are those that it names as belonging to it or that name it, one or two steps away: the turns
+of a conversation before and after, the parts of one document.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engram.adapters.index import beside
+from engram.adapters.index.numeric import numpy_module
+from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import WordHits
+
+    Floats = NDArray[float32]
+
+MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Closer(NamedTuple):
+    """How near a lore comes to what was asked, 0..1, and the share of what it is farthest from, by how far: 0..1."""
+
+    near: float
+    missing: float
+
+
+Neighbours = dict[int, dict[int, float]]
+"""For each row the rows that speak for it, and how much of what they say counts."""
+
+
+def neighbours(generation: Generation, rows: Sequence[int]) -> Neighbours:
+    """The neighbours of rows; of a store in which no lore names another there are none."""
+    if not generation.has_links:
+        return {}
+    direct = _steps(generation, rows)
+    further = _steps(generation, sorted({other for near in direct.values() for other in near} - set(rows)))
+    further |= direct
+    found: Neighbours = {}
+    for row, near in direct.items():
+        far = [other for step in near for other in further.get(step, ())][: MOST_NEIGHBOURS * 2]
+        found[row] = {other: FAR_NEIGHBOUR for other in far if other != row} | dict.fromkeys(
+            near, NEAR_NEIGHBOUR
+        )
+    return found
+
+
+class Asked(NamedTuple):
+    """What looks again, for what: the model, the text of the question, and what its words found."""
+
+    embedder: Embedder
+    text: str
+    found: WordHits
+
+
+def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[int]) -> dict[int, Closer]:
+    """What the tokens of `rows` and their neighbours say; nothing where the model knows no single tokens.
+
+    Raises ValueError where the index holds what are no tokens, sqlite3.Error.
+    """
+    read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
+    said = beside.tokens(generation.catalog.connection, read)
+    words = _words(asked.text)
+    weights = generation.words.weigh(words, asked.found)
+    match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
+    if not len(match.shares):
+        return {}
+    numpy = numpy_module()
+    nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)
+    shares = match.shares[:, None]
+    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64)
+    missing = (shares * (1 - nearest)).max(axis=0)
+    return {row: Closer(float(closest[place]), float(missing[place])) for place, row in enumerate(rows)}
+
+
+def _with_neighbours(
+    nearest: Floats, place: Mapping[int, int], near: Neighbours, rows: Sequence[int]
+) -> Floats:
+    """For each token asked and each of `rows` the nearest that it or, counting less, a neighbour says."""
+    numpy = numpy_module()
+    own: Floats = nearest[:, : len(rows)]
+    if near:
+        own = own.copy()
+        for row in rows:
+            for other, share in near.get(row, {}).items():
+                column = own[:, place[row]]
+                numpy.maximum(column, share * nearest[:, place[other]], out=column)
+    return own
+
+
+def _steps(generation: Generation, rows: Sequence[int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for row, _, other in beside.linked(generation.catalog.connection, rows):
+        step = found.setdefault(row, [])
+        if len(step) < MOST_NEIGHBOURS and other not in step and other != row:
+            step.append(other)
+    return found
+
+
+def _words(text: str) -> list[str]:
+    """The words of a question, each once."""
+    words: Iterable[str] = _WORD.findall(text)
+    return list(dict.fromkeys(words))
