@@ -160,7 +160,14 @@ def test_a_folder_of_lore_and_questions_is_scored_by_kind(tmp_path: Path) -> Non
     path = str(write_folder(tmp_path / "small_folder"))
     layers = retrieval_set.load(path).documents[1]
     assert layers.text == "Docker layers\n\nCopy the lock file before the source."
-    assert layers[2:] == (("Slow builds",), "PERFORMANCE_INSIGHT", ("docker",), ("deploy/Dockerfile",), 400)
+    assert layers[2:] == (
+        ("Slow builds",),
+        "PERFORMANCE_INSIGHT",
+        ("docker",),
+        ("deploy/Dockerfile",),
+        400,
+        "",
+    )
     (found,) = recall.measure(path, ["words", "hybrid"])
     assert found.name == "small_folder"
     assert found.quality("hybrid", "path") == (1, 1, 1, 1, 1, 1)

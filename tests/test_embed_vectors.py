@@ -109,14 +109,6 @@ def test_threads_that_share_an_unloaded_embedder_get_the_same_vectors() -> None:
             assert np.array_equal(vectors, expected)
 
 
-def test_token_vectors_are_the_unit_rows_behind_a_text() -> None:
-    [push] = bundled().token_ids("push")
-    rows = bundled().token_vectors([push, push])
-    assert rows.shape == (2, 256)
-    assert np.allclose(rows[0], bundled().embed_one("push"), atol=1e-6)
-    assert bundled().token_vectors([]).shape == (0, 256)
-
-
 # Folders that model2vec saved.
 
 WORDS = ["[PAD]", "[UNK]", *"abcdefghij", *(f"##{letter}" for letter in "abcdefghij"), "bad", "##egg", "dice"]

@@ -73,7 +73,16 @@ def test_a_score_is_finite_not_negative_and_has_its_parts(
     found = score(coverage, cosine, standing, NOW, overlap=overlap)
     assert 0 <= found.total < 2
     assert math.isfinite(found.total)
-    assert set(found.why()) == {"words", "meaning", "relevance", "standing", "path", "scope"}
+    assert set(found.why()) == {
+        "words",
+        "meaning",
+        "near",
+        "missing",
+        "relevance",
+        "standing",
+        "path",
+        "scope",
+    }
     assert (found.why()["meaning"] is None) == (cosine is None)
 
 

@@ -16,8 +16,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = 2.0
-SHARPNESS = 2.0
+WORDS = 2.25
+SHARPNESS = 1.75
 NEAR = 1.0
 NEAR_NEIGHBOUR = 0.9
 FAR_NEIGHBOUR = 0.8

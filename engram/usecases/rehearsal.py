@@ -91,7 +91,7 @@ class _Remembering:
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
         self.has_links = generation.has_links
 
-    def weigh(self, words: Sequence[str], found: WordHits) -> list[float]:
+    def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         return self._generation.words.weigh(words, found)
 
     def terms(self, text: str) -> list[str]:

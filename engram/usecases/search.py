@@ -86,7 +86,11 @@ def _best(
 ) -> list[Candidate]:
     """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
     largest = 1 + ranking.PATH_GAIN * bool(filters.files)
-    pool = max(FEW, 2 * limit, ranked.rivals(limit, (1 - ranking.STANDING) / largest, POOL))
+    pool = max(
+        POOL if generation.has_links else FEW,
+        2 * limit,
+        ranked.rivals(limit, (1 - ranking.STANDING) / largest, POOL),
+    )
     while True:
         rows = ranked.best(pool)
         enough = len(rows) < pool

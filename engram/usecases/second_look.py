@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.late import Asked as Tokens
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
     Floats = NDArray[float32]
 
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
+MOST_MISSING = 0.33  # the share that one word has at most: of two or three words, each is much
+_TINY = 1e-9
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Closer(NamedTuple):
-    """How near a lore comes to what was asked, 0..1, and the share of what it is farthest from, by how far: 0..1."""
+    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far."""
 
     near: float
     missing: float
@@ -72,16 +75,33 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     said = beside.tokens(generation.catalog.connection, read)
     words = _words(asked.text)
-    weights = generation.words.weigh(words, asked.found)
+    weighed = generation.words.weigh(words, asked.found)
+    weights = [weight for weight, _ in weighed]
     match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
-    if not len(match.shares):
-        return {}
-    numpy = numpy_module()
+    if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
+        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
     nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)
-    shares = match.shares[:, None]
-    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64)
-    missing = (shares * (1 - nearest)).max(axis=0)
-    return {row: Closer(float(closest[place]), float(missing[place])) for place, row in enumerate(rows)}
+    numpy = numpy_module()
+    shares = match.asked.shares[:, None]
+    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64).tolist()
+    missing = _missing(match.asked, nearest, weighed).tolist()
+    return {row: Closer(closest[place], missing[place]) for place, row in enumerate(rows)}
+
+
+def _missing(asked: Tokens, nearest: Floats, weighed: Sequence[tuple[float, bool]]) -> Floats:
+    """For each row the share of the word that it is farthest from, times how far: 0..1, (rows,).
+
+    Of a misspelt word nothing is known: it is not missing.
+    """
+    numpy = numpy_module()
+    far = numpy.zeros((len(weighed), nearest.shape[1]))
+    numpy.add.at(far, asked.words, asked.shares[:, None] * (1 - nearest))
+    of_word = numpy.bincount(asked.words, asked.shares, len(weighed))
+    share = numpy.array([0.0 if misspelt else weight for weight, misspelt in weighed])
+    share /= max(sum([weight for weight, _ in weighed]), _TINY)
+    numpy.minimum(share, MOST_MISSING, out=share)
+    found: Floats = (far * (share / numpy.maximum(of_word, _TINY))[:, None]).max(axis=0)
+    return found
 
 
 def _with_neighbours(

@@ -23,12 +23,22 @@ COMPARED = 128
 MOST_ASKED = 48
 MOST_STORED = 2048
 _TWO_BYTES = 65_536
+_NOTHING = (0.0, 0)
+_TINY = 1e-9
+
+
+class Asked(NamedTuple):
+    """The tokens of a question, each once: how much each counts (1 together) and the number of the word that it is of."""
+
+    tokens: NDArray[np.intp]
+    shares: NDArray[np.float32]
+    words: NDArray[np.intp]
 
 
 class Nearness(NamedTuple):
-    """`shares` (tokens of the question,): how much each counts, 1 together; `nearest` (tokens, texts): cosines 0..1."""
+    """For each token asked and each text the cosine of the text's nearest token: 0..1, (tokens, texts)."""
 
-    shares: NDArray[np.float32]
+    asked: Asked
     nearest: NDArray[np.float32]
 
 
@@ -37,38 +47,34 @@ def packed(ids: NDArray[np.integer], table: TokenTable) -> bytes:
     return ids[:MOST_STORED].astype(_stored_type(table)).tobytes()
 
 
-def shares(
-    table: TokenTable, words: Sequence[NDArray[np.integer]], weights: Sequence[float]
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The tokens of a question, each once, and how much each counts (1 together).
+def asked(table: TokenTable, words: Sequence[NDArray[np.integer]], weights: Sequence[float]) -> Asked:
+    """The tokens of a question. `words` are the token ids of each word, `weights` the words' weights.
 
-    A token counts by the weight of its word and by the length that training gave its vector; of very many the heaviest
-    are kept. `words` are the token ids of each word, `weights` the words' weights.
+    A token counts by the weight of its heaviest word and by the length that training gave its vector; of very many
+    the heaviest are kept.
     """
-    heaviest: dict[int, float] = {}
-    for ids, weight in zip(words, weights, strict=True):
+    heaviest: dict[int, tuple[float, int]] = {}
+    for number, (ids, weight) in enumerate(zip(words, weights, strict=True)):
         for token in ids.tolist():
-            heaviest[token] = max(weight, heaviest.get(token, 0.0))
+            if weight > heaviest.get(token, _NOTHING)[0]:
+                heaviest[token] = weight, number
     tokens = numpy().fromiter(heaviest, dtype="intp")
     rows = table.rows(tokens)
-    counts = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows)) * numpy().fromiter(
-        heaviest.values(), dtype="float32"
-    )
-    if len(tokens) > MOST_ASKED:
-        kept = numpy().sort(numpy().argsort(-counts, kind="stable")[:MOST_ASKED])
-        tokens, counts = tokens[kept], counts[kept]
-    whole = counts.sum()
-    return (tokens, counts / whole) if whole > 0 else (tokens[:0], counts[:0])
+    shares = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
+    shares *= numpy().array([weight for weight, _ in heaviest.values()], dtype="float32")
+    kept = numpy().sort(numpy().argsort(-shares, kind="stable")[:MOST_ASKED])
+    owners = numpy().array([number for _, number in heaviest.values()], dtype="intp")
+    return Asked(tokens[kept], shares[kept] / max(shares[kept].sum(), _TINY), owners[kept])
 
 
-def nearest(table: TokenTable, asked: NDArray[np.intp], texts: Sequence[bytes]) -> NDArray[np.float32]:
-    """For each token asked and each packed text the cosine of the text's nearest token: 0..1, (asked, texts).
+def nearest(table: TokenTable, tokens: NDArray[np.intp], texts: Sequence[bytes]) -> NDArray[np.float32]:
+    """For each of `tokens` and each packed text the cosine of the text's nearest token: 0..1, (tokens, texts).
 
     Raises ValueError where a text is not what `packed` makes.
     """
-    found: NDArray[np.float32] = numpy().zeros((len(asked), len(texts)), dtype="float32")
+    found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
     every = numpy().frombuffer(b"".join(texts), _stored_type(table))
-    if not len(asked) or not len(every):
+    if not len(tokens) or not len(every):
         return found
     if every.max() >= table.tokens:
         raise ValueError("the index holds tokens that the model does not have")
@@ -78,7 +84,7 @@ def nearest(table: TokenTable, asked: NDArray[np.intp], texts: Sequence[bytes]) 
     used = numpy().flatnonzero(said)
     place = numpy().empty(table.tokens, dtype="intc")
     place[used] = numpy().arange(len(used), dtype="intc")
-    cosines = _directions(table, asked) @ _directions(table, used).T
+    cosines = _directions(table, tokens) @ _directions(table, used).T
     lengths = numpy().array([len(text) for text in texts]) // every.itemsize
     filled = numpy().flatnonzero(lengths)
     starts = numpy().cumsum(lengths[filled]) - lengths[filled]

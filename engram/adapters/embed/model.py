@@ -65,8 +65,8 @@ class StaticModel:
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
         """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
-        asked, shares = late.shares(self.table, list(map(self._ids, words)), weights)
-        return Nearness(shares, late.nearest(self.table, asked, texts))
+        asked = late.asked(self.table, list(map(self._ids, words)), weights)
+        return Nearness(asked, late.nearest(self.table, asked.tokens, texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""

@@ -20,6 +20,7 @@ K1 = 1.2
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
+_MISSPELT_SHARE = 0.5  # of what a term counts in a perfect match: the word that is meant is less rare
 _TYPICAL_TERM = 1.3  # what a term said once scores, in idf; a fuzzy query scores 1 for any match
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
@@ -27,11 +28,15 @@ _SMALL_HEAP = 15_000_000
 
 
 class WordHits(NamedTuple):
-    """Rows with their BM25 scores, best first, the score that a perfect match of all terms would get, each term's idf."""
+    """Rows with their BM25 scores, best first, the score that a perfect match of all terms would get, each term's idf.
+
+    `misspelt` are the terms that nothing says where some row nearly says one of them: who mistypes once does it again.
+    """
 
     scores: dict[int, float]
     perfect: float
     rarity: dict[str, float]
+    misspelt: frozenset[str] = frozenset()
 
 
 def _analyser() -> tantivy.TextAnalyzer:
@@ -136,10 +141,16 @@ class Words:
         )
         return [term for term in found if term in rarest]
 
-    def weigh(self, words: Sequence[str], found: WordHits) -> list[float]:
-        """How rare each word is: the idf of its rarest term; 0 for one that was not searched."""
-        analyse, rarity = self._analyser.analyze, found.rarity
-        return [max((rarity.get(term, 0.0) for term in analyse(word)), default=0.0) for word in words]
+    def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
+        """How rare each word is, and whether it is misspelt: of its rarest term, (0, False) for one not searched."""
+        analyse, misspelt = self._analyser.analyze, found.misspelt
+        return [
+            max(
+                ((found.rarity.get(term, 0.0), term in misspelt) for term in analyse(word)),
+                default=(0.0, False),
+            )
+            for word in words
+        ]
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
         """BM25 of the best `limit` rows for any of the terms; a longer word that nothing says also finds its neighbours.
@@ -150,18 +161,24 @@ class Words:
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
         rarity = {term: _idf(total, count) for term, count in frequency.items()}
-        perfect = (K1 + 1) * sum(rarity.values())
         parts = [self._exactly(term) for term in terms if frequency[term]]
-        parts += [part for term in terms if not frequency[term] for part in self._misspelt(term, total)]
+        unknown = [term for term in terms if not frequency[term]]
+        misspelt = frozenset[str]()
+        for term in unknown:
+            if close := self._misspelt(term, total):
+                parts += close
+                rarity[term] *= _MISSPELT_SHARE
+                misspelt = frozenset(unknown)
+        perfect = (K1 + 1) * sum(rarity.values())
         if not parts or not limit:
-            return WordHits({}, perfect, rarity)
+            return WordHits({}, perfect, rarity, misspelt)
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
         scores = {
             int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
         }
-        return WordHits(scores, perfect, rarity)
+        return WordHits(scores, perfect, rarity, misspelt)
 
     def _exactly(self, term: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")

@@ -1,0 +1,117 @@
+"""Ranking's second look: what is said near to each thing asked, by a lore or by its neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import opened
+
+from engram.usecases import second_look
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+
+TALK = (
+    "Ana: we moved the invoices to the new ledger service on Monday.",
+    "Ben: great, I had feared that it would go wrong.",
+    "Ana: it took two hours, and nobody noticed anything.",
+    "Ben: then we can delete the old tables next week.",
+)
+ASIDE = ("The canteen has soup on Monday.", "Paint the fence in spring.", "Ben plays the cello on Sundays.")
+ASKED = "how long did moving the invoices take?"
+
+
+def talk(store: Engram, *, linked: bool) -> list[str]:
+    """The turns of a conversation, each naming the one before it, among other things."""
+    ids: list[str] = []
+    for text in TALK:
+        relations = [("see_also", ids[-1])] if linked and ids else []
+        ids.append(store.record(text, category="FACT", relations=relations).lore.id)
+    for text in ASIDE:
+        store.record(text, category="FACT")
+    return ids
+
+
+def near(store: Engram, text: str) -> dict[str, float]:
+    hits = store.query(text, k=10, min_confidence=0, keep=False).lore
+    return {hit.lore.id: hit.score.near or 0.0 for hit in hits}
+
+
+def test_a_turn_is_nearer_to_a_question_when_it_names_the_turn_that_it_answers(tmp_path: Path) -> None:
+    with opened(tmp_path / "linked") as store:
+        ids = talk(store, linked=True)
+        linked = near(store, ASKED)[ids[2]]
+        ranks = [hit.lore.id for hit in store.query(ASKED, min_confidence=0, keep=False).lore]
+    with opened(tmp_path / "alone") as store:
+        ids = talk(store, linked=False)
+        alone = near(store, ASKED).get(ids[2], 0.0)
+    assert linked > alone + 0.1
+    assert ids[2] in ranks[:3]
+
+
+def test_what_a_lore_says_itself_counts_more_than_what_its_neighbour_says(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = talk(store, linked=True)
+        found = near(store, "invoices to the ledger service")
+    assert found[ids[0]] > found[ids[1]] > found[ids[3]]
+
+
+@pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
+def test_a_lore_that_replaces_or_denies_another_does_not_speak_for_it(tmp_path: Path, kind: str) -> None:
+    with opened(tmp_path) as store:
+        first = store.record(TALK[0], category="FACT").lore
+        other = store.record(TALK[2], category="FACT", relations=[(kind, first.id)]).lore
+        store.refresh()
+        generation = store.store.index.generation
+        assert generation is not None
+        assert {hit.id for hit in generation.catalog.select("1")} == {first.id, other.id}
+        assert not second_look.neighbours(generation, [0, 1])
+
+
+def test_a_relation_that_is_taken_away_by_hand_no_longer_helps(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = talk(store, linked=True)
+        before = near(store, ASKED)[ids[2]]
+        path = next(tmp_path.rglob(f"*{ids[2]}.md"))
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if not line.startswith("relations:")))
+        store.refresh()
+        assert near(store, ASKED).get(ids[2], 0.0) < before
+
+
+def test_an_archived_turn_no_longer_speaks_for_its_neighbours(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = talk(store, linked=True)
+        before = near(store, ASKED)[ids[2]]
+        path = next(tmp_path.rglob(f"*{ids[0]}.md"))
+        path.write_text(path.read_text().replace("category:", "status: archived\ncategory:", 1))
+        store.refresh()
+        assert near(store, ASKED).get(ids[2], 0.0) < before
+
+
+def test_what_is_missing_says_how_far_the_lore_is_from_the_one_thing_that_it_lacks(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        talk(store, linked=False)
+        [whole, *_] = store.query("invoices moved to the ledger", min_confidence=0, keep=False).lore
+        [lacking, *_] = store.query("invoices moved to the giraffe", min_confidence=0, keep=False).lore
+    assert whole.lore.id == lacking.lore.id
+    assert (whole.score.missing or 0) + 0.1 < (lacking.score.missing or 0)
+
+
+def test_a_lore_with_very_many_relations_has_the_same_few_neighbours_on_every_machine(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        others = [
+            store.record(f"Step {number} of the release.", category="FACT").lore.id for number in range(12)
+        ]
+        links = [("see_also", one) for one in others]
+        whole = store.record("All steps of the release.", category="FACT", relations=links).lore
+        store.refresh()
+        generation = store.store.index.generation
+        assert generation is not None
+        rows = {hit.id: hit.row for hit in generation.catalog.select("1")}
+        hub = rows[whole.id]
+        found = second_look.neighbours(generation, [hub])[hub]
+    assert set(found) == {rows[one] for one in sorted(others)[: second_look.MOST_NEIGHBOURS]}
