@@ -130,9 +130,12 @@ def test_every_environment_variable_that_the_code_reads_is_documented() -> None:
 
 def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
     page = " ".join(text_of("recall.md").split())
-    assert f"`cosine + {strength.evidence(1, 0):g} · coverage`" in page
+    least = -strength.evidence(0, 0)
+    weight = strength.evidence(1, 0) + least
+    assert f"`cosine + {weight:g} · coverage − missing`" in page
+    assert f"at least {least:g} is" in page
     assert strength.evidence(0.5, None) == 0.5
-    assert strength.evidence(0, 0.5) == 0.5
+    assert strength.evidence(0, 0.5, 0.3) == pytest.approx(0.2)
     assert f"(up to {words.MAX_TERMS}, the rarest ones)" in page
 
 

@@ -55,8 +55,8 @@ def test_a_turn_is_nearer_to_a_question_when_it_names_the_turn_that_it_answers(t
 def test_what_a_lore_says_itself_counts_more_than_what_its_neighbour_says(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         ids = talk(store, linked=True)
-        found = near(store, "invoices to the ledger service")
-    assert found[ids[0]] > found[ids[1]] > found[ids[3]]
+        found = near(store, "we moved the invoices to the ledger service")
+    assert found[ids[0]] > max(found[other] for other in found if other != ids[0]) > 0.5
 
 
 @pytest.mark.parametrize("kind", ["supersedes", "contradicts"])

@@ -36,7 +36,7 @@ def test_a_hit_is_shown_sooner_than_an_answer_is_one_and_that_sooner_than_it_is_
     limits: tuple[float, float, float],
 ) -> None:
     strong, weak, shown = limits
-    assert 0 < shown <= weak < strong
+    assert shown <= weak < strong
 
 
 def test_a_perfect_hit_is_strong_and_no_hit_is_none() -> None:
@@ -55,6 +55,14 @@ def test_more_words_or_more_meaning_never_weaken_an_answer(
         assert RANK[told(low, far)] <= RANK[told(low, near)]
 
 
-@given(fractions, cosines)
-def test_evidence_is_never_negative(words: float, cosine: float | None) -> None:
-    assert evidence(words, cosine) >= 0
+@given(fractions, cosines, fractions, fractions)
+def test_the_more_is_missing_the_less_speaks_for_a_hit(
+    words: float, cosine: float | None, missing: float, more: float
+) -> None:
+    less, most = sorted((missing, more))
+    assert evidence(words, cosine, most) <= evidence(words, cosine, less) <= evidence(words, cosine)
+
+
+def test_a_hit_that_lacks_the_one_word_that_matters_is_no_answer() -> None:
+    assert strength(evidence(0.1, 0.2, 0.3), BY_BOTH) == NONE
+    assert strength(evidence(0.1, 0.2, 0.1), BY_BOTH) == WEAK

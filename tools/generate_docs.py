@@ -33,6 +33,21 @@ PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end: \2 -->)", re.D
 NUMBERS = (
     ("engram.domain.ranking.WORDS", "how much words weigh, against 1 for meaning"),
     ("engram.domain.ranking.SHARPNESS", "the power of coverage: a few matching words count for little"),
+    ("engram.domain.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
+    ("engram.domain.ranking.NEAR_NEIGHBOUR", "what the tokens of a lore that is one relation away count"),
+    ("engram.domain.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
+    (
+        "engram.usecases.second_look.MOST_NEIGHBOURS",
+        "neighbours of one lore that are looked at, at each distance",
+    ),
+    (
+        "engram.usecases.search.FEW",
+        "rows that get a second look (48 in a store where lore name others), at least",
+    ),
+    (
+        "engram.usecases.second_look.MOST_MISSING",
+        "the share of a question that one word has at most, for what is missing",
+    ),
     ("engram.domain.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     ("engram.domain.ranking.PATH_GAIN", "how much a file in common with the caller's lifts a lore, at most"),
     ("engram.domain.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),

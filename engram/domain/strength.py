@@ -13,7 +13,7 @@ from engram.domain.typed import NamedTuple
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
-_MISSING_WEIGHT = 1.0
+_LEAST_MISSING = 0.12  # so much is missing of any text: nothing answers a question that it hardly touches
 
 
 class Bounds(NamedTuple):
@@ -24,15 +24,18 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.50, 0.0, -0.1)
+BY_BOTH = Bounds(0.45, 0.0, -0.1)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
 def evidence(coverage: float, cosine: float | None, missing: float | None = None) -> float:
-    """How much speaks for a hit. `coverage` and `missing` are 0..1; `cosine` is None where there are no vectors."""
+    """How much speaks for a hit; below 0 more is missing than is there.
+
+    `coverage` and `missing` are 0..1; `cosine` is None where there are no vectors, `missing` where nobody looked.
+    """
     if cosine is None:
         return coverage
-    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * (missing or 0.0)
+    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - max(missing or 0.0, _LEAST_MISSING)
 
 
 def bounds(cosine: float | None) -> Bounds:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[float32]
 
-FEW = 24
+FEW = 16
 POOL = 48
 WORD_POOL = 300
 _NOT_LOOKED = (None, None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.embed import late
-from engram.adapters.embed.late import Nearness
+from engram.adapters.embed.late import Nearness, TokenDirections
 from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import TokenTable, units
 from engram.adapters.embed.tokenizers_library import ID_FORMAT
@@ -25,6 +24,7 @@ class StaticModel:
         self.tokenizer = tokenizer
         self.table = table
         self._dimensions = dimensions
+        self._directions = TokenDirections(table)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
@@ -57,7 +57,7 @@ class StaticModel:
             else:
                 self.table.sum(ids, sums[at])
                 at += 1
-        return units(sums), [late.packed(ids, self.table) for ids in tokens]
+        return units(sums), list(map(self._directions.packed, tokens))
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,): of length 1, or zeros. Raises EmbeddingError."""
@@ -65,8 +65,8 @@ class StaticModel:
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
         """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
-        asked = late.asked(self.table, list(map(self._ids, words)), weights)
-        return Nearness(asked, late.nearest(self.table, asked.tokens, texts))
+        asked = self._directions.asked(list(map(self._ids, words)), weights)
+        return Nearness(asked, self._directions.nearest(asked.tokens, texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""

@@ -42,6 +42,11 @@ class TokenTable:
         """How many token ids have a vector."""
         return len(self._vectors if self._mapping is None else self._mapping)
 
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        return int(self._vectors.shape[1])
+
     def rows(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
         """The vectors of token ids, not normalised and not weighted: (len(ids), dimensions)."""
         found: NDArray[np.float32] = self._take(ids).astype("float32", copy=False)
