@@ -25,7 +25,7 @@ MOST_STORED = 2048
 _TWO_BYTES = 65_536
 _NOTHING = (0.0, 0)
 _TINY = 1e-9
-_SCALE = 127.0
+_SCALE = 224.0  # 127 stands for 0.567: hardly any number of a unit vector is larger
 
 
 class Asked(NamedTuple):
@@ -123,5 +123,5 @@ class TokenDirections:
         self._lengths[fresh] = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
         directions = units(rows[:, : self._directions.shape[1]].copy())
         directions *= _SCALE
-        self._directions[fresh] = numpy().rint(directions, out=directions)
+        self._directions[fresh] = numpy().rint(directions, out=directions).clip(-127, 127, out=directions)
         self._known[fresh] = True
