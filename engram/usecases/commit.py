@@ -78,18 +78,18 @@ def _drain(store: Store) -> int:
     with store.files.lock():
         taken = store.files.journal.take(store.clock.new_id())
     if taken is not None:
-        count += _commit_batch(store, taken)
+        count += _commit_batch(store, taken, is_new=True)
     return count + _commit_outside(store)
 
 
-def _commit_batch(store: Store, batch: str) -> int:
+def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
     from engram.adapters.git.commits import commit_all, landed
 
     repository = store.places.repository
     assert repository is not None
     operations = journal.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
-    if operations and not landed(repository, marker):
+    if operations and (is_new or not landed(repository, marker)):
         commit_all(repository, [_commit(operation) for operation in operations], marker, store.places.state)
     journal.done(batch)
     return len(operations)

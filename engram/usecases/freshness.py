@@ -100,10 +100,20 @@ def sweep_due(store: Store, generation: Generation) -> bool:
     answered from it. In a large store the look comes after the answer.
     """
     count = generation.next_row - generation.dead
-    if count <= SWEEP_ALWAYS or store.must_sweep or generation.head != head(store):
+    if count <= SWEEP_ALWAYS or store.must_sweep or _moved_by_others(store, generation):
         return True
     idle_since = max(generation.swept_ns, store.asked_ns)
     return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_age(generation)
+
+
+def _moved_by_others(store: Store, generation: Generation) -> bool:
+    """Whether anybody but Engram has checked out or committed something since all files were looked at."""
+    now, repository = head(store), store.places.repository
+    if generation.head == now:
+        return False
+    from engram.adapters.git import own_moves
+
+    return repository is None or not own_moves.lead(repository, store.places.state, generation.head, now)
 
 
 def sweep_age(generation: Generation) -> int:

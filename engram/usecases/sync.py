@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import failures, layout, lore_branch, remotes
+from engram.adapters.git import configuration, failures, layout, lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
@@ -17,7 +17,7 @@ from engram.usecases.change import check_writable
 from engram.usecases.store import IN_TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from threading import Thread
 
     from engram.adapters.git.layout import Head, Repository
@@ -93,7 +93,8 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     run = _Run(store, repo, _allowed(store, options), step)
     trouble: EngramError | None = None
     try:
-        run.go()
+        with configuration.read_once():
+            run.go()
     except EngramError as error:
         trouble = _for_a_person(error)
     sync_state.remember(store, run.done.remote, trouble)
@@ -128,8 +129,8 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
     repo = own_repository(store)
     run = _Run(store, repo, options, step)
     try:
-        head = run.ready()
-        theirs = run.fetched()
+        with configuration.read_once():
+            head, theirs = run.ready(), run.fetched()
         plan = sync_merge.planned(store, head.oid, theirs)
     except EngramError as error:
         raise _for_a_person(error) from None
@@ -153,6 +154,7 @@ class _Run:
         self.done = Synced()
         self._store, self._repo, self._options, self._listener = store, repo, options, step
         self._other: Counterpart | None = None
+        self._made: dict[str, Mapping[str, bytes]] = {}
         self._indexing: Thread | None = None
 
     def go(self) -> None:
@@ -270,6 +272,8 @@ class _Run:
         """Count it; the lore that are different now."""
         if merge is None:
             return []
+        if merge.merged:
+            self._made[merge.commit] = merge.contents
         if CONFIG_NAME in merge.changes:
             self._take_settings()
         paths = [path for path in merge.changes if path.startswith(f"{self._store.places.folder}/")]
@@ -308,7 +312,11 @@ class _Run:
         what = "looking for secrets"
         self._step(what)
         sync_secrets.check_outgoing(
-            self._store, theirs, ours.oid, lambda done, total: self._step(f"{what}: {100 * done // total} %")
+            self._store,
+            theirs,
+            ours.oid,
+            lambda done, total: self._step(f"{what}: {100 * done // total} %"),
+            self._made,
         )
         tell = self._network_step(f"pushing to {other.remote}")
         remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout, tell=tell)

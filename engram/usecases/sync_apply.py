@@ -53,6 +53,8 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
         return ()
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state, REASON)
     _forget(store)
+    if moved:  # the journal is committed next: by this it shows at once that it changes nothing
+        tree.learn(repo, merge.commit, _entries(merge.changes))
     _tidy(store, merge.changes)
     return None if moved else ()
 

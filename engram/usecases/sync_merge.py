@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, merging, tree
-from engram.adapters.git.differences import Difference, blobs, differences
+from engram.adapters.git.differences import Difference, between, blobs, differences, learn
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -37,13 +37,12 @@ class Merge(NamedTuple):
 def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     """What our head becomes when it takes in `theirs`; None where it has all of it already.
 
-    Raises SyncBlockedError for what is refused and what cannot be merged, GitError.
+    Call it after `incoming.check_commits`. Raises SyncBlockedError for what is refused and what cannot be merged, GitError.
     """
     repo = _repository(store)
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if theirs in shared:
         return None
-    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
     if ours is None or ours in shared:
         changes = differences(repo, ours, theirs)
         check_incoming(store, {path: found.after for path, found in changes.items()})
@@ -53,8 +52,25 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
     theirs_changed = differences(repo, base, theirs)
     check_incoming(store, {path: found.after for path, found in theirs_changed.items()})
     commit, made = _commit(store, ours, theirs, base, {theirs: theirs_changed})
+    _learn(repo, (ours, theirs), base, commit, made)
     changes = differences(repo, ours, commit)
     return _check_twins(store, Merge(commit, changes, made.merged, made.conflicts, made.contents))
+
+
+def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: str, made: Tree) -> None:
+    """Tell what `commit` holds otherwise than the three it was made of: git would look for it in all folders again."""
+    first, second = sorted(heads)
+    changed = {head: differences(repo, base, head) for head in heads}
+    whole = dict(changed[first])
+    for path, entry in made.edits.items():
+        known = changed[first].get(path) or changed[second].get(path)
+        if known is None:
+            return  # a file that was put beside another one; what was there before is not known
+        whole[path] = Difference(known.before, entry)
+    whole = {path: found for path, found in whole.items() if found.before != found.after}
+    learn(repo, base, commit, whole)
+    for head in heads:
+        learn(repo, head, commit, between(changed[head], whole))
 
 
 def remade(store: Store, one: str, other: str) -> str:

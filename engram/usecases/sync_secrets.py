@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import os
-
 from engram.adapters.git import tree
-from engram.adapters.git.differences import blobs, sizes
-from engram.adapters.git.runner import run
+from engram.adapters.git.differences import blobs, introduced, sizes
 from engram.domain.errors import SecretFoundError
 from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from engram.adapters.git.layout import Repository
     from engram.usecases.store import Store
 
-SECONDS = 120.0
 AT_ONCE = 500
 LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote
 
 
 def check_outgoing(
-    store: Store, theirs: str | None, ours: str, tell: Callable[[int, int], None] | None = None
+    store: Store,
+    theirs: str | None,
+    ours: str,
+    tell: Callable[[int, int], None] | None = None,
+    made: Mapping[str, Mapping[str, bytes]] | None = None,
 ) -> int:
     """Look through every file content that `ours` has and `theirs` has not; returns how many there were.
 
-    `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
+    `made` has, by commit and path, what the merges of this sync are made of besides what their parents have. `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
     already is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.places.repository
     assert repo is not None
-    paths = _new_blobs(repo, theirs, ours)
+    made = made or {}
+    for path, raw in (item for contents in made.values() for item in contents.items()):
+        if len(raw) <= LARGEST:
+            _check(store, theirs, path, raw)
+    paths = introduced(repo, theirs, ours, made)
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if tell is not None:
@@ -40,14 +44,6 @@ def check_outgoing(
         for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
             _check(store, theirs, paths[oid], raw)
     return len(small)
-
-
-def _new_blobs(repo: Repository, theirs: str | None, ours: str) -> dict[str, str]:
-    """The objects of the outgoing commits that have a path, which is all but commits and the topmost trees."""
-    without = ("--not", theirs) if theirs else ()
-    listed = run(repo, "rev-list", "--objects", ours, *without, deadline=SECONDS).stdout
-    pairs = (line.partition(b" ")[::2] for line in listed.splitlines())
-    return {oid.decode(): os.fsdecode(path) for oid, path in pairs if path}
 
 
 def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:

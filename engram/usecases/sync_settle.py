@@ -63,6 +63,8 @@ def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
     for _ in range(ROUNDS):
         with _committing(store):
             head = layout.read_head(repo)
+            if head.oid == theirs:
+                return None
             incoming.check_commits(repo, head.oid, theirs, incoming.NOT_SYNCED)
             merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, theirs))
             if merge is not None and not ours:

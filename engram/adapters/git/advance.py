@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import commits, failures, layout, locks, lore_branch, merging, staging
+from engram.adapters.git import commits, failures, layout, locks, lore_branch, merging, own_moves, staging
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -45,6 +45,8 @@ def advance(
         if not moved:
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
+    if moved:
+        own_moves.note(repo, state_folder, head.oid, new)
     return moved
 
 

@@ -14,6 +14,7 @@ from engram.adapters.git import (
     layout,
     locks,
     lore_branch,
+    own_moves,
     staging,
     stream,
     trailers,
@@ -169,6 +170,8 @@ def _land(
         if not moved:
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
+    if moved:
+        own_moves.note(repo, state_folder, head.oid, oid)
     return oid if moved else None
 
 

@@ -12,7 +12,7 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from engram.adapters.git.layout import Repository
 
@@ -20,9 +20,8 @@ SECONDS = 120.0
 DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 AT_ONCE = 4000  # objects read by one git process
-_REMEMBERED = (
-    8  # answers about pairs of commits, which never change; a sync asks for the same few again and again
-)
+# Answers about pairs of commits, which never change; a sync asks for the same few again and again.
+_REMEMBERED = 12
 _LARGEST_REMEMBERED = 5000  # paths
 
 
@@ -51,11 +50,29 @@ def differences(repo: Repository, before: str | None, after: str) -> dict[str, D
     found = _known.get(asked)
     if found is None:
         found = _differences(repo, before, after)
-        if len(found) <= _LARGEST_REMEMBERED:
-            while len(_known) >= _REMEMBERED:
-                _known.pop(next(iter(_known)), None)
-            _known[asked] = found
+        learn(repo, before, after, found)
     return dict(found)
+
+
+def between(one: dict[str, Difference], other: dict[str, Difference]) -> dict[str, Difference]:
+    """How two commits differ that differ like this from one and the same third."""
+    found: dict[str, Difference] = {}
+    for path in sorted(one.keys() | other.keys()):
+        base = (one if path in one else other)[path].before
+        before = one[path].after if path in one else base
+        after = other[path].after if path in other else base
+        if before != after:
+            found[path] = Difference(before, after)
+    return found
+
+
+def learn(repo: Repository, before: str | None, after: str, found: dict[str, Difference]) -> None:
+    """Remember an answer of `differences` that is known without asking git."""
+    if len(found) > _LARGEST_REMEMBERED:
+        return
+    while len(_known) >= _REMEMBERED:
+        _known.pop(next(iter(_known)), None)
+    _known[repo.common_dir, before, after] = found
 
 
 def _differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
@@ -92,6 +109,32 @@ def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, i
     found = run(repo, "cat-file", "--batch-check", "--buffer", stdin=oids, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in found.decode().splitlines())
     return {line[0]: int(line[2]) for line in lines if len(line) == 3}
+
+
+def introduced(repo: Repository, known: str | None, tip: str, but: Collection[str] = ()) -> dict[str, str]:
+    """A path of each blob that came with a commit of `tip` that `known` has not, and was at no place before it.
+
+    The commits `but` are left out. `git rev-list --objects` would look at every folder of `known` for that.
+    """
+    without = ("--not", known) if known else ()
+    listed = run(repo, "rev-list", "--topo-order", "--reverse", tip, *without, deadline=SECONDS).stdout
+    commits = "".join(f"{oid}\n" for oid in listed.decode().split() if oid not in but).encode()
+    words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev")
+    said = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
+    found: dict[str, str] = {}
+    old, new = set[str](), dict[str, str]()
+    parts = iter(os.fsdecode(said).split("\0"))
+    for facts in parts:
+        if facts.startswith(":"):
+            parents = len(facts) - len(facts.lstrip(":"))
+            modes_and_oids = facts[parents:].split(" ")
+            old.update(modes_and_oids[parents + 1 : 2 * parents + 1])
+            new[modes_and_oids[2 * parents + 1]] = next(parts)
+        else:  # the id of the next commit, or the end
+            found |= {oid: path for oid, path in new.items() if oid not in old and oid not in found}
+            old -= found.keys()
+            new = {}
+    return found
 
 
 def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str, set[str]]:

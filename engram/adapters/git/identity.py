@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from engram.adapters.git.runner import run
+from engram.adapters.git import configuration
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,12 +14,7 @@ EMAIL = "engram@localhost"
 
 def committer(repo: Repository) -> str:
     """`name <email>` from git's configuration (committer.*, then user.*), else Engram's own."""
-    # Exit code 1 only says that nothing is configured.
-    found = run(repo, "config", "-z", "--get-regexp", r"^(user|committer)\.(name|email)$", check=False)
-    values: dict[str, str] = {}
-    for entry in os.fsdecode(found.stdout).split("\0"):
-        key, _, value = entry.partition("\n")
-        values[key.lower()] = value
+    values = dict(configuration.listed(repo))
     name = values.get("committer.name") or values.get("user.name") or ""
     email = values.get("committer.email") or values.get("user.email") or ""
     return person(name, email)

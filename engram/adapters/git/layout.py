@@ -106,6 +106,16 @@ def read_head(repo: Repository) -> Head:
     return Head(_resolve(repo, name), name.removeprefix(BRANCHES))
 
 
+def read_ref(repo: Repository, name: str) -> str | None:
+    """The commit that `refs/…` points at; None where there is no such ref."""
+    if (_text(os.path.join(repo.git_dir, "HEAD")) or "").removeprefix("ref:").strip() == REFTABLE_HEAD:
+        return _oid_of(repo, name)
+    try:
+        return _resolve(repo, name)
+    except GitError:  # a ref of a remote may have any name, and clash with one of git's own
+        return _oid_of(repo, name)
+
+
 def busy(repo: Repository) -> str | None:
     """Why no commit may be made now: rebase, merge, cherry-pick, revert, bisect or detached; else None."""
     for name, operation in OPERATIONS:
@@ -207,9 +217,15 @@ def _checked_oid(repo: Repository, name: str, text: str) -> str:
 def _ask_git(repo: Repository) -> Head:
     from engram.adapters.git.runner import run
 
-    oid = run(repo, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False).stdout.decode().strip()
     name = run(repo, "symbolic-ref", "--quiet", "HEAD", check=False).stdout.decode().strip()
-    return Head(oid or None, name.removeprefix(BRANCHES) or None)
+    return Head(_oid_of(repo, "HEAD"), name.removeprefix(BRANCHES) or None)
+
+
+def _oid_of(repo: Repository, name: str) -> str | None:
+    from engram.adapters.git.runner import run
+
+    words = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    return run(repo, *words, check=False).stdout.decode().strip() or None
 
 
 def _text(file: str) -> str | None:

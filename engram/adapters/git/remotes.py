@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, layout, lore_branch
+from engram.adapters.git import configuration, failures, layout, lore_branch
 from engram.adapters.git.runner import Result, run
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -49,11 +49,9 @@ class Counterpart(NamedTuple):
 
 def remotes(repo: Repository) -> tuple[Remote, ...]:
     """The remotes, in the order of the configuration."""
-    listed = run(repo, "config", "-z", "--get-regexp", r"^remote\..*\.url$", check=False).stdout
     found: dict[str, str] = {}
-    for item in os.fsdecode(listed).split("\0"):
-        key, _, url = item.partition("\n")
-        if url:
+    for key, url in configuration.listed(repo):
+        if url and key.startswith("remote.") and key.endswith(".url"):
             found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
     return tuple(Remote(name, failures.without_credentials(url)) for name, url in found.items())
 
@@ -95,7 +93,7 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
     known = [remote.name for remote in remotes(repo)]
     if named and named not in known:
         raise RemoteError(failures.NOT_FOUND, f"There is no remote '{named}'.", "engram remote list")
-    upstream = _setting(repo, f"branch.{branch}.remote"), _setting(repo, f"branch.{branch}.merge")
+    upstream = tuple(configuration.value(repo, f"branch.{branch}.{key}") for key in ("remote", "merge"))
     remote = named or (upstream[0] if upstream[0] in known else "") or (DEFAULT if DEFAULT in known else "")
     if not remote and len(known) == 1:
         remote = known[0]
@@ -117,15 +115,13 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
         f"branch.{branch}.merge": layout.BRANCHES + other.branch,
     }
     for key, value in wanted.items():
-        if _setting(repo, key) != value:
-            run(repo, "config", key, value)
+        if configuration.value(repo, key) != value:
+            configuration.change(repo, key, value)
 
 
 def tracked(repo: Repository, other: Counterpart) -> str | None:
     """The commit that the remote branch had when we last looked; None where it is not known."""
-    name = f"{other.ref}^{{commit}}"
-    found = run(repo, "rev-parse", "--verify", "--quiet", name, check=False).stdout.decode().strip()
-    return found or None
+    return layout.read_ref(repo, other.ref)
 
 
 def fetch(
@@ -237,7 +233,3 @@ def _talk(
 
 def _error(folder: str, remote: str, words: Sequence[str], code: int, text: str) -> EngramError:
     return failures.remote_failure(folder, remote, tuple(words), code, text)
-
-
-def _setting(repo: Repository, key: str) -> str:
-    return os.fsdecode(run(repo, "config", "--get", key, check=False).stdout).rstrip("\n")

@@ -132,8 +132,9 @@ def unlisted(args: tuple[str, ...], what: str) -> GitError:
 
 def _ssh_command(folder: str) -> str:
     # GIT_SSH_COMMAND would hide a person's core.sshCommand, so it is built upon that.
-    configured = run(folder, "config", "--get", "core.sshCommand", check=False).stdout.decode().strip()
-    return environment.batch_mode(configured or "ssh")
+    from engram.adapters.git import configuration
+
+    return environment.batch_mode(configuration.value(folder, "core.sshcommand").strip() or "ssh")
 
 
 def _execute(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from engram.adapters.git.configuration import listed
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.trust import STATES, UNCHECKED, Signature
@@ -69,8 +70,7 @@ def _kind(head: bytes) -> str:
 
 def _configured(repo: Repository) -> dict[str, str]:
     """The person's settings about verification, by lower-case key."""
-    said = run(repo.git_dir, "config", "-z", "--get-regexp", r"^gpg\.", check=False).stdout
-    return dict(item.partition("\n")[::2] for item in os.fsdecode(said).split("\0") if item)
+    return {key: value for key, value in listed(repo) if key.startswith("gpg.")}
 
 
 def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bool:

@@ -9,7 +9,7 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from engram.adapters.git.layout import Repository
 
@@ -25,12 +25,26 @@ class Entry(NamedTuple):
     oid: str
 
 
+# What a commit is known to hold at some paths, of the last few commits: whoever made one need not ask for it again.
+_known: dict[tuple[str, str], Mapping[str, Entry | None]] = {}
+_REMEMBERED = 4
+
+
+def learn(repo: Repository, commit: str, held: Mapping[str, Entry | None]) -> None:
+    """Remember what a commit holds at some paths (None: nothing), for `entries`."""
+    while len(_known) >= _REMEMBERED:
+        _known.pop(next(iter(_known)), None)
+    _known[repo.common_dir, commit] = held
+
+
 def entries(repo: Repository, commit: str | None, paths: Iterable[str]) -> dict[str, Entry]:
     """The files that `commit` holds at `paths`; absent ones are left out. No commit holds nothing."""
-    wanted = tuple(dict.fromkeys(paths))
-    if commit is None or not wanted:
+    if commit is None:
         return {}
-    found: dict[str, Entry] = {}
+    known = _known.get((repo.common_dir, commit), {})
+    asked = dict.fromkeys(paths)
+    found = {path: entry for path in asked if (entry := known.get(path))}
+    wanted = tuple(path for path in asked if path not in known)
     names = set(wanted)
     for listing in _listings(repo, commit, wanted):
         for line in listing.split("\0"):

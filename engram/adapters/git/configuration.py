@@ -1,0 +1,66 @@
+"""Git's configuration. A sync asks for it again and again, and each question is a process: so it is read once for all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engram.adapters.git.layout import Repository
+
+    Listed = tuple[tuple[str, str], ...]
+
+_known: dict[str, Listed] = {}
+_remembering = 0
+
+
+def listed(where: Repository | str) -> Listed:
+    """Every setting that counts in a work tree or folder, as `section.Name.key` and value, in git's order.
+
+    Section and key are in lower case, and a key may be there many times. Empty where git cannot read it.
+    """
+    folder = where if isinstance(where, str) else where.worktree
+    found = _known.get(folder)
+    if found is None:
+        found = _read(folder)
+        if _remembering:
+            _known[folder] = found
+    return found
+
+
+def value(where: Repository | str, key: str) -> str:
+    """The last value of a setting; "" where there is none. `key` is spelled as in `listed`."""
+    return next((text for name, text in reversed(listed(where)) if name == key), "")
+
+
+def change(repo: Repository, key: str, text: str) -> None:
+    """Set a setting in the repository's own configuration. Raises GitError."""
+    from engram.adapters.git.runner import run
+
+    run(repo, "config", key, text)
+    _known.clear()
+
+
+@contextlib.contextmanager
+def read_once() -> Iterator[None]:
+    """Within this, what was read is not read again; what others change meanwhile counts afterwards."""
+    global _remembering
+    _remembering += 1
+    try:
+        yield
+    finally:
+        _remembering -= 1
+        if not _remembering:
+            _known.clear()
+
+
+def _read(folder: str) -> Listed:
+    from engram.adapters.git.runner import run
+
+    said = run(folder, "config", "-z", "--list", check=False).stdout
+    items = (item.partition("\n") for item in os.fsdecode(said).split("\0") if item)
+    return tuple((key, text) for key, _, text in items)

@@ -1,0 +1,142 @@
+"""What is known of commits without asking git is what git says: differences, new blobs, Engram's own moves, settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from apikit import git
+from hypothesis import given
+from hypothesis import strategies as st
+from sync_kit import Clones, commit
+
+from engram.adapters.git import configuration, differences, own_moves
+from engram.adapters.git.layout import Repository, find_repository, read_head
+from engram.adapters.git.tree import Entry
+from engram.usecases import freshness, incoming, sync_merge
+
+TREES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123").map(lambda oid: Entry("100644", oid)))
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def difference(one: dict[str, Entry], other: dict[str, Entry]) -> dict[str, differences.Difference]:
+    paths = (path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+    return {path: differences.Difference(one.get(path), other.get(path)) for path in paths}
+
+
+@given(TREES, TREES, TREES)
+def test_two_differences_from_one_tree_make_that_between_the_others(
+    base: dict[str, Entry], one: dict[str, Entry], other: dict[str, Entry]
+) -> None:
+    assert differences.between(difference(base, one), difference(base, other)) == difference(one, other)
+
+
+def opened(root: Path) -> Repository:
+    repo = find_repository(str(root))
+    assert repo is not None
+    return repo
+
+
+def test_what_a_merge_is_known_to_change_is_what_git_finds(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both changed a lore, one moved or deleted others, both have a text that cannot be merged by lines."""
+    ids = [clones.record("a", f"Lesson {n}.\n\nMore of {n}.").id for n in range(4)]
+    clones.settle()
+    for name in "ab":
+        clones[name].feedback(helpful=[ids[0]])
+        clones.record(name, f"Only {name}.")
+        (clones.root(name) / "notes.txt").write_text(f"{name}\n")
+        commit(clones[name])
+        git(clones.root(name), "add", "notes.txt")
+        git(clones.root(name), "commit", "-q", "-m", "notes")
+    path = clones["a"].get(ids[1]).path
+    git(clones.root("a"), "mv", path, f"{os.path.dirname(path)}/elsewhere.md")
+    git(clones.root("a"), "commit", "-q", "-m", "move")
+    clones["b"].forget(ids[2])
+    commit(clones["b"])
+    store, repo = clones["a"].store, opened(clones.root("a"))
+    git(clones.root("a"), "fetch", "-q", str(clones.root("b")), "HEAD:refs/b")
+    ours, theirs = (git(clones.root("a"), "rev-parse", name) for name in ("HEAD", "refs/b"))
+    incoming.check_commits(repo, ours, theirs, "")
+    merge = sync_merge.merge_heads(store, ours, theirs)
+    assert merge is not None
+    base = git(clones.root("a"), "merge-base", ours, theirs)
+    known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}
+    monkeypatch.setattr(differences, "_known", {})
+    for start, found in known.items():
+        assert found == differences.differences(repo, start, merge.commit)
+    assert len(merge.merged) == 2
+    assert known[ours].keys() == merge.changes.keys()
+
+
+def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> None:
+    """With merges, moves, a file that was brought back, and a start without any commit known."""
+    root = clones.root("a")
+    repo = opened(root)
+    known = read_head(repo).oid
+    lore = clones.record("a", "Lesson.\n\nMore.")
+    clones["a"].feedback(helpful=[lore.id])
+    commit(clones["a"])
+    clones.record("b", "Another.")
+    clones.sync("b", "a", "b")
+    old = clones["a"].get(lore.id).path
+    git(root, "mv", old, f"{os.path.dirname(old)}/elsewhere.md")
+    git(root, "commit", "-q", "-m", "move")
+    for since in (known, None, git(root, "rev-parse", "HEAD~1")):
+        listed = git(root, "rev-list", "--objects", "HEAD", *(["--not", since] if since else [])).split("\n")
+        named = [line.split(" ", 1) for line in listed if " " in line]
+        wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
+        assert {oid for oid in differences.introduced(repo, since, "HEAD") if oid.strip("0")} == wanted
+
+
+def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(freshness, "SWEEP_ALWAYS", 0)
+    monkeypatch.setattr(freshness, "COLD_SWEEP_LIMIT", 0)
+    engram = clones["a"]
+    engram.refresh()
+    generation = engram.store.index.look()
+    assert generation is not None
+    engram.record("Lesson of a.", category="FACT")
+    commit(engram)
+    clones.record("b", "Lesson of b.")
+    clones.sync("b", "a")
+    generation = engram.store.index.look()
+    assert generation is not None
+    assert generation.head != freshness.head(engram.store)
+    assert not freshness.sweep_due(engram.store, generation)
+    git(clones.root("a"), "commit", "-q", "--allow-empty", "-m", "by hand")
+    assert freshness.sweep_due(engram.store, generation)
+
+
+def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path: Path) -> None:
+    repo = Repository(str(tmp_path), str(tmp_path), str(tmp_path), "main")
+    for old, new in ((None, "a"), ("a", "b"), ("b", "c"), ("x", "y")):
+        own_moves.note(repo, str(tmp_path), old, new)
+        assert own_moves.lead(repo, str(tmp_path), old or "", new)
+    assert own_moves.lead(repo, str(tmp_path), "x", "y")
+    assert not own_moves.lead(repo, str(tmp_path), "a", "y")
+    own_moves.note(repo, str(tmp_path), "y", "z")
+    assert own_moves.lead(repo, str(tmp_path), "x", "z")
+    assert not own_moves.lead(repo, str(tmp_path), "x", "y"), "the branch is not there any more"
+
+
+def test_settings_are_read_once_while_that_is_asked_for_and_anew_when_changed(clones: Clones) -> None:
+    root = clones.root("a")
+    repo = opened(root)
+    with configuration.read_once():
+        assert configuration.value(repo, "test.one") == ""
+        git(root, "config", "test.one", "by hand")
+        assert configuration.value(repo, "test.one") == ""
+        configuration.change(repo, "test.two", "by Engram")
+        assert configuration.value(repo, "test.two") == "by Engram"
+        assert configuration.value(repo, "test.one") == "by hand"
+    git(root, "config", "--add", "test.one", "later")
+    assert configuration.value(repo, "test.one") == "later"
