@@ -11,7 +11,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from engram.adapters.git.layout import Repository
     from engram.usecases.store import Store
 
 AT_ONCE = 500
@@ -27,7 +26,8 @@ def check_outgoing(
 ) -> int:
     """Look through every file content that `ours` has and `theirs` has not; returns how many there were.
 
-    `made` has, by commit and path, what the merges of this sync are made of besides what their parents have. `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
+    `made` has, by commit and path, what the merges of this sync are made of besides what their parents have.
+    `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
     already is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.places.repository

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Listed = tuple[tuple[str, str], ...]
 
 _known: dict[str, Listed] = {}
-_remembering = 0
+_reading: list[str] = []  # what is under way that reads them once
 
 
 def listed(where: Repository | str) -> Listed:
@@ -27,7 +27,7 @@ def listed(where: Repository | str) -> Listed:
     found = _known.get(folder)
     if found is None:
         found = _read(folder)
-        if _remembering:
+        if _reading:
             _known[folder] = found
     return found
 
@@ -46,15 +46,14 @@ def change(repo: Repository, key: str, text: str) -> None:
 
 
 @contextlib.contextmanager
-def read_once() -> Iterator[None]:
+def read_once(what: str = "sync") -> Iterator[None]:
     """Within this, what was read is not read again; what others change meanwhile counts afterwards."""
-    global _remembering
-    _remembering += 1
+    _reading.append(what)
     try:
         yield
     finally:
-        _remembering -= 1
-        if not _remembering:
+        _reading.pop()
+        if not _reading:
             _known.clear()
 
 
