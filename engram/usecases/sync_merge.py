@@ -77,10 +77,7 @@ def remade(store: Store, one: str, other: str) -> str:
     """The commit that Engram makes of two others, on whichever machine. Raises GitError, SyncBlockedError."""
     repo = _repository(store)
     base = _base(store, merging.bases(repo, one, other))
-    try:
-        return _commit(store, one, other, base)[0]
-    finally:
-        merging.drop_side(repo)
+    return _commit(store, one, other, base)[0]
 
 
 def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:

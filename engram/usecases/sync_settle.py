@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.git import layout, merging, tree
+from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import arrival, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
@@ -73,7 +73,6 @@ def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
-            merging.drop_side(repo)
             return merge
         # A file that others write all the time is in the way again and again, but not for ever.
         stuck = stuck + 1 if in_the_way and in_the_way == before else 0

@@ -20,6 +20,7 @@ from engram.adapters.git import (
     trailers,
     tree,
 )
+from engram.adapters.git.pack import DURABLE
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -35,8 +36,6 @@ ATTEMPTS = 25  # a script of somebody's may commit again and again
 # Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
 INCOMING = "refs/worktree/engram-incoming"
 IMPORT_SECONDS = 120.0
-# A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
-DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 UNFINISHED = {
     "rebase": "git rebase --continue` or `git rebase --abort",
     "merge": "git commit` or `git merge --abort",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import identity, stream
-from engram.adapters.git.commits import DURABLE, IMPORT_SECONDS
+from engram.adapters.git.commits import IMPORT_SECONDS
+from engram.adapters.git.pack import DURABLE
 from engram.adapters.git.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -6,8 +6,10 @@ same two commits into the same files make one and the same commit.
 
 from __future__ import annotations
 
-from engram.adapters.git import commits, identity
+from engram.adapters.git import identity, pack
+from engram.adapters.git.pack import NewObjects
 from engram.adapters.git.runner import run
+from engram.adapters.git.tree_edit import edited
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
 
-SIDE = "refs/worktree/engram-merge"
 AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
 SECONDS = 60.0
 
@@ -59,41 +60,18 @@ def write_merge(
     `edits` is what its tree holds otherwise than the first parent's; `contents` are bytes, by path, of those
     that the repository does not have.
     """
-    head = [b"feature done\n", b"commit " + SIDE.encode() + b"\n", b"mark :1\n"]
-    head += [f"{role} {AUTHOR} {moment} +0000\n".encode() for role in ("author", "committer")]
-    text = (message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n").encode()
-    head += [b"data %d\n%s\n" % (len(text), text), f"from {parents[0]}\n".encode()]
-    head += [f"merge {parent}\n".encode() for parent in parents[1:]]
-    # Deletions first: where a folder takes the place of a file, the file has to be gone.
-    ordered = sorted(edits.items(), key=lambda item: (item[1] is not None, item[0]))
-    body = [_edit(path, entry, contents.get(path)) for path, entry in ordered]
-    data = b"".join([*head, *body, b"\nget-mark :1\ndone\n"])
-    words = (*commits.DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
-    done = run(repo, *words, stdin=data, deadline=commits.IMPORT_SECONDS, env=reflog_identity())
-    return done.stdout.decode("ascii").strip()
-
-
-def drop_side(repo: Repository) -> None:
-    """Forget the merge commit that `write_merge` made last; a branch has it by now, or nobody wants it."""
-    run(repo, "update-ref", "-d", SIDE, check=False)
+    objects = NewObjects(repo)
+    for content in contents.values():
+        objects.add(pack.BLOB, content)
+    whole = edited(repo, parents[0], edits, objects)
+    text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
+    made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
+    made += [f"{role} {AUTHOR} {moment} +0000" for role in ("author", "committer")]
+    commit = objects.add(pack.COMMIT, "\n".join([*made, "", text]).encode())
+    objects.store()
+    return commit
 
 
 def reflog_identity() -> dict[str, str]:
     """The variables without which git may ask the network for this machine's name."""
     return {"GIT_COMMITTER_NAME": identity.NAME, "GIT_COMMITTER_EMAIL": identity.EMAIL}
-
-
-def _edit(path: str, entry: Entry | None, content: bytes | None) -> bytes:
-    quoted = _quoted(path)
-    if entry is None:
-        return b"D " + quoted + b"\n"
-    if content is None:
-        return f"M {entry.mode} {entry.oid} ".encode() + quoted + b"\n"
-    return f"M {entry.mode} inline ".encode() + quoted + b"\ndata %d\n%s\n" % (len(content), content)
-
-
-def _quoted(path: str) -> bytes:
-    raw = path.encode("utf-8", "surrogateescape")
-    for old, new in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
-        raw = raw.replace(old, new)
-    return b'"' + raw + b'"'
