@@ -50,7 +50,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
         files = _files(store, {one.where for one in merges})
-        told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix)]
+        told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
         return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
 
@@ -183,6 +183,15 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
             "They are safe in the write journal; `engram doctor --fix` tries again.",
         )
     ]
+
+
+def _unsigned(store: Store) -> list[Finding]:
+    from engram.adapters.git.signing import trouble
+
+    why = trouble(store.places.state)
+    message = f"commits are not signed, though git is to sign them (commit.gpgsign): {why}"
+    hint = "Have the key in an agent, or make `git commit -S` work without a question; the next commit tries again."
+    return [Finding("signing", store.places.root, message, hint)] if why else []
 
 
 def _settings(store: Store) -> list[Finding]:

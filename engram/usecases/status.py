@@ -85,10 +85,12 @@ def _git(store: Store) -> dict[str, object]:
             "branch": None,
             "head": None,
             "message": "not in git",
+            "unsigned": "",
             "remotes": [],
             "sync": None,
         }
     from engram.adapters.git.layout import read_head
+    from engram.adapters.git.signing import trouble
     from engram.usecases.sync_state import distance, last, remote_names
 
     head, synced = read_head(repository), last(store)
@@ -100,6 +102,7 @@ def _git(store: Store) -> dict[str, object]:
         "branch": head.branch,
         "head": head.oid,
         "message": why_waiting(store),
+        "unsigned": trouble(store.places.state),
         "remotes": remote_names(store),
         "sync": synced,
     }

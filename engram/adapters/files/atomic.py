@@ -9,6 +9,10 @@ import errno
 import os
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PREFIX = "."
 SUFFIX = ".engram-tmp"
@@ -16,6 +20,7 @@ DIGEST_BYTES = 16
 # A link is refused; a pipe that somebody put there is not waited for.
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _BLOCK = 1 << 16
+_SYNCED_AT_ONCE = 8  # files
 
 
 def digest(raw: bytes) -> str:
@@ -63,10 +68,10 @@ def holds(path: str, expected: str | None) -> bool:
         return False
 
 
-def prepare(path: str, content: bytes, token: str, mode: int = 0o644) -> str:
+def prepare(path: str, content: bytes, token: str, mode: int = 0o644, *, synced: bool = True) -> str:
     """Write `content` to a temporary file in the folder of `path`, fsynced; returns the temporary's path.
 
-    `mode` is the file's mode, as far as the process' umask allows it.
+    `mode` is the file's mode, as far as the process' umask allows it. Who says not to have it `synced` calls `sync_files`.
 
     Raises StoreError (disk full, no permission), leaving nothing behind.
     """
@@ -77,11 +82,40 @@ def prepare(path: str, content: bytes, token: str, mode: int = 0o644) -> str:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(handle)
+            if synced:
+                os.fsync(handle)
     except OSError as error:
         discard(temporary)
         raise unwritable(path, error) from None
     return temporary
+
+
+def sync_files(paths: Sequence[str]) -> None:
+    """Fsync many files, some at a time: a disk writes them together in a fraction of the time. Raises StoreError."""
+    import threading
+
+    failed: list[StoreError] = []
+
+    def sync(some: Sequence[str]) -> None:
+        for path in some:
+            try:
+                handle = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+            except OSError as error:
+                failed.append(unwritable(path, error))
+
+    threads = [
+        threading.Thread(target=sync, args=(paths[part::_SYNCED_AT_ONCE],)) for part in range(_SYNCED_AT_ONCE)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 def check_unchanged(path: str, before: str | None) -> None:

@@ -18,6 +18,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MANY = 16  # files; from here on they are synced to the disk together
+
 
 class LoreFolder:
     """Writes under one store's root, one operation at a time between all processes of the machine."""
@@ -100,12 +102,15 @@ class LoreFolder:
 
     def _prepare(self, operations: Sequence[Operation]) -> list[list[str]]:
         prepared: list[list[str]] = []
+        many = sum(len(operation.changes) for operation in operations) >= MANY
         try:
             for operation in operations:
                 prepared.append([])
                 for change in operation.changes:
-                    path = self._checked(change)
-                    prepared[-1].append(atomic.prepare(path, change.content or b"", operation.op))
+                    path, content = self._checked(change), change.content or b""
+                    prepared[-1].append(atomic.prepare(path, content, operation.op, synced=not many))
+            if many:
+                atomic.sync_files([path for temporaries in prepared for path in temporaries])
         except BaseException:
             _discard_all(prepared)
             raise

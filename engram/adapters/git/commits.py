@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import (
+    configuration,
     failures,
     identity,
     layout,
     locks,
     lore_branch,
     own_moves,
+    signing,
     staging,
     stream,
     trailers,
@@ -78,15 +80,16 @@ def commit_all(
     """
     staging.sync_index(repo, state_folder, patience=patience)
     marked = [_marked(commit, ops_marker) for commit in commits]
-    committer = identity.committer(repo)
-    for _ in range(ATTEMPTS):
-        head = _committable_head(repo)
-        drafts, entries = _plan(repo, head, marked, committer)
-        if not drafts:
-            return head.oid or ""
-        oid = _land(repo, head, drafts, entries, committer, state_folder, patience)
-        if oid:
-            return oid
+    with configuration.read_once("commit"):
+        committer = identity.committer(repo)
+        for _ in range(ATTEMPTS):
+            head = _committable_head(repo)
+            drafts, entries = _plan(repo, head, marked, committer)
+            if not drafts:
+                return head.oid or ""
+            oid = _land(repo, head, drafts, entries, committer, state_folder, patience)
+            if oid:
+                return oid
     raise GitError(*failures.ADVICE[failures.MOVED])
 
 
@@ -159,10 +162,12 @@ def _land(
     """Write the commits upon `head`, then the index, then move the branch; None when HEAD is elsewhere by now."""
     branch = f"{layout.BRANCHES}{head.branch}"
     locks.wait_free(_locks(repo, branch), patience)
+    oid = _import(repo, drafts, head.oid, committer)
+    if signing.is_wanted(repo):
+        oid = _signed(repo, drafts, head.oid, oid, committer, state_folder)
     with locks.held(staging.index_lock(repo), patience):
         if layout.read_head(repo) != head:
             return None
-        oid = _import(repo, drafts, head.oid, committer)
         staging.remember(repo, state_folder, entries)
         staging.replace_entries(repo, entries)
         moved = _move(repo, branch, head.oid, oid, committer)
@@ -185,6 +190,21 @@ def _import(repo: Repository, drafts: Sequence[Draft], parent: str | None, commi
     words = (*DURABLE, "fast-import", "--quiet", "--force", "--date-format=raw")
     result = run(repo, *words, stdin=data, deadline=IMPORT_SECONDS, env=_reflog_identity(committer))
     return result.stdout.decode("ascii").strip()
+
+
+def _signed(
+    repo: Repository,
+    drafts: Sequence[Draft],
+    parent: str | None,
+    tip: str,
+    committer: str,
+    state_folder: str,
+) -> str:
+    """The commits once more, signed by the person; its last one takes the place where no branch sees them yet."""
+    found = signing.signed(repo, drafts, parent, tip, committer, state_folder)
+    if found != tip:
+        run(repo, *DURABLE, "update-ref", INCOMING, found, tip, env=_reflog_identity(committer))
+    return found
 
 
 def _move(repo: Repository, branch: str, old: str | None, new: str, committer: str) -> bool:

@@ -75,6 +75,15 @@ def _configured(repo: Repository) -> dict[str, str]:
 
 def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bool:
     """Whether there is a program for this kind of signature that no pull can have brought; else git calls it bad."""
+    return _program(repo, configured, kind) is not None
+
+
+def program(repo: Repository, kind: str) -> str | None:
+    """The absolute path of the program that makes and checks such signatures; None as `_is_usable`."""
+    return _program(repo, _configured(repo), kind)
+
+
+def _program(repo: Repository, configured: Mapping[str, str], kind: str) -> str | None:
     from shutil import which
 
     program = configured.get(f"gpg.{kind}.program", "")
@@ -83,7 +92,7 @@ def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bo
     program = os.path.expanduser(program or _PROGRAMS[kind])
     if os.path.dirname(program):
         program = os.path.join(repo.git_dir, program)
-    return not _is_inside(repo, program) and which(program) is not None
+    return None if _is_inside(repo, program) else which(program)
 
 
 def _verified(

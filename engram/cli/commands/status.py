@@ -48,6 +48,8 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
     waiting = f", {counted(git['pending'], 'change waits', 'changes wait')} to be committed"
     lines += _part("git", (git["message"] or branch) + (waiting if git["pending"] else ""), width)
+    if git["unsigned"]:
+        lines += _part("", f"commits are not signed, though git is to sign them: {git['unsigned']}", width)
     if store["placement"] in (DEDICATED, BRANCH):
         lines += _sync_lines(git, now, width)
     if git["conflicts"]:

@@ -1,0 +1,135 @@
+"""Engram signs its commits where git is to sign: with the person's key, without asking, and says where it cannot."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from apikit import cli, git, ok
+from sync_kit import Clones, commit
+
+pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="ssh-keygen signs and verifies")
+ADA = "ada@example.org"
+NOTE = "The door code of the archive changes on Mondays."
+
+
+@pytest.fixture
+def clones(tmp_path: Path, home: Path) -> Clones:
+    """Two clones; git knows Ada's ssh key everywhere, and whoever has `commit.gpgsign` signs with it."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "ada"], check=True)
+    (tmp_path / "signers").write_text(f"{ADA} {(tmp_path / 'ada.pub').read_text()}")
+    with (home / ".gitconfig").open("a") as file:
+        file.write(f'[gpg]\n\tformat = ssh\n[gpg "ssh"]\n\tallowedSignersFile = {tmp_path / "signers"}\n')
+        file.write(f"[user]\n\tsigningkey = {tmp_path / 'ada.pub'}\n")
+    return Clones(tmp_path)
+
+
+def states(root: Path, count: int) -> list[str]:
+    return git(root, "log", f"-{count}", "--format=%G?%GS").split("\n")
+
+
+def test_what_engram_commits_is_signed_and_otherwise_the_same(clones: Clones) -> None:
+    root = clones.root("b")
+    git(root, "config", "commit.gpgsign", "true")
+    lore = clones.record("b", f"{NOTE}\n\nÄ second paragraph.")
+    clones["b"].feedback(helpful=[lore.id])
+    commit(clones["b"])
+    assert states(root, 2) == [f"G{ADA}"] * 2
+    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "for-each-ref", "refs/worktree") == ""
+    assert git(root, "fsck", "--strict", "--no-dangling") == ""
+    message = git(root, "log", "-1", "--format=%B", "HEAD~1")
+    assert NOTE[:40] in message
+    assert f"Engram-Lore: {lore.id}" in message
+    assert ok("status", "--json", cwd=root).json["git"]["unsigned"] == ""
+
+
+def test_what_colleagues_record_with_engram_counts_where_only_signed_lore_does(
+    clones: Clones, home: Path
+) -> None:
+    """Also after a merge, which is not signed because every machine makes the same one."""
+    file = home / ".config/engram/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[trust]\nhold = "unsigned"\n')
+    git(clones.root("b"), "config", "commit.gpgsign", "true")
+    clones.record("b", NOTE)
+    clones.record("a", "Something else.")
+    clones.sync("a", "b")
+    root = clones.root("a")
+    clones["a"].close()
+    assert ok("sync", "--json", cwd=root).json["held"] == 0
+    assert ok("trust", "list", "--json", cwd=root).json["held"] == []
+    git(clones.root("b"), "config", "commit.gpgsign", "false")
+    clones.record("b", "Whoever wrote this did not sign it.")
+    clones.sync("b")
+    assert ok("sync", "--json", cwd=root).json["held"] == 1
+
+
+@pytest.mark.parametrize("key", ["there is none", "it needs a passphrase"])
+def test_what_cannot_be_signed_is_committed_all_the_same_and_said(
+    clones: Clones, key: str, tmp_path: Path
+) -> None:
+    root = clones.root("b")
+    git(root, "config", "commit.gpgsign", "true")
+    git(root, "config", "user.signingkey", str(tmp_path / "eve.pub"))
+    if key == "it needs a passphrase":
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret words", "-f", str(tmp_path / "eve")]
+        subprocess.run(words, check=True)
+    clones.record("b", NOTE)
+    commit(clones["b"])
+    assert states(root, 1) == ["N"]
+    assert ok("status", "--json", cwd=root).json["git"]["unsigned"]
+    assert "commits are not signed" in ok("status", cwd=root).out
+    assert "not signed" in cli("doctor", cwd=root).out
+    git(root, "config", "user.signingkey", str(tmp_path / "ada.pub"))
+    clones.record("b", "Another one.")
+    commit(clones["b"])
+    assert states(root, 1) == [f"G{ADA}"]
+    assert ok("status", "--json", cwd=root).json["git"]["unsigned"] == ""
+
+
+def test_a_program_that_a_pull_may_have_brought_signs_nothing(clones: Clones) -> None:
+    root = clones.root("b")
+    (root / "sign").write_text("#!/bin/sh\ntouch ran\n")
+    (root / "sign").chmod(0o755)
+    for setting, value in (
+        ("commit.gpgsign", "true"), ("gpg.format", "openpgp"), ("gpg.program", str(root / "sign"))
+    ):  # fmt: skip
+        git(root, "config", setting, value)
+    clones.record("b", NOTE)
+    commit(clones["b"])
+    assert states(root, 1) == ["N"]
+    assert not list(clones.folder.rglob("ran"))
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="gpg signs here")
+def test_gpg_signs_with_a_key_without_passphrase_and_never_asks_for_one(
+    clones: Clones, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = (
+        Path("/tmp") / f"engram-gpg-{tmp_path.name[-8:]}-{clones.clock.given}"
+    )  # a socket's path has to be short
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("GNUPGHOME", str(folder))
+    try:
+        for name, words in (("Ada", ""), ("Eve", "secret")):
+            subprocess.run(
+                ["gpg", "-q", "--batch", "--pinentry-mode", "loopback", "--passphrase", words,
+                 "--quick-generate-key", f"{name} <{name}@example.org>", "ed25519", "sign", "never"],
+                check=True, capture_output=True,
+            )  # fmt: skip
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=True)  # which knows the passphrase still
+        root = clones.root("b")
+        for setting, value in (("commit.gpgsign", "true"), ("gpg.format", "openpgp")):
+            git(root, "config", setting, value)
+        for name, state in (("Ada", "G"), ("Eve", "N")):
+            git(root, "config", "user.signingkey", f"{name}@example.org")
+            clones.record("b", f"{NOTE} {name}.")
+            commit(clones["b"])
+            assert states(root, 1)[0][0] == state, name
+        assert ok("status", "--json", cwd=root).json["git"]["unsigned"]
+    finally:
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], check=False)
+        shutil.rmtree(folder)
