@@ -111,7 +111,7 @@ def test_a_kill_at_any_step_is_repaired_by_doing_it_again(repo: Repository, kill
     sync_index(repo, state_folder(repo), patience=0)
     assert git(repo, "log", "--format=%s").splitlines() == ["work", "by hand"]
     assert status(repo) == ""
-    assert os.listdir(state_folder(repo)) == []
+    assert set(os.listdir(state_folder(repo))) <= {"own-moves-main"}
     assert [name for name in os.listdir(repo.git_dir) if "lock" in name or "engram" in name] == ["engram"]
     assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert_sound(repo)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import git
-from sync_kit import Clones
+from apikit import cli, git
+from sync_kit import SOON, Clones, commit, files, opened
 
 from engram.domain.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases.commit import commit_pending
+from engram.usecases.sync import sync
 from engram.usecases.undo import undo
 
 if TYPE_CHECKING:
@@ -111,6 +114,27 @@ def test_a_vote_for_the_lore_that_went_counts_for_the_one_that_took_it_in(clones
     clones.assert_equal()
     assert (only(clones, "a").thousandths, only(clones, "a").validation_count) == (960, 2)
     assert sorted(only(clones, "a").votes.values()) == [Vote(80, 0, 1), Vote(80, 0, 1)]
+
+
+def test_after_a_plain_pull_such_a_vote_is_counted_by_the_next_sync(clones: Clones) -> None:
+    """Git stops where one side deleted what the other changed, and asks no driver; in the end all is as after syncs."""
+    _first, second = twins(clones)
+    third = clones.stores.setdefault("c", clones.add("c"))
+    clones.sync("b", "c")
+    third.feedback(helpful=second.id)
+    commit(third)
+    clones.sync("a", "b")
+    root, synced = clones.root("c"), clones.folder / "synced"
+    shutil.copytree(root, synced, symlinks=True)
+    assert sync(opened(synced, clones.clock).store, SOON._replace(push=False)).merged == 1
+    words = ["git", "pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]
+    assert subprocess.run(words, cwd=root, capture_output=True, check=False).returncode == 1
+    assert "mended" in cli("doctor", "--fix", cwd=root).out
+    git(root, "commit", "-q", "--no-edit")
+    clones.sync("c", "a", "b")
+    clones.assert_equal()
+    assert files(root) == files(synced)
+    assert (only(clones, "c").thousandths, only(clones, "c").validation_count) == (880, 1)
 
 
 @pytest.mark.parametrize(

@@ -305,3 +305,29 @@ def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
     trust.remember(found.items(), 0.0)
     assert trust.known(["1", "2", "3", "4"], 3600.0) == found
     assert trust.known(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}
+
+
+@pytest.mark.parametrize("kind", ["foreign", "unsigned"])
+def test_what_a_person_pulls_with_git_waits_as_well(clones: Clones, home: Path, kind: str) -> None:
+    """Also next to commits of one's own, which do not wait; and what was accepted does not wait again."""
+    root = clones.root("a")
+    before = learn(clones, "The archive has two doors.")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert titles(root, "two doors of the archive") == ["The archive has two doors."]
+    hold(home, kind)
+    own = ok(
+        "record", "My own door code is none of the archive's business.", "-c", "fact", "--json", cwd=root
+    )
+    lore_id = learn(clones)
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    assert NOTE not in titles(root)
+    assert waiting(root) == [lore_id]
+    assert before not in waiting(root)
+    assert own.json["lore"]["id"] not in waiting(root)
+    ok("trust", "accept", lore_id, cwd=root)
+    assert NOTE in titles(root)
+    ok("record", "One more thing of my own.", "-c", "fact", cwd=root)
+    git(root, "commit", "-q", "--allow-empty", "-m", "by hand")
+    assert NOTE in titles(root)
+    ok("sync", cwd=root)
+    assert waiting(root) == []

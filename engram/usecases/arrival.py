@@ -47,10 +47,13 @@ def weigh(
     theirs: str,
     changes: Mapping[str, Difference],
     contents: Mapping[str, bytes],
+    *,
+    mixed: bool = False,
 ) -> int:
     """Note what the commits of `theirs` bring in, and hold what the settings say; returns how many lore are held.
 
-    `changes` are those of our files, `contents` the bytes, by path, that git does not have. Raises GitError, StoreError.
+    `changes` are those of our files, `contents` the bytes, by path, that git does not have. `mixed` says that
+    commits of this clone may have made some of the changes, too. Raises GitError, StoreError.
     """
     lore = {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
     hold = store.settings.text("trust.hold")
@@ -60,6 +63,8 @@ def weigh(
                 _note(store, _arriving(store, ours, theirs, lore, contents))
         return 0
     arriving = _arriving(store, ours, theirs, lore, contents) if lore else []
+    if mixed:
+        arriving = [one for one in arriving if one.commits]
     rows = list(_held(store, hold, arriving, store.clock.now().timestamp()))
     store.state.trust.hold(rows)
     _note(store, arriving)

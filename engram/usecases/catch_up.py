@@ -67,6 +67,10 @@ def _catch_up(
     patient: bool,
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
+    if not paths and (generation is None or freshness.moved_by_others(store, generation)):
+        from engram.usecases.arrival_elsewhere import weigh_pulled
+
+        weigh_pulled(store)
     if generation is None:
         return _rebuild(store, rebuild or store.index.why_rebuilt, progress)
     try:

@@ -100,13 +100,13 @@ def sweep_due(store: Store, generation: Generation) -> bool:
     answered from it. In a large store the look comes after the answer.
     """
     count = generation.next_row - generation.dead
-    if count <= SWEEP_ALWAYS or store.must_sweep or _moved_by_others(store, generation):
+    if count <= SWEEP_ALWAYS or store.must_sweep or moved_by_others(store, generation):
         return True
     idle_since = max(generation.swept_ns, store.asked_ns)
     return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_age(generation)
 
 
-def _moved_by_others(store: Store, generation: Generation) -> bool:
+def moved_by_others(store: Store, generation: Generation) -> bool:
     """Whether anybody but Engram has checked out or committed something since all files were looked at."""
     now, repository = head(store), store.places.repository
     if generation.head == now:

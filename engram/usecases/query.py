@@ -141,6 +141,7 @@ def _recall(
 
         source = store_as_of(store, question.as_of)
     try:
+        notes += refreshed(source)  # first: what came in by a plain `git pull` may have to wait
         filters = filters_for(source, question)._replace(held=held.texts(store, whole=bool(question.as_of)))
         strategy, found = candidates(source, question, filters, limit, notes)
         kept = worth_showing(found)
@@ -156,11 +157,10 @@ def _recall(
 def candidates(
     store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
 ) -> tuple[str, list[Candidate]]:
-    """The strategy that worked in one store, and its candidates, best first.
+    """The strategy that worked in one store, and its candidates, best first. Call it after `refreshed`.
 
     Once more where a file about to be shown changed without a trace in its folder.
     """
-    notes += _refresh(store)
     strategy, found = _search(store, question, filters, limit, notes)
     changed = search.changed(store, found[:limit])
     if changed and strategy != SCAN:
@@ -239,7 +239,8 @@ def filters_for(store: Store, question: Question) -> Filters:
     )
 
 
-def _refresh(store: Store) -> Sequence[str]:
+def refreshed(store: Store) -> Sequence[str]:
+    """Bring the index in step before a search; notes on what kept it from that."""
     try:
         done = refresh(store, thorough=False)
     except IndexUnavailableError as error:

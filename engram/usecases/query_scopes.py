@@ -13,6 +13,7 @@ from engram.usecases.query import (
     filters_for,
     read_shown,
     recalled,
+    refreshed,
     strength_of,
 )
 from engram.usecases.scopes import TROUBLE, left_out
@@ -42,6 +43,7 @@ def recall_from(
         mine: list[str] = []
         try:
             store.borrow_embedder(stores[0])
+            mine += refreshed(store)
             filters = filters_for(store, question)
             strategy, hits = candidates(store, question, filters, limit, mine)
         except ValidationError as error:  # a category of another store's own: nothing here can have it

@@ -90,7 +90,9 @@ class _Work:
         """Compare one merge with what the rules give, file by file, and take over what is missing."""
         parents = sorted((merge.ours, merge.theirs))
         made = sync_merge.by_rules(self._store, parents)
-        paths = [path for path in made.merged if sync_plan.is_lore(path, self._store.places.folder)]
+        # One that took in another has a vote for that by the rules, though only one side changed its file.
+        touched = dict.fromkeys((*made.merged, *made.contents))
+        paths = [path for path in touched if sync_plan.is_lore(path, self._store.places.folder)]
         commits = (merge.oid, self._head, *parents)
         held = [tree.entries(self._repo, commit, paths) for commit in commits]
         contents = blobs(self._repo, (entry.oid for entries in held for entry in entries.values()))

@@ -14,6 +14,7 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import arrival, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
+from engram.usecases.arrival_elsewhere import weighed
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
@@ -63,7 +64,8 @@ def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
     for _ in range(ROUNDS):
         with _committing(store):
             head = layout.read_head(repo)
-            if head.oid == theirs:
+            if head.oid == theirs and not ours:
+                weighed(store, theirs)
                 return None
             incoming.check_commits(repo, head.oid, theirs, incoming.NOT_SYNCED)
             merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, theirs))
@@ -73,6 +75,8 @@ def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
+            if not ours:
+                weighed(store, theirs)
             return merge
         # A file that others write all the time is in the way again and again, but not for ever.
         stuck = stuck + 1 if in_the_way and in_the_way == before else 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, layout, locks, lore_branch, merging, own_moves, pack, staging
+from engram.adapters.git import failures, layout, locks, lore_branch, merging, own_moves, staging
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def advance(
 
 
 def _move(repo: Repository, branch: str, old: str | None, new: str, reason: str) -> bool:
-    words = (*pack.DURABLE, "update-ref", "-m", reason, branch, new, old or "0" * len(new))
+    words = (*DURABLE, "update-ref", "-m", reason, branch, new, old or "0" * len(new))
     done = run(repo, *words, check=False, env=merging.reflog_identity())
     if done.code == 0:
         return True

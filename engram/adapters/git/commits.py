@@ -22,7 +22,7 @@ from engram.adapters.git import (
     trailers,
     tree,
 )
-from engram.adapters.git.pack import DURABLE
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.git import identity, stream
 from engram.adapters.git.commits import IMPORT_SECONDS
-from engram.adapters.git.pack import DURABLE
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -46,6 +46,8 @@ SETTINGS = (
     "fetch.fsckObjects=true",
     "receive.fsckObjects=true",
 )
+# A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
+DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 SSH_OPTIONS = "-oBatchMode=yes -oConnectTimeout=10"
 
 

@@ -9,8 +9,8 @@ import os
 import shutil
 
 from engram.adapters.git import identity, layout, stream
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.lore_branch import BRANCH, REF, root_in
-from engram.adapters.git.pack import DURABLE
 from engram.adapters.git.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
 from engram.domain.errors import GitError

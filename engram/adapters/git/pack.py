@@ -7,6 +7,7 @@ import struct
 import zlib
 
 from engram.adapters.git import layout
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 COMMIT, TREE, BLOB = b"commit", b"tree", b"blob"
 SECONDS = 120.0
-# A commit that is acknowledged must outlive a power cut; git's default leaves loose objects to chance.
-DURABLE = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 FEW = 100  # objects; so few are better off as files of their own (as for git: fetch.unpackLimit)
 _NUMBERS = {COMMIT: 1, TREE: 2, BLOB: 3}
 _QUICK = 1  # level of compression; a later `git gc` packs everything anew

@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from engram.adapters.git import configuration, signatures
-from engram.adapters.git.pack import DURABLE
+from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING

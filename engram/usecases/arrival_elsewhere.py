@@ -1,0 +1,72 @@
+"""Lore that came in by a person's own `git pull`: found when the index next looks, before it answers anything.
+
+How far the remote's branch was weighed is noted as a commit in the state folder. What was there before the setting
+does not wait, so the note goes on whether anything is to be held or not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from engram.adapters.files import atomic
+from engram.domain import trust
+from engram.domain.errors import EngramError
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import sync_state
+
+if TYPE_CHECKING:
+    from engram.adapters.git.layout import Repository
+    from engram.usecases.store import Store
+
+_MARK = "weighed-up-to"
+
+
+def weigh_pulled(store: Store) -> int:
+    """Hold what the settings say of what the person pulled; returns how many lore. Trouble is left for the next time."""
+    repo = store.places.repository
+    if repo is None or not store.places.owns_branch:
+        return 0
+    with contextlib.suppress(EngramError):
+        theirs, known = _tracked(repo), _noted(store)
+        if theirs is None or theirs == known:
+            return 0
+        return _weigh(store, repo, known, theirs)
+    return 0
+
+
+def weighed(store: Store, theirs: str) -> None:
+    """Note that a commit of the remote, and all before it, was weighed; where that cannot be written it is left out."""
+    if _noted(store) != theirs:
+        with contextlib.suppress(EngramError), store.files.lock():
+            sync_state.replace(os.path.join(store.places.state, _MARK), theirs.encode("ascii"))
+
+
+def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
+    from engram.adapters.git import layout, merging
+    from engram.adapters.git.differences import differences
+    from engram.usecases.arrival import weigh
+
+    head = layout.read_head(repo).oid
+    if head is None or theirs not in merging.bases(repo, head, theirs):
+        return 0  # it was fetched and nothing else
+    held = 0
+    if known and store.settings.text("trust.hold") != trust.NONE:
+        held = weigh(store, known, theirs, differences(repo, known, head), {}, mixed=True)
+    weighed(store, theirs)
+    return held
+
+
+def _tracked(repo: Repository) -> str | None:
+    from engram.adapters.git import layout, remotes
+
+    branch = layout.read_head(repo).branch
+    return remotes.tracked(repo, remotes.counterpart(repo, branch)) if branch else None
+
+
+def _noted(store: Store) -> str:
+    try:
+        found = atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii", "replace").strip()
+    except EngramError:
+        return ""
+    return found if found.isalnum() else ""
