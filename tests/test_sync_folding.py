@@ -12,6 +12,7 @@ from sync_kit import SOON, Clones, commit, files, opened
 
 from engram.domain.confidence import Vote
 from engram.domain.errors import NotFoundError
+from engram.usecases import sync_settle
 from engram.usecases.commit import commit_pending
 from engram.usecases.sync import sync
 from engram.usecases.undo import undo
@@ -135,6 +136,21 @@ def test_after_a_plain_pull_such_a_vote_is_counted_by_the_next_sync(clones: Clon
     clones.assert_equal()
     assert files(root) == files(synced)
     assert (only(clones, "c").thousandths, only(clones, "c").validation_count) == (880, 1)
+
+
+def test_a_fold_that_a_killed_sync_left_out_is_made_up_for_though_nothing_more_comes_in(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = twins(clones)
+    clones.sync("a")
+    with monkeypatch.context() as killed:
+        killed.setattr(sync_settle, "fold", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            clones.sync("b")
+    assert [found.folded for found in clones.sync("b", "a", "b")] == [1, 0, 0]
+    assert only(clones, "a").merged_from == (second.id,)
+    assert only(clones, "b").id == first.id
+    clones.assert_equal()
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ class _Run:
             sync_foreign.looked_at(self._store, head)
         if changed:
             self._index(changed)
-            self._fold()
+        self._fold(came=bool(changed))
 
     def _index(self, paths: Sequence[str]) -> None:
         """Make what came in findable, while the network is waited for."""
@@ -286,10 +286,10 @@ class _Run:
         )
         return paths
 
-    def _fold(self) -> None:
-        """Fold what came in; where that cannot be done now, the next sync does it."""
+    def _fold(self, *, came: bool) -> None:
+        """Fold what came in, also by a sync that was killed; where that cannot be done now, the next sync does it."""
         with contextlib.suppress(EngramError):
-            arrived = sync_fold.arrivals(self._store)
+            arrived = sync_fold.arrivals(self._store, others_alone=not came)
             if arrived:
                 self._indexed()  # by it what is alike is found
                 self._step("comparing")

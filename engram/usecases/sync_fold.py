@@ -60,11 +60,19 @@ def begin(store: Store) -> None:
         _note(store, layout.read_head(_repository(store)).oid)
 
 
-def arrivals(store: Store) -> list[str]:
-    """The lore files that are new since the last look. Raises GitError."""
+def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
+    """The lore files that are new since the last look; those that others recorded, or all. Raises GitError."""
     repo = _repository(store)
     since, head = _noted(store), layout.read_head(repo).oid
-    return _added(store, repo, since, head) if since and head and since != head else []
+    found = _added(store, repo, since, head) if since and head and since != head else []
+    return [path for path in found if _is_of_others(store, path)] if others_alone else found
+
+
+def _is_of_others(store: Store, path: str) -> bool:
+    try:
+        return change.load(store, path).lore.source_id != store.source_id
+    except EngramError:
+        return False
 
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
@@ -208,6 +216,6 @@ def _noted(store: Store) -> str | None:
 
 
 def _note(store: Store, commit: str | None) -> None:
-    if commit:
+    if commit and commit != _noted(store):
         with store.files.lock():
             sync_state.replace(os.path.join(store.places.state, _MARK), commit.encode("ascii"))
