@@ -160,6 +160,15 @@ def test_changes_apart_give_the_same_lore_in_whatever_order_they_are_merged(oper
     assert all(not lore.conflicts for lore in results)
 
 
+def test_what_was_written_twice_in_a_list_is_there_once_in_whatever_order() -> None:
+    """A history that the search found."""
+    found = run([("edit", 0, context(0)), ("edit", 2, context(0)), ("pull", 1, 0), ("edit", 0, context(0))])
+    results = {
+        read(found.graph.content[found.folded(order)]).lore.context for order in permutations(range(3))
+    }
+    assert results == {("seen 0",)}
+
+
 def unordered(lore: Lore) -> Lore:
     """The lore without the order of its lists, in which what a later base held stands first."""
     return lore._replace(

@@ -122,12 +122,13 @@ def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item])
     """What both sides have, and what one side has that was not in the base.
 
     A change of one side alone stands as that side wrote it. Else what was in the base comes first, in its
-    order, then what is new, sorted: so the order of merging does not show.
+    order, then what is new, sorted: so the order of merging does not show. For the same reason what somebody
+    wrote twice is there once.
     """
     if tuple(one) == tuple(base) or tuple(one) == tuple(other):
-        return tuple(other)
+        return tuple(dict.fromkeys(other))
     if tuple(other) == tuple(base):
-        return tuple(one)
+        return tuple(dict.fromkeys(one))
     first, second, old = set(one), set(other), set(base)
     return _ordered(base, (first & second) | (first - old) | (second - old))
 
