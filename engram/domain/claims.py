@@ -10,11 +10,11 @@ from engram.domain.polarity import NEGATIONS, NUMERALS
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.wording import stem
+from engram.domain.words import words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _CLAUSE = re.compile(r"[,;:.!?](?=\s|$)|\n| but | and | which | so | because | unless ")
 _MARKS = re.compile(r"[`\"'*]")
 _VALUE = re.compile(r"(?:(?<!\S)(\S+)\s+)?(?<![\w.])(\d+(?:[.,:]\d+)*)\s*([A-Za-z%]+)?")
@@ -41,23 +41,28 @@ class Claim(NamedTuple):
 
 def claim(text: str) -> Claim:
     """Take a text apart."""
-    words: dict[str, str] = {}
-    negated, plain = set[str](), set[str]()
-    for clause in _CLAUSE.split(text.casefold().replace("’", "'")):
-        found = _WORD.findall(clause)
-        here = {word: stem for word in found if (stem := stem_of(word))}
-        negations = sum(word.replace("'", "") in NEGATIONS for word in found)
-        (negated if negations % 2 else plain).update(here.values())
-        words |= here
+    clauses = [words_in(clause) for clause in _CLAUSE.split(text.casefold().replace("’", "'"))]
+    every = {word: stem_of(word) for clause in clauses for word in clause}
+    words = {word: stem for word, stem in every.items() if stem}
+    negations = {word for word in every if word.replace("'", "") in NEGATIONS}
+    denying = [clause for clause in clauses if _odd(clause, negations)] if negations else []
+    negated = frozenset(words[word] for clause in denying for word in clause if word in words)
     stems = frozenset(words.values())
-    return Claim(words, stems, frozenset(negated), frozenset(plain), _values(text), said_in(text))
+    plain = stems
+    if denying:
+        asserting = (clause for clause in clauses if not _odd(clause, negations))
+        plain = frozenset(words[word] for clause in asserting for word in clause if word in words)
+    return Claim(words, stems, negated, plain, _values(text), said_in(text))
+
+
+def _odd(clause: Sequence[str], negations: set[str]) -> bool:
+    """Whether a clause negates: two negations are none."""
+    return not negations.isdisjoint(clause) and sum(word in negations for word in clause) % 2 == 1
 
 
 def stems_in(text: str) -> frozenset[str]:
     """The stems of the words of a text that carry meaning."""
-    return frozenset(
-        stem for word in _WORD.findall(text.casefold().replace("’", "'")) if (stem := stem_of(word))
-    )
+    return frozenset(stem for word in words_in(text.casefold().replace("’", "'")) if (stem := stem_of(word)))
 
 
 @lru_cache(1 << 16)

@@ -7,10 +7,12 @@ four in five stay above the threshold for duplicates, and so do long texts in wh
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from engram.domain.polarity import NEGATIONS, NUMERALS, OPPOSITES
 from engram.domain.typed import NamedTuple
 from engram.domain.wording import difference, wording
+from engram.domain.words import WORD, words_in
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
 NEAR = 0.92  # the cosine from which two lore of one category are held to be about the same
@@ -22,9 +24,7 @@ _NAME = re.compile(
     r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _MARGIN = 64  # characters before a word in which the end of the sentence before it is looked for
-_PART = re.compile(r"[^\W_]+")
 
 _POLES: dict[str, list[tuple[int, bool]]] = {}
 for _line, _sides in enumerate(OPPOSITES):
@@ -85,22 +85,27 @@ class Said(NamedTuple):
 
 def said_in(text: str) -> Said:
     """Take from a text what has to agree."""
-    words = [(found.start(), found[0].casefold().replace("’", "'")) for found in _WORD.finditer(text)]
+    count = Counter(words_in(text))
+    folded = {
+        word: word.casefold().replace("’", "'") for word in count
+    }  # each word once: texts repeat theirs
+    said = frozenset(folded.values())
     numbers = [(found.start(), plain_number(found[0])) for found in _NUMBER.finditer(text)]
-    numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
+    if not said.isdisjoint(NUMERALS):
+        words = ((found.start(), folded[found[0]]) for found in WORD.finditer(text))
+        numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
     names = [
         (found.start(), found[0].strip("`.:").removesuffix("()").casefold()) for found in _NAME.finditer(text)
     ]
     capitalised = [found for found in _CAPITALISED.finditer(text) if not _begins(text, found.start())]
     names += [(found.start(), found[0].casefold()) for found in capitalised]
     called = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
-    said = frozenset(word for _, word in words)
     return Said(
         tuple(number for _, number in sorted(numbers)),
-        sum(word.replace("'", "") in NEGATIONS for _, word in words),
+        sum(number for word, number in count.items() if folded[word].replace("'", "") in NEGATIONS),
         said,
         called,
-        said | {*called} | {part.casefold() for part in _PART.findall(text)},
+        said | {*called} | {part for word in said if "'" in word for part in word.split("'")},
         frozenset(pole for word in said & _POLES.keys() for pole in _POLES[word]),
     )
 

@@ -6,8 +6,8 @@ pair are weighed, by weights learnt from labelled pairs (engram.domain.pair_weig
 
 from __future__ import annotations
 
-import heapq
 import math
+from itertools import islice
 
 from engram.domain.claims import Claim, claim, stems_in
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, listed, opposite
@@ -15,7 +15,7 @@ from engram.domain.pair_weights import BARS, WEIGHTS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 UNRELATED = "unrelated"
 KINDS = (SAME, DUPLICATE, CONTRADICTION, UNRELATED)
@@ -53,12 +53,17 @@ class Features(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One text of a pair: the text, taken apart, its category, its words' weight, and terms of tags, files, entities."""
+    """One text of a pair: the text, taken apart, its category, and the terms of its tags, files and entities.
+
+    `weights` are those of its stems, `weight` their sum; `ranked` its words with weight and stem, the rarest first.
+    """
 
     text: str
     claim: Claim
     category: str
+    weights: Mapping[str, float]
     weight: float
+    ranked: Sequence[tuple[float, str, str]]
     terms: frozenset[str] = frozenset()
 
 
@@ -87,12 +92,12 @@ class Pair(NamedTuple):
 class Words(NamedTuple):
     """What a store knows of words.
 
-    `weight` is a stem's weight by its rarity; `nearness` takes words of one text and of the other and gives for each
-    of the first the cosine of the nearest of the others.
+    `weight` is a stem's weight by its rarity; `nearness` takes words of one text and all of the other (see Claim.words) and
+    gives for each of the first the cosine of the nearest of the others.
     """
 
     weight: Callable[[str], float]
-    nearness: Callable[[Sequence[str], Sequence[str]], Sequence[float]]
+    nearness: Callable[[Sequence[str], Mapping[str, str]], Sequence[float]]
 
 
 def rarity(frequency: int, total: int) -> float:
@@ -103,7 +108,9 @@ def rarity(frequency: int, total: int) -> float:
 def side(text: str, category: str, words: Words, further: str = "") -> Side:
     """Take one text of a pair apart; `further` are its tags, files and entities, as one text."""
     found = claim(text)
-    return Side(text, found, category, _weight(words, found.stems), stems_in(further))
+    weights = {stem: words.weight(stem) for stem in found.stems}
+    ranked = sorted([(weights[stem], word, stem) for word, stem in found.words.items()], reverse=True)
+    return Side(text, found, category, weights, sum(weights.values()), ranked, stems_in(further))
 
 
 def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
@@ -135,9 +142,9 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     first, second = one.claim, other.claim
     shared = first.stems & second.stems
     extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
-    together = _weight(words, shared) + extra
+    together = sum(map(one.weights.__getitem__, shared)) + extra
     weights = [one.weight + extra, other.weight + extra]
-    kin = [_kinship(first, second, words), _kinship(second, first, words)]
+    kin = [_kinship(one, second, words), _kinship(other, first, words)]
     names = {*first.said.names, *second.said.names}
     own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
     fewest = min(len(first.said.names), len(second.said.names))
@@ -179,14 +186,13 @@ def clash(one: Claim, other: Claim) -> str:
     )
 
 
-def _kinship(one: Claim, other: Claim, words: Words) -> float:
+def _kinship(one: Side, other: Claim, words: Words) -> float:
     """How near the words that only the first text has are to some word of the other, weighed by rarity; 1 without any."""
-    own = [(words.weight(stem), word) for word, stem in one.words.items() if stem not in other.stems]
+    own = list(islice((found for found in one.ranked if found[2] not in other.stems), _OWN))
     if not own or not other.words:
         return 1.0 if not own else 0.0
-    own = heapq.nlargest(_OWN, own)
-    nearness = words.nearness([word for _, word in own], [*other.words])
-    weights = [weight for weight, _ in own]
+    nearness = words.nearness([word for _, word, _ in own], other.words)
+    weights = [weight for weight, _, _ in own]
     return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), 1e-9)
 
 

@@ -16,7 +16,7 @@ from engram.domain.consolidation import (
     choose,
 )
 from engram.domain.errors import EngramError
-from engram.domain.lore import ARCHIVED, SUPERSEDED
+from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import consolidate_fade, consolidate_merges, consolidate_promote
 from engram.usecases.consolidate_apply import contents
@@ -150,11 +150,11 @@ def _carry_out(look: Look, rehearsal: replay.Rehearsal, steps: Sequence[Step]) -
             files |= {change.path: change.content for change in contents(look.store, step)}
     rehearsal.write(files)
     rehearsal.set_facts(
-        [
-            (_STATUS.get(step.kind, "active"), step.after, step.paths[0])
+        {
+            step.paths[0]: (_STATUS.get(step.kind, ACTIVE), step.after)
             for step in steps
             if step.kind in (ARCHIVE, SUPERSEDE, DECAY)
-        ]
+        }
     )
 
 
@@ -168,7 +168,7 @@ def _take_back(look: Look, rehearsal: replay.Rehearsal, steps: Sequence[Step]) -
             files |= {change.path: _there(look.store, change.path) for change in contents(look.store, step)}
     rehearsal.write(files)
     rehearsal.set_facts(
-        [("active", step.before, step.paths[0]) for step in steps if step.kind in (ARCHIVE, SUPERSEDE, DECAY)]
+        {step.paths[0]: (ACTIVE, step.before) for step in steps if step.kind in (ARCHIVE, SUPERSEDE, DECAY)}
     )
 
 

@@ -9,7 +9,7 @@ from engram.domain.pairs import Words, rarity
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy
 
@@ -42,6 +42,9 @@ class StoreWords:
         self._total = total
         self._weights: dict[str, float] = {}
         self._rows: dict[str, int] = {}
+        self._texts: dict[
+            int, tuple[Mapping[str, str], numpy.ndarray]
+        ] = {}  # holding the text keeps its id its own
         self._vectors: numpy.ndarray | None = None
 
     def words(self) -> Words:
@@ -55,28 +58,31 @@ class StoreWords:
             found = self._weights[stem] = rarity(self._frequencies.get(term(stem), 0), self._total)
         return found
 
-    def nearness(self, own: Sequence[str], others: Sequence[str]) -> list[float]:
-        """For each of `own` the cosine of the nearest of `others`."""
-        vectors = self._known([*own, *others])
-        cosines = vectors[: len(own)] @ vectors[len(own) :].T
-        nearest: list[float] = cosines.max(axis=1).tolist()
+    def nearness(self, own: Sequence[str], others: Mapping[str, str]) -> list[float]:
+        """For each of `own` the cosine of the nearest of the words of `others`, which are looked up once for a text."""
+        known = self._texts.get(id(others))
+        if known is None:
+            known = self._texts[id(others)] = others, self._known(others)
+        rows = self._known(own)
+        assert self._vectors is not None
+        nearest: list[float] = (self._vectors[rows] @ self._vectors[known[1]].T).max(axis=1).tolist()
         return nearest
 
-    def _known(self, words: Sequence[str]) -> numpy.ndarray:
-        """The vectors of words, (len(words), dimensions)."""
+    def _known(self, words: Iterable[str]) -> numpy.ndarray:
+        """The rows of words among the vectors."""
         from engram.adapters.index.numeric import numpy_module
 
         np = numpy_module()
-        unknown = [word for word in dict.fromkeys(words) if word not in self._rows]
+        rows = self._rows
+        unknown = [word for word in words if word not in rows]
         if unknown:
-            used = len(self._rows)
+            used = len(rows)
             if self._vectors is None or used + len(unknown) > len(self._vectors):
                 grown = np.zeros((2 * (used + len(unknown)), self._embedder.dimensions), np.float32)
                 if self._vectors is not None:
                     grown[:used] = self._vectors[:used]
                 self._vectors = grown
             self._vectors[used : used + len(unknown)] = self._embedder.embed(unknown)
-            self._rows.update(zip(unknown, range(used, used + len(unknown)), strict=True))
-        assert self._vectors is not None
-        found: numpy.ndarray = self._vectors[[self._rows[word] for word in words]]
+            rows.update(zip(unknown, range(used, used + len(unknown)), strict=True))
+        found: numpy.ndarray = np.array([rows[word] for word in words])
         return found

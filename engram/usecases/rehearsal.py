@@ -28,20 +28,18 @@ from engram.usecases.clock import Clock
 from engram.usecases.consult import consult
 from engram.usecases.indexing import Indexer
 from engram.usecases.query import Question
+from engram.usecases.rehearsed_index import RehearsedIndex
 from engram.usecases.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy
-
-    from engram.adapters.index.words import WordHits
+    from engram.usecases.rehearsed_index import Facts
     from engram.usecases.search import Candidate
 
 _FOLDER = "rehearsal-"
 _NAME = "generation-rehearsal"
 _LOCK_SECONDS = 10.0
-_MEMORY = 256_000_000  # bytes of cosines that are kept: those of 640 queries of 100,000 lore
 _LEFT_NS = 86_400_000_000_000
 
 
@@ -78,42 +76,6 @@ class _Planned:
         return found or FileStamp(self._store.clock.nanoseconds(), len(content or b""), 0)
 
 
-class _Remembering:
-    """A generation that looks a query's words and vectors up once: they stay as long as no text changes."""
-
-    def __init__(self, generation: Generation) -> None:
-        self._generation = generation
-        self.words = self
-        self.vectors = self if generation.vectors is not None else None
-        self._hits: dict[tuple[tuple[str, ...], int], WordHits] = {}
-        self._cosines: dict[bytes, numpy.ndarray] = {}
-        self.catalog = generation.catalog
-        self.next_row, self.next_slot = generation.next_row, generation.next_slot
-        self.has_links = generation.has_links
-
-    def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
-        return self._generation.words.weigh(words, found)
-
-    def terms(self, text: str) -> list[str]:
-        return self._generation.words.terms(text)
-
-    def search(self, terms: Sequence[str], limit: int) -> WordHits:
-        key = (tuple(terms), limit)
-        if key not in self._hits:
-            self._hits[key] = self._generation.words.search(terms, limit)
-        return self._hits[key]
-
-    def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
-        key = vector.tobytes()
-        found = self._cosines.get(key)
-        if found is None:
-            assert self._generation.vectors is not None
-            found = self._generation.vectors.cosines(vector, rows, slots)
-            if (len(self._cosines) + 1) * found.nbytes <= _MEMORY:
-                self._cosines[key] = found
-        return found
-
-
 class Rehearsal:
     """A copy of a store's index that can be asked and changed."""
 
@@ -128,7 +90,9 @@ class Rehearsal:
         self._copy.files = self._files  # type: ignore[assignment]
         index = store.index
         self._generation = Generation(os.path.join(folder, _NAME), index.model, index.dimensions)
-        self._asked = _Remembering(self._generation)
+        self._facts: dict[str, Facts] = {}
+        self._asked = RehearsedIndex(self._generation, self._facts)
+        self._answers: dict[str, tuple[Answered, frozenset[int]]] = {}
         self._filters = query.filters_for(store, Question("-"))
         self._limit = int(store.settings.number("recall.limit"))
 
@@ -153,12 +117,14 @@ class Rehearsal:
             self._generation = fresh
             self._update(fresh, [*every], {})
             generation.close()
-        self._asked = _Remembering(self._generation)
+        self._asked = RehearsedIndex(self._generation, self._facts)
+        self._answers.clear()
 
-    def set_facts(self, facts: Iterable[tuple[str, int, str]]) -> None:
+    def set_facts(self, facts: Mapping[str, Facts]) -> None:
         """Have lore this status and confidence (thousandths), by path, and nothing else changed."""
-        with damage_noticed():
-            self._generation.catalog.set_facts(facts)
+        self._facts.update(facts)
+        changed = self._asked.set_facts(facts)
+        self._answers = {text: known for text, known in self._answers.items() if known[1].isdisjoint(changed)}
 
     def close(self) -> None:
         """Close the copy."""
@@ -181,6 +147,15 @@ class Rehearsal:
             raise
 
     def _answer(self, text: str) -> Answered:
+        """The answer, found anew unless it is known and none of the lore that it was chosen from has changed."""
+        known = self._answers.get(text)
+        if known is None:
+            self._asked.looked_at.clear()
+            answer = self._found(text)
+            known = self._answers[text] = answer, frozenset(self._asked.looked_at)
+        return known[0]
+
+    def _found(self, text: str) -> Answered:
         meaning = self._copy.embedder is not None
         found = search.indexed(
             self._copy,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.index import beside
 from engram.adapters.index.numeric import numpy_module
+from engram.domain.lore import ACTIVE
 from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -73,7 +73,7 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     Raises ValueError where the index holds what are no tokens, sqlite3.Error.
     """
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
-    said = beside.tokens(generation.catalog.connection, read)
+    said = generation.catalog.tokens(read)
     words = _words(asked.text)
     weighed = generation.words.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
@@ -121,10 +121,11 @@ def _with_neighbours(
 
 def _steps(generation: Generation, rows: Sequence[int]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
-    for row, _, other in beside.linked(generation.catalog.connection, rows):
-        step = found.setdefault(row, [])
-        if len(step) < MOST_NEIGHBOURS and other not in step and other != row:
-            step.append(other)
+    for link in generation.catalog.linked(rows):
+        step = found.setdefault(link.row, [])
+        known = link.other in step or link.other == link.row
+        if link.status == ACTIVE and not known and len(step) < MOST_NEIGHBOURS:
+            step.append(link.other)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,6 +23,15 @@ INDEXES = "CREATE INDEX IF NOT EXISTS row_links_id ON row_links (id);"
 # A lore that replaces or denies another does not speak for it.
 HELPING = ("see_also", "refines", "caused_by")
 _PART = 400
+
+
+class Link(NamedTuple):
+    """A row, and a lore that it names or is named by: that one's id, row and status."""
+
+    row: int
+    id: str
+    other: int
+    status: str
 
 
 def links(lore: Lore | None) -> list[str]:
@@ -58,25 +67,25 @@ def has_links(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM row_links)").fetchone()[0])
 
 
-def linked(connection: sqlite3.Connection, rows: Sequence[int]) -> list[tuple[int, str, int]]:
-    """Each of these rows with the id and row of an active lore that it names or is named by."""
-    found: set[tuple[int, str, int]] = set()
+def linked(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Link]:
+    """Each of these rows with each lore that it names or is named by, by row and id."""
+    found: set[tuple[int, str, int, str]] = set()
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
         marks = ",".join("?" * len(part))
         found.update(connection.execute(_NAMED.format(marks), part))
         found.update(connection.execute(_NAMING.format(marks), part))
-    return sorted(found)
+    return [Link._make(link) for link in sorted(found)]
 
 
 _NAMED = (
-    "SELECT row_links.row, named.id, named.row FROM row_links JOIN files AS named USING (id)"
-    " WHERE row_links.row IN ({}) AND named.row IS NOT NULL AND named.status = 'active' AND named.shadowed = 0"
+    "SELECT row_links.row, named.id, named.row, named.status FROM row_links JOIN files AS named USING (id)"
+    " WHERE row_links.row IN ({}) AND named.row IS NOT NULL AND named.shadowed = 0"
 )
 _NAMING = (
-    "SELECT named.row, naming.id, naming.row FROM files AS named JOIN row_links ON row_links.id = named.id"
-    " JOIN files AS naming ON naming.row = row_links.row"
-    " WHERE named.row IN ({}) AND naming.status = 'active' AND naming.shadowed = 0"
+    "SELECT named.row, naming.id, naming.row, naming.status"
+    " FROM files AS named JOIN row_links ON row_links.id = named.id JOIN files AS naming ON naming.row = row_links.row"
+    " WHERE named.row IN ({}) AND naming.shadowed = 0"
 )
 
 

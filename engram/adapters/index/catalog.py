@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
 FORMAT = 8
@@ -230,12 +231,6 @@ class Catalog:
         named = [(entry.row, other) for entry in entries for other in beside.links(entry.lore)]
         self.connection.executemany("INSERT INTO row_links VALUES (?, ?)", named)
 
-    def set_facts(self, facts: Iterable[tuple[str, int, str]]) -> None:
-        """Give lore, by path (last), a status and a confidence that no file says: in a copy, to see what would be."""
-        self.connection.execute("BEGIN")
-        self.connection.executemany("UPDATE files SET status = ?, confidence = ? WHERE path = ?", facts)
-        self.connection.execute("COMMIT")
-
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
         query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"
@@ -275,6 +270,14 @@ class Catalog:
         """The lines of these rows that are lore and not shadowed, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
         return [Hit._make(row) for row in self._where_in(query, "shadowed = 0 AND row", rows)]
+
+    def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
+        """The tokens of these rows, as far as there are any."""
+        return beside.tokens(self.connection, rows)
+
+    def linked(self, rows: Sequence[int]) -> list[Link]:
+        """Each of these rows with each lore that it names or is named by."""
+        return beside.linked(self.connection, rows)
 
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
         """Lines of lore by a condition that the index package wrote (never a user's text)."""

@@ -1,0 +1,96 @@
+"""A generation in memory, as a rehearsal asks it: what was looked up stays, and lore can have another status.
+
+Past queries are asked again and again, and what a step changes is known: which rows. So a query that looked at none
+of them has the answer that it had.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy
+
+    from engram.adapters.index.beside import Link
+    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import WordHits
+
+Facts = tuple[str, int]
+
+_MEMORY = 256_000_000  # bytes of cosines that are kept: those of 640 queries of 100,000 lore
+
+
+class RehearsedIndex:
+    """A generation that no other process changes: each query's words and vectors are looked up once.
+
+    It is its own words, vectors and catalog: what `search.indexed` asks of a generation. `looked_at` collects the rows
+    that were looked at since it was emptied.
+    """
+
+    def __init__(self, generation: Generation, facts: Mapping[str, Facts]) -> None:
+        """`facts` are the status and confidence (thousandths) that lore have here, by path, in place of their own."""
+        self._words, self._vectors = generation.words, generation.vectors
+        self.words = self.catalog = self
+        self.vectors = self if self._vectors is not None else None
+        self.next_row, self.next_slot = generation.next_row, generation.next_slot
+        self.has_links = generation.has_links
+        self.tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
+        self._hits = {hit.row: hit for hit in generation.catalog.select("1")}
+        self._rows = {hit.path: row for row, hit in self._hits.items()}
+        self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
+        self._cosines: dict[bytes, numpy.ndarray] = {}
+        self.looked_at: set[int] = set()
+        self.set_facts(facts)
+
+    def set_facts(self, facts: Mapping[str, Facts]) -> set[int]:
+        """Have these lore this status and confidence; the rows of those that have another now."""
+        changed = set()
+        for path, (status, confidence) in facts.items():
+            row = self._rows.get(path, -1)
+            hit = self._hits.get(row)
+            if hit is not None and (hit.status, hit.confidence) != (status, confidence):
+                self._hits[row] = hit._replace(status=status, confidence=confidence)
+                changed.add(row)
+        return changed
+
+    def hits(self, rows: Iterable[int]) -> list[Hit]:
+        """The lines of these rows, as the catalog would give them."""
+        asked = [*rows]
+        self.looked_at.update(asked)
+        known = self._hits
+        return [known[row] for row in asked if row in known]
+
+    def linked(self, rows: Sequence[int]) -> list[Link]:
+        """As `Catalog.linked`, with the status that lore have here."""
+        found = self._linked(rows)
+        self.looked_at.update([link.other for link in found])
+        return [link._replace(status=self._hits[link.other].status) for link in found if link.other in self._hits]
+
+    def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
+        """As `Words.weigh`."""
+        return self._words.weigh(words, found)
+
+    def terms(self, text: str) -> list[str]:
+        """As `Words.terms`."""
+        return self._words.terms(text)
+
+    def search(self, terms: Sequence[str], limit: int) -> WordHits:
+        """As `Words.search`."""
+        key = (tuple(terms), limit)
+        if key not in self._found:
+            self._found[key] = self._words.search(terms, limit)
+        return self._found[key]
+
+    def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
+        """As `VectorFile.cosines`."""
+        key = vector.tobytes()
+        found = self._cosines.get(key)
+        if found is None:
+            assert self._vectors is not None
+            found = self._vectors.cosines(vector, rows, slots)
+            if (len(self._cosines) + 1) * found.nbytes <= _MEMORY:
+                self._cosines[key] = found
+        return found
