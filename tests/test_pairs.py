@@ -231,3 +231,34 @@ def test_each_lore_is_in_one_group_at_most(found: list[tuple[str, str, str]]) ->
     members = [lore_id for group in listed for lore_id in group.ids]
     assert len(members) == len({*members})
     assert all(len(group.ids) > 1 and group.representative in group.ids for group in listed)
+
+
+def test_what_code_and_addresses_say_contradicts_nothing() -> None:
+    told = "The report of the museum lists every column of the table, with a query like this."
+    one = side(f"{told}\n\n```sql\nselect * from museum limit 5 -- not sorted\n```\n", "FACT", words())
+    other = side(
+        f"{told} See https://example.org/q?size=10.\n\n~~~\nlimit 10 columns\n~~~\n", "FACT", words()
+    )
+    found = features(one, other, 0.9, words())
+    assert (found.value, found.numbers_apart, found.number_alone, found.polarity, found.opposites) == (0,) * 5
+    code_alone = claim("```python\nwait(seconds=5)\nretries = 3\n```")
+    assert code_alone.said.numbers  # where nothing else is said, code has to do
+
+
+def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PROJECT / "tools")
+    import fit_pairs
+
+    pairs, known = fit_pairs.note_pairs()
+    kinds = Counter(
+        assess(
+            known.side(pair.one, pair.category),
+            known.side(pair.other, pair.other_category),
+            known.cosine(pair.one, pair.other),
+            known.words,
+        ).kind
+        for pair in pairs
+    )
+    assert len(pairs) > 80
+    assert kinds[SAME] == kinds[CONTRADICTION] == 0
+    assert kinds[DUPLICATE] <= 0.1 * len(pairs)

@@ -1,13 +1,15 @@
 """Learn the weights of engram/domain/pair_weights.py from the development half of tests/pairs: `python tools/fit_pairs.py`.
 
 Two logistic regressions with a ridge penalty, by Newton's method. Besides the labelled pairs there are pairs made
-of them: texts of different notes, which a store is full of, and long texts of several learnings. The bars, from which
+of them: texts of different notes, which a store is full of, and long texts of several learnings; and pairs of real
+notes as long as they were written, on one topic, which are no duplicates. The bars, from which
 on a pair is proposed, are read off the labelled pairs by leaving out a tenth of the notes at a time.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -30,8 +32,11 @@ RIDGE = 0.1
 FOLDS = 10
 LONG = 100  # how many of each kind of long pair are put together
 BACKGROUND_SHARE = 0.5  # the weight of all background pairs together, against that of the labelled ones
+NOTES_SHARE = 0.25  # and that of all pairs of real notes
 PRECISION = 0.5  # of what the bars let through of the labelled pairs, half should be right
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
+NEAR_NOTES = 0.5  # the cosine from which two notes are compared
+NOTES = os.path.join(ROOT, "tests", "pairs", "notes.jsonl")
 TARGET = os.path.join(ROOT, "engram", "domain", "pair_weights.py")
 
 
@@ -40,7 +45,7 @@ def main() -> int:
     fitted = fit()
     with open(TARGET, "w", encoding="utf-8") as file:
         file.write(source(*fitted))
-    subprocess.run(["ruff", "format", "--quiet", TARGET], check=False)
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TARGET], check=False)
     return 0
 
 
@@ -51,10 +56,15 @@ def fit() -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     long = long_pairs(pairs)
     words = assessor(pairs, long)
     background = [*background_pairs(pairs, words), *long]
-    both = [*pairs, *background]
-    table = np.array([_features(pair, words) for pair in both])
-    importance = np.ones(len(both))
-    importance[len(pairs) :] = BACKGROUND_SHARE * len(pairs) / len(background)
+    notes, of_notes = note_pairs()
+    both = [*pairs, *background, *notes]
+    table = np.array(
+        [_features(pair, words) for pair in both[: -len(notes)]]
+        + [_features(pair, of_notes) for pair in notes]
+    )
+    importance = np.full(len(both), NOTES_SHARE * len(pairs) / len(notes))
+    importance[: -len(notes)] = BACKGROUND_SHARE * len(pairs) / len(background)
+    importance[: len(pairs)] = 1
     folds = _folds(both)
     weights, bars = {}, {}
     for kind, label in LABELS.items():
@@ -82,6 +92,18 @@ def background_pairs(pairs: list[Labelled], words: Assessor) -> list[Labelled]:
         for one, other in itertools.combinations(sorted(notes), 2)
         if not notes[one] & notes[other] and words.cosine(one, other) >= 0.35
     ]
+
+
+def note_pairs() -> tuple[list[Labelled], Assessor]:
+    """Pairs of real notes that are near enough to be looked at, labelled near misses, and what knows their words."""
+    with open(NOTES, encoding="utf-8") as file:
+        notes = [json.loads(line) for line in file]
+    words = Assessor([note["text"] for note in notes])
+    return [
+        Labelled("", DEVELOPMENT, "near", "", one["category"], other["category"], one["text"], other["text"], (one["note"],))
+        for one, other in itertools.combinations(notes, 2)
+        if one["note"] != other["note"] and words.cosine(one["text"], other["text"]) >= NEAR_NOTES
+    ], words  # fmt: skip
 
 
 def long_pairs(pairs: list[Labelled]) -> list[Labelled]:

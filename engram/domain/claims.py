@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from engram.domain.equivalence import Said, plain_number, said_in
 from engram.domain.polarity import NEGATIONS, NUMERALS
+from engram.domain.prose import prose, without_parameters
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.wording import stem
@@ -41,8 +42,9 @@ class Claim(NamedTuple):
 
 def claim(text: str) -> Claim:
     """Take a text apart."""
-    clauses = [words_in(clause) for clause in _CLAUSE.split(text.casefold().replace("’", "'"))]
-    every = {word: stem_of(word) for clause in clauses for word in clause}
+    told = prose(text)
+    clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(told))]
+    every = {word: stem_of(word) for word in words_in(_folded(without_parameters(text)))}
     words = {word: stem for word, stem in every.items() if stem}
     negations = {word for word in every if word.replace("'", "") in NEGATIONS}
     denying = [clause for clause in clauses if _odd(clause, negations)] if negations else []
@@ -52,7 +54,11 @@ def claim(text: str) -> Claim:
     if denying:
         asserting = (clause for clause in clauses if not _odd(clause, negations))
         plain = frozenset(words[word] for clause in asserting for word in clause if word in words)
-    return Claim(words, stems, negated, plain, _values(text), said_in(text))
+    return Claim(words, stems, negated, plain, _values(told), said_in(told))
+
+
+def _folded(text: str) -> str:
+    return text.casefold().replace("’", "'")
 
 
 def _odd(clause: Sequence[str], negations: set[str]) -> bool:
@@ -69,9 +75,10 @@ def stems_in(text: str) -> frozenset[str]:
 def stem_of(word: str) -> str:
     """The stem of a case-folded word; empty for a stop word or a negation."""
     name = word.removesuffix("'s")
-    if name in STOP_WORDS or name.replace("'", "") in NEGATIONS:
+    base = name.split("'")[0]
+    if name in STOP_WORDS or base in STOP_WORDS or name.replace("'", "") in NEGATIONS:
         return ""
-    return stem(name.split("'")[0])
+    return stem(base)
 
 
 def _values(text: str) -> dict[str, frozenset[str]]:

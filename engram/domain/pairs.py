@@ -21,6 +21,8 @@ UNRELATED = "unrelated"
 KINDS = (SAME, DUPLICATE, CONTRADICTION, UNRELATED)
 _OWN = 32  # words of one text, the rarest, that are looked for in the other
 _ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
+_SHORT = 0.6  # the length of 19 different words that carry meaning
+_HALF = 0.45
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
@@ -41,6 +43,8 @@ class Features(NamedTuple):
     common_squared: float
     evidence: float
     length: float
+    long: float
+    thin: float
     names_shared: float
     names_apart: float
     kin: float
@@ -150,14 +154,19 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     fewest = min(len(first.said.names), len(second.said.names))
     numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
     common = together / max(*weights, 1e-9)
+    covered = together / max(min(weights), 1e-9)
+    length = math.log1p(min(len(first.words), len(second.words))) / 5
+    long = max(0.0, length - _SHORT)
     return Features(
         cosine=cosine,
         cosine_squared=cosine * cosine,
-        covered=together / max(min(weights), 1e-9),
+        covered=covered,
         common=common,
         common_squared=common * common,
         evidence=math.log1p(min(together, _ENOUGH)) / math.log1p(_ENOUGH),
-        length=math.log1p(min(len(first.words), len(second.words))) / 5,
+        length=length,
+        long=long,
+        thin=min(1.0, 10 * long * max(0.0, _HALF - covered)),
         names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
         names_apart=min(
             len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
@@ -228,6 +237,12 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
 
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:
-    shared = sorted(one.claim.stems & other.claim.stems, key=lambda stem: (-words.weight(stem), stem))
-    names = [word for word, stem in one.claim.words.items() if stem in shared[:3]]
-    return f"both are about {listed(names)}" if names else "their meaning is near"
+    shared = one.claim.stems & other.claim.stems
+    said = (
+        one.claim.said.words & other.claim.said.words
+    )  # what both say in sentences tells more than what code says
+    names = sorted(
+        {stem: word for word, stem in one.claim.words.items() if stem in shared and word.isalpha()}.items(),
+        key=lambda item: (item[1] not in said, -words.weight(item[0]), item[0]),
+    )
+    return f"both are about {listed([word for _, word in names[:3]])}" if names else "their meaning is near"
