@@ -124,6 +124,18 @@ class Curating(ABC):
 
         return worth(self.store, names, limit=limit, sort=sort)
 
+    def worth_at_once(self, *ids: str) -> dict[str, dict[str, float]]:
+        """By id `shown`, `tokens` and `importance` of these lore, without asking any query: for a column of a list.
+
+        An id that this store does not have is left out. Raises StoreError.
+        """
+        from engram.usecases.consolidate_look import hits_of
+        from engram.usecases.consult import consult
+        from engram.usecases.use import worths_at_once
+
+        with self.store.lock:
+            return worths_at_once(self.store, consult(self.store, lambda found: hits_of(found, ids)).values())
+
     @abstractmethod
     def _changed(self) -> None:
         """Have committed what was written."""

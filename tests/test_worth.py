@@ -87,16 +87,43 @@ def test_a_use_counts_in_the_scope_that_the_lore_is_from(tmp_path: Path) -> None
 def test_the_command_lists_worth_and_tells_of_one_lore_in_words(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     assert ok("worth", cwd=root).out == "No active lore here.\n"
-    ok("record", QUEUE, "-c", "fact", cwd=root)
+    lore_id = ok("record", QUEUE, "-c", "fact", "--json", cwd=root).json["lore"]["id"]
+    assert "◆" not in ok("list", cwd=root).out
     ok("query", "idempotent queue handlers", cwd=root)
     assert ok("worth", cwd=root).out.splitlines() == [
-        "importance  shown  helpful   tokens  top 3  alone",
-        f"      0.23      1        0       22      1      1  {QUEUE}"[:119] + "…",
+        "importance  shown  helpful   tokens  top 3  alone  lore",
+        f"      0.23      1        0       22      1      1  {QUEUE}"[:92] + f"… {lore_id}",
         "1 of 1 · 1 past query asked again",
     ]
+    assert f" ◆0.05 {lore_id}\n" in ok("list", cwd=root).out
+    (listed,) = ok("list", "--json", cwd=root).json["lore"]
+    assert listed["worth"] == {"shown": 1, "tokens": 22, "importance": 0.05}
     said = ok("worth", "L1", cwd=root).out
     assert "shown 1 time, helpful 0 times, cost about 22 tokens" in said
     assert (
         "Removing it would change 1 top-3 result, and weaken 1 answer.\n    idempotent queue handlers\n"
         in said
     )
+
+
+def test_what_a_column_of_worth_says_is_there_at_once(store: Engram) -> None:
+    shown, other = store.record(QUEUE, category="fact").lore, store.record(TIDES, category="fact").lore
+    store.query("idempotent queue handlers")
+    store.query("are queue handlers idempotent?")
+    store.feedback(helpful=[shown.id])
+    found = store.worth_at_once(shown.id, other.id, "01JZZZZZZZZZZZZZZZZZZZZZZZ")
+    assert found.keys() == {shown.id, other.id}
+    assert (found[shown.id]["shown"], found[other.id]) == (2, {"shown": 0, "tokens": 0, "importance": 0.0})
+    assert found[shown.id]["importance"] == importance(None, pinned=False, helpful=1, shown=2)
+
+
+def test_the_parts_of_one_document_make_one_another_no_more_important(store: Engram, tmp_path: Path) -> None:
+    part = "The keeper of the light notes the height of every tide by hand. " * 30
+    document = tmp_path / "notes" / "light.md"
+    document.parent.mkdir()
+    document.write_text("# Light\n\n" + "\n\n".join(f"## Watch {n}\n\n{part}" for n in range(4)), "utf-8")
+    assert store.import_markdown(str(document.parent)).split
+    first = store.worth(sort="importance").lore[0]
+    assert (first.links, first.importance) == (0, 0.0)
+    store.record(QUEUE, category="fact", relations=[("see_also", first.id)])
+    assert store.worth(first.id).lore[0].links == 1

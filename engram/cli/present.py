@@ -122,9 +122,10 @@ def origin_words(origin: Origin) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def hit_line(call: Call, hit: Hit, now: float, status: str) -> str:
-    """One line of a list: confidence, category, title (with `status` if not active), age, validations, id.
+def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None = None) -> str:
+    """One line of a list: confidence, category, title (with `status` if not active), age, validations, worth, id.
 
+    `worth` is its importance, 0..1, of which 0 leaves its column empty; None for a list without that column.
     As wide as the terminal: a narrow one gets the start of the id, which names a lore as well, and no category.
     """
     width = call.output.width
@@ -134,7 +135,8 @@ def hit_line(call: Call, hit: Hit, now: float, status: str) -> str:
     if width >= _NARROW:
         head += f"{shorten(hit.category, category):<{category}} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
-    tail = f" {age(now - hit.created_at):>6} {helpful:<3} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
+    valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
+    tail = f" {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
     room = max(8, width - len(head) - len(tail))
     said = [status] if status != ACTIVE else []
     said += ["past retention"] if is_past_retention(call, hit, now) else []

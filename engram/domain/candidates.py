@@ -31,7 +31,11 @@ _LABEL = re.compile(
 )  # fmt: skip
 _PHRASES = (
     (r"(?:the )?root cause (?:was|is) ", "EDGE_CASE_DISCOVERY"),
-    (r"it turns out (?:that )?", "EDGE_CASE_DISCOVERY"),
+    # Not "it turns out it can …": by itself nobody knows what can.
+    (
+        r"it turns out (?!(?:that )?(?:it|they|this|these|those|both|he|she|that's|i)\b)(?:that )?",
+        "EDGE_CASE_DISCOVERY",
+    ),
     (r"we decided (?:to|against|that) ", "ARCHITECTURAL_DECISION"),
     (r"(?:always|never) [^.]{10,} because ", "PATTERN_OUTCOME"),
 )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
+_IMPORTED = b"Imported from "
 _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
 
 
@@ -73,6 +74,15 @@ class Look:
                         found.setdefault(other, []).append((kind, lore_id))
             self._links = found
         return self._links
+
+    def linked_by(self, lore_id: str) -> set[str]:
+        """The lore that name this one in a relation; not other parts of the document that `engram import` cut it from."""
+        said = _line(self.raw.get(lore_id, b""), b"context:")
+        return {
+            other
+            for _, other in self.links.get(lore_id, ())
+            if _IMPORTED not in said or _line(self.raw.get(other, b""), b"context:") != said
+        }
 
     def file(self, lore_id: str) -> LoreFile | None:
         """The file of a lore; None where it cannot be read, or is not what the catalog knows."""

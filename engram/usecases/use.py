@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.usage import shown_of, usage
+from engram.adapters.state.usage import shown_each, shown_of, usage
 from engram.domain.budget import tokens
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import importance
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engram.adapters.index.catalog import Hit
     from engram.adapters.state.database import StateDatabase
     from engram.adapters.state.usage import Usage
     from engram.domain.lore import Lore
@@ -25,6 +28,18 @@ def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
     count = shown_of(_log(store), lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
+
+
+def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
+    """The same of many lore of the store, by id, from their lines in the catalog."""
+    every = {hit.id: hit for hit in hits}
+    counts = shown_each(_log(store), [*every]) if every else {}
+    found: dict[str, dict[str, float]] = {}
+    for lore_id, hit in every.items():
+        count = counts.get(lore_id, 0)
+        value = importance(hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=count)
+        found[lore_id] = {"shown": count, "tokens": count * tokens("x" * hit.length), "importance": value}
+    return found
 
 
 def _log(store: Store) -> StateDatabase:

@@ -65,7 +65,7 @@ def worths(look: Look, answers: Mapping[str, Answered]) -> dict[str, Worth]:
     for hit in look.hits.values():
         shown = look.usage.shown.get(hit.id, 0)
         top, alone = answered.get(hit.id, (0, ()))
-        links = len({other for _, other in look.links.get(hit.id, ())})
+        links = len(look.linked_by(hit.id))
         value = importance(
             hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=shown, alone=len(alone), links=links
         )  # fmt: skip

@@ -195,6 +195,16 @@ class LiveTable:
         )
         return int(self._taken_in().run(query, (json.dumps(SHOWING), most, f'"{lore_id}"'))[0][0])
 
+    def shown_each(self, ids: Sequence[str], most: int) -> dict[str, int]:
+        """In how many of those answers each of these lore was; those that were in none are left out."""
+        query = (
+            "SELECT one.value, count(*) FROM (SELECT ids FROM retrievals"
+            " WHERE action IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT ?) AS answer,"
+            " json_each(answer.ids) AS one WHERE one.value IN (SELECT value FROM json_each(?)) GROUP BY one.value"
+        )
+        rows = self._taken_in().run(query, (json.dumps(SHOWING), most, json.dumps([*ids])))
+        return {str(lore_id): int(count) for lore_id, count in rows}
+
     def totals(self) -> list[tuple[str, str, int, int, int]]:
         """For each (action, via): how many entries, lore in them, tokens."""
         query = (

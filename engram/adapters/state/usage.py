@@ -8,7 +8,7 @@ from itertools import chain
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from engram.adapters.state.database import StateDatabase
 
@@ -53,6 +53,11 @@ def usage(databases: Iterable[StateDatabase]) -> Usage:
 def shown_of(database: StateDatabase, lore_id: str) -> int:
     """In how many of the latest answers one lore was, without looking at the others."""
     return database.live.times_shown(lore_id, _LATEST)
+
+
+def shown_each(database: StateDatabase, ids: Sequence[str]) -> dict[str, int]:
+    """The same for many; those that were in none are left out."""
+    return database.live.shown_each(ids, _LATEST)
 
 
 def _note(spans: dict[str, dict[int, tuple[float, float]]], lore_id: str, at: float) -> None:

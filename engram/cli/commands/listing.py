@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "List lore, newest first."
+DESCRIPTION = (
+    "List lore, newest first: confidence, category, title, age, how often it was found helpful (✓) and what it\n"
+    "is worth by its use so far (◆: importance, 0 to 1)."
+)
 EXAMPLES = (
     "engram list",
     "engram list --category decision --sort confidence --limit 50",
@@ -43,6 +46,7 @@ def run(call: Call) -> int:
     from engram.usecases.listing import list_hits, list_lore
     from engram.usecases.origin import known_origins
     from engram.usecases.search import is_past
+    from engram.usecases.use import worths_at_once
 
     given = call.arguments
     check_words("tags", given.tag)
@@ -53,6 +57,8 @@ def run(call: Call) -> int:
         "tags": given.tag,
         "sort": given.sort,
     }
+    hits, total = list_hits(call.store, **options)
+    worth = worths_at_once(call.store, hits)
     if call.output.json:
         found = list_lore(call.store, **options)
         horizon = call.store.scope.horizon(call.store.clock.now().timestamp())
@@ -62,6 +68,7 @@ def run(call: Call) -> int:
                 "past_retention": is_past(one.lore, horizon),
                 "held": origin.held,
                 "trust": origin.trust._asdict(),
+                "worth": worth.get(one.lore.id),
             }
             for one, origin in zip(
                 found.lore, known_origins(call.store, [one.lore for one in found.lore]), strict=True
@@ -69,12 +76,13 @@ def run(call: Call) -> int:
         ]
         call.output.document({"lore": rows, "total": found.total})
         return 0
-    hits, total = list_hits(call.store, **options)
     now = call.store.clock.now().timestamp()
     held = texts(call.store)
+    valued = any(one["importance"] for one in worth.values())
     for hit in hits:
         waits = hit.text_digest in (held.get(hit.id) or ())
-        call.output.line(hit_line(call, hit, now, "held" if waits else hit.status))
+        importance = worth[hit.id]["importance"] if valued else None
+        call.output.line(hit_line(call, hit, now, "held" if waits else hit.status, importance))
     if not total and (given.category or given.tag or given.status):
         call.output.line("No lore fits.")
     elif not total:

@@ -20,6 +20,7 @@ DESCRIPTION = (
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
 _QUESTIONS = 5
+_WIDE = 100  # columns from which there is room for ids
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +47,19 @@ def run(call: Call) -> int:
     )
     width = call.output.width
     if found.lore and not given.names:
-        call.output.rule("importance  shown  helpful   tokens  top 3  alone")
+        call.output.rule("importance  shown  helpful   tokens  top 3  alone  lore")
     for one in found.lore:
         if given.names:
             _whole(call, one)
             continue
         head = f"{one.importance:>10.2f} {one.shown:>6,} {one.helpful:>8,} {one.tokens:>8,} {one.top:>6,} {len(one.alone):>6,}  "
-        call.output.line(head + shorten(safe_text(one.title), max(10, width - len(head))))
+        tail = f" {one.id}" if width >= _WIDE else ""
+        room = max(10, width - len(head) - len(tail))
+        call.output.line(
+            head + f"{shorten(safe_text(one.title), room):<{room}}" + call.output.styled(tail, DIM)
+            if tail
+            else head + shorten(safe_text(one.title), room)
+        )
     if not found.lore:
         call.output.line("No active lore here.")
     else:
