@@ -105,8 +105,12 @@ class Words(NamedTuple):
 
 
 def rarity(frequency: int, total: int) -> float:
-    """The weight of a word that `frequency` of `total` lore say."""
-    return math.log((_NOMINAL + 1) / (frequency * min(1.0, _NOMINAL / max(1, total)) + 0.5))
+    """The weight of a word that `frequency` of `total` lore say.
+
+    What one lore alone says may be rare or not; what two of fifty say is rather common.
+    """
+    expected = 1 + (frequency - 1) * _NOMINAL / max(1, total) if frequency else 0
+    return math.log((_NOMINAL + 1) / (expected + 0.5))
 
 
 def side(text: str, category: str, words: Words, further: str = "") -> Side:
