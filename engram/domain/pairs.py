@@ -33,7 +33,8 @@ class Features(NamedTuple):
     much is shared at all, `length` how long the shorter text is. Squares let a middle be likelier than both ends: what
     has nearly every word in common differs in what counts more often than it repeats. `kin` and `kin_most` say how
     near the words that only one text has are to some word of the other (in the text where they are less near, and in
-    the one where they are nearer).
+    the one where they are nearer). What speaks against (from `polarity` to `numbers_apart`) counts as far as there is a
+    common subject.
     """
 
     cosine: float
@@ -161,6 +162,9 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     covered = together / max(min(weights), 1e-9)
     length = math.log1p(min(len(first.words), len(second.words))) / 5
     long = max(0.0, length - _SHORT)
+    ground = (
+        min(1.0, covered / _HALF) ** 2
+    )  # what hardly share a subject do not contradict each other about it
     return Features(
         cosine=cosine,
         cosine_squared=cosine * cosine,
@@ -177,10 +181,10 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
         ),
         kin=min(kin),
         kin_most=max(kin),
-        polarity=_weight(words, turned(first, second)) / max(together, 1e-9),
-        opposites=float(bool(opposite(first.said, second.said))),
-        value=float(bool(clash(first, second))),
-        numbers_apart=float(all(numbers)),
+        polarity=ground * _weight(words, turned(first, second)) / max(together, 1e-9),
+        opposites=ground * bool(opposite(first.said, second.said)),
+        value=ground * bool(clash(first, second)),
+        numbers_apart=ground * all(numbers),
         number_alone=float(any(numbers) and not all(numbers)),
     )
 
