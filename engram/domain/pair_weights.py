@@ -49,4 +49,4 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "constant": -2.887,
     },
 }
-BARS: dict[str, float] = {"duplicate": 0.163, "contradiction": 0.137}
+BARS: dict[str, float] = {"duplicate": 0.192, "contradiction": 0.153}
