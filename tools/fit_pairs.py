@@ -42,7 +42,7 @@ NEARER, LEAST, SOME = (
     10,
 )  # cosines of background pairs: all from the first, one in ten from the second
 NEAR_NOTES = 0.5  # the cosine from which two notes are compared
-NOTES = os.path.join(ROOT, "tests", "pairs", "notes.jsonl")
+NOTES = os.path.join(ROOT, "tests", "corpus", "notes.jsonl")
 TARGET = os.path.join(ROOT, "engram", "domain", "pair_weights.py")
 
 
