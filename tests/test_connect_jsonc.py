@@ -20,7 +20,7 @@ HOOKS = HookEntries(
     {"Stop": {"type": "command", "command": COMMAND}, "SessionEnd": {"type": "command", "command": COMMAND}},
     {"Stop": "", "SessionEnd": "x|y"},
 )
-ALLOW = Items(("permissions", "allow"), ("mcp__engram__get", "mcp__engram__status"))
+ALLOW = Items(("permissions", "allow"), ("mcp__engram__recall_get", "mcp__engram__recall_status"))
 FLAT = HookEntries({"stop": {"command": COMMAND, "timeout": 5}}, extra={"version": 1})
 EDITS = [SERVER, HOOKS, ALLOW, FLAT]
 SAMPLES = sorted((Path(__file__).parent / "agents/configs").glob("*.json*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,11 @@ from apikit import ok
 from connectkit import make_project, run
 
 from engram.adapters.agents.hosts import HOSTS
+from engram.hooks.events import QUESTION
+from engram.mcp.tools.core import TOOLS
+from engram.usecases.brief import RULES
+
+READING = [name for name, tool in TOOLS.items() if tool.annotations.read_only_hint]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 
@@ -76,7 +82,21 @@ def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) 
     assert "permissions" not in json.loads((home / ".claude/settings.json").read_text())
     run("connect", "claude-code", "--allow-tools")
     allowed = json.loads((home / ".claude/settings.json").read_text())["permissions"]["allow"]
-    assert allowed == ["mcp__engram__recall_query", "mcp__engram__get", "mcp__engram__status"]
+    assert allowed == [f"mcp__engram__{name}" for name in READING]
+    run("connect", "cline", "--allow-tools")
+    (path,) = home.rglob("cline_mcp_settings.json")
+    assert json.loads(path.read_text())["mcpServers"]["engram"]["autoApprove"] == READING
+
+
+def test_texts_for_agents_name_the_tools_that_the_server_has(home: Path, project: Path) -> None:
+    run("connect", "claude-code")
+    run("connect", "zed")
+    written = [path.read_text() for path in (home / ".claude").rglob("*.md")]
+    for text in (*written, (project / "AGENTS.md").read_text(), RULES, QUESTION):
+        named = re.findall(r"\btools?((?:,? (?:and )?`?[a-z_]+`?)+?)(?= of |,? or |\.|,?\n)", text)
+        words = {word for one in named for word in re.findall(r"[a-z_]+", one)} - {"and"}
+        assert words, text
+        assert words <= TOOLS.keys(), words
 
 
 def test_snippets_are_printed_for_every_agent_and_a_development_container(project: Path) -> None:

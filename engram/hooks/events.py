@@ -38,6 +38,11 @@ _LONGEST_ERROR = 400
 _MOST_COMMAND = 300
 _FEWEST_WORDS = 3
 _MOST_ASKED = 5
+QUESTION = (
+    "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
+    "beside the point, with the tool recall_feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
+    "then finish. Nothing else is asked for."
+)
 
 
 class Reply(NamedTuple):
@@ -179,11 +184,7 @@ def _question(store: Store) -> str:
 
     live.note(store, "ask", ids=[ref.id for ref in open_])
     named = titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
-    return (
-        "Engram showed notes in this session, which are named below. Say once which of them helped, were wrong or were "
-        "beside the point, with the tool feedback or `engram feedback --helpful … --incorrect … --not-relevant …`; "
-        f"then finish. Nothing else is asked for.\n{named}"
-    )
+    return f"{QUESTION}\n{named}"
 
 
 def _judged(store: Store, lore_id: str) -> bool:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 RULES = (
     "Engram is the shared memory of this project. Before a design decision, or when an error is unfamiliar, ask it: "
     'the tool recall_query, or `engram query "…"`. When something lasting was learned (a decision and why, a '
-    "gotcha, the cause of a failure), record it: the tool record, or `engram record`. Never record secrets. "
-    "Say which of the notes L1, L2, … helped or were wrong: the tool feedback, or `engram feedback --helpful L1`."
+    "gotcha, the cause of a failure), record it: the tool recall_record, or `engram record`. Never record secrets. "
+    "Say which of the notes L1, L2, … helped or were wrong: the tool recall_feedback, or `engram feedback --helpful L1`."
 )
 MOST = 8
 _POOL = 400

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.adapters.agents.hosts import Host, Server
 
 SERVER_NAME = "engram"
-READ_ONLY_TOOLS = ("recall_query", "get", "status")
+READ_ONLY_TOOLS = ("recall_query", "recall_get", "recall_status")
 MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissions", "commands and skill"
 
 
