@@ -6,7 +6,7 @@ import os
 import re
 
 from engram.adapters.agents import hook_events as names
-from engram.adapters.state.hook_memory import ASKED, SHOWN, HookMemory
+from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import inject
@@ -88,6 +88,10 @@ def after_tool(store: Store, payload: Payload, agent: str) -> Reply:
     """For agents without an event of failure of their own, or without one before a tool."""
     if payload.failed:
         return tool_failure(store, payload, agent)
+    if payload.untold and payload.command and not payload.files:
+        found = tool_failure(store, payload._replace(output="\n".join(_telling_lines(payload.output))), agent)
+        if found.text:
+            return found
     if names.hook_of(agent, names.PRE_TOOL) is None:
         return before_tool(store, payload, agent)
     return Reply()
@@ -111,7 +115,7 @@ def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
 
 def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
     """What a completed task was about is handed in."""
-    return _hand_in(store, names.TASK_COMPLETED, payload._replace(said=payload.task_text), agent)
+    return _hand_in(store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent)
 
 
 def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:
@@ -126,17 +130,24 @@ def pre_compact(store: Store, payload: Payload, agent: str) -> Reply:
 
 def session_end(store: Store, payload: Payload, agent: str) -> Reply:
     """A summary is handed in; commits and sync happen in the background."""
+    if not payload.transcript:
+        named = HookMemory(store.state).marked(TRANSCRIPT, store.caller.session)
+        payload = payload._replace(transcript=next(iter(named), ""))
     reply = _hand_in(store, names.SESSION_END, payload, agent)
     return reply._replace(later=ALL)
 
 
 def stop(store: Store, payload: Payload, agent: str) -> Reply:
-    """Ask once a session what was of use; where an agent tells of no other end, hand in what it said."""
-    if names.hook_of(agent, names.SESSION_END) is None and names.hook_of(agent, names.PRE_COMPACT) is None:
-        return _hand_in(store, names.STOP, payload, agent)
+    """Ask once a session what was of use; where the end of a session tells nothing, hand in what the agent said."""
+    hook = names.hook_of(agent, names.STOP)
+    if payload.transcript:  # Copilot CLI names it here alone
+        HookMemory(store.state).mark(
+            TRANSCRIPT, store.caller.session, payload.transcript, store.clock.now().timestamp()
+        )
+    reply = _hand_in(store, names.STOP, payload, agent) if hook is not None and hook.keeps else Reply()
     if payload.continued or not store.settings.flag("hooks.ask"):
-        return Reply()
-    return Reply(_question(store))
+        return reply
+    return reply._replace(text=_question(store))
 
 
 EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
@@ -163,8 +174,12 @@ def _says_enough(command: str) -> bool:
 def telling(error: str) -> str:
     """The lines of an error that say what is wrong: those with a telling word, else the last two."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
-    wanted = [line for line in lines if any(word in line.lower() for word in _TELLING)][-3:]
-    return " ".join(wanted or lines[-2:])[:_LONGEST_ERROR]
+    return " ".join(_telling_lines(error) or lines[-2:])[:_LONGEST_ERROR]
+
+
+def _telling_lines(text: str) -> list[str]:
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if any(word in line.lower() for word in _TELLING)][-3:]
 
 
 def _question(store: Store) -> str:
@@ -204,7 +219,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
         store.caller.session,
         payload.said,
         payload.task,
-        payload.transcript if event in (names.PRE_COMPACT, names.SESSION_END) else "",
+        payload.transcript,
         payload.cwd,
         whole=event == names.SESSION_END,
     )

@@ -7,7 +7,10 @@ serves an agent that runs the hooks of another's configuration file.
 from __future__ import annotations
 
 import json
+import re
 
+from engram.adapters.agents.transcript import patched
+from engram.domain.fence import without_hooks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -54,11 +57,15 @@ _EXITS = (
     "tool_response.exit_code", "tool_response.exitCode", "tool_response.metadata.exit_code", "tool_output.exitCode",
     "tool_output.exit_code",
 )  # fmt: skip
-_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+# How agents write into a tool's output how its command ended: Gemini CLI, Copilot CLI, Claude Code.
+_ENDED = re.compile(r"(?:^Exit Code: |completed with exit code |^Exit code )(\d+)", re.MULTILINE)
 
 
 class Payload(NamedTuple):
-    """One event. Texts are "" where the agent did not say; `failed` says that the tool reported a failure."""
+    """One event. Texts are "" where the agent did not say; `failed` says that the tool reported a failure.
+
+    `untold` says that the agent did not tell how a command ended (Codex hands on its output alone).
+    """
 
     session: str = ""
     cwd: str = ""
@@ -77,6 +84,7 @@ class Payload(NamedTuple):
     trigger: str = ""
     files: tuple[str, ...] = ()
     failed: bool = False
+    untold: bool = False
     interrupted: bool = False
     continued: bool = False
     camel: bool = False
@@ -106,13 +114,16 @@ def parse(raw: bytes) -> Payload | None:
     if not isinstance(found, dict):
         return None
     texts = {name: _text(found, places) for name, places in _TEXTS.items()}
+    texts["prompt"] = without_hooks(texts["prompt"])
     exits = [value for value in (_value(found, place) for place in _EXITS) if isinstance(value, int)]
+    exits = exits or [int(ended) for ended in _ENDED.findall(texts["output"])]
     failed = bool(texts["error"]) and not exits
     failed = failed or any(exits) or _value(found, "toolResult.resultType") == "failure"
     return Payload(
         **texts,
         files=_files(found, texts["command"]),
         failed=failed,
+        untold=not exits and not texts["error"],
         interrupted=_value(found, "is_interrupt") is True,
         continued=_value(found, "stop_hook_active") is True,
         camel="hookEventName" in found,
@@ -123,10 +134,7 @@ def _files(found: dict[str, object], command: str) -> tuple[str, ...]:
     """The files that a tool is called for, those of a patch included."""
     named = [_value(found, place) for place in _FILES]
     files = [name[:1000] for name in named if isinstance(name, str) and name]
-    if command.startswith("*** Begin Patch"):
-        for line in command.splitlines():
-            files += [line.removeprefix(mark).strip() for mark in _PATCHED if line.startswith(mark)]
-    return tuple(dict.fromkeys(files))[:_MOST_FILES]
+    return tuple(dict.fromkeys([*files, *patched(command)]))[:_MOST_FILES]
 
 
 def _text(found: dict[str, object], places: tuple[str, ...]) -> str:

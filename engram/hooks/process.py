@@ -29,6 +29,7 @@ _LONGER = {
     "session-end": 1.2,
 }
 _SAME_EVENT_SECONDS = 5.0  # two agents' files that fire one event do so at once
+_COMPACTING_SECONDS = 600.0  # Gemini CLI tells of a compression before each request to its model
 
 
 class Deadline:
@@ -156,10 +157,10 @@ def _first(store: Store, event: str, payload: Payload) -> bool:
         (payload.prompt, payload.call or payload.command, payload.error, payload.said, *payload.files)
     )
     key = f"{event} {payload.source or payload.trigger} {digest(about.encode())}"
-    now = store.clock.now().timestamp()
-    return HookMemory(store.state).mark(
-        ANSWERED, store.caller.session, key, now, anew_after=_SAME_EVENT_SECONDS
-    )
+    now, seconds = store.clock.now().timestamp(), _SAME_EVENT_SECONDS
+    if event == "pre-compact" and payload.trigger == "auto":
+        seconds = _COMPACTING_SECONDS
+    return HookMemory(store.state).mark(ANSWERED, store.caller.session, key, now, anew_after=seconds)
 
 
 def _asking(named: str, payload: Payload) -> str:

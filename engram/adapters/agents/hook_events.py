@@ -29,7 +29,8 @@ FOLLOW_UP = "follow-up"  # {"followup_message"}
 class Hook(NamedTuple):
     """One event of one agent: our name, the agent's, the form of the answer, which calls it is for, seconds it may take.
 
-    `matcher` is the agent's own pattern, "" for all; `detached` says that the agent need not wait for it.
+    `matcher` is the agent's own pattern, "" for all; `detached` says that the agent need not wait for it; `keeps` that
+    what the agent said is handed in at the end of a turn, because it tells nothing of it at the end of a session.
     """
 
     event: str
@@ -38,6 +39,7 @@ class Hook(NamedTuple):
     matcher: str = ""
     seconds: int = 5
     detached: bool = False
+    keeps: bool = False
 
 
 _CLAUDE_CODE = (
@@ -61,7 +63,7 @@ _CODEX = (
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
     Hook(PRE_COMPACT, "PreCompact", seconds=10),
     Hook(STOP, "Stop", BLOCK, seconds=10),
-    Hook(SESSION_END, "SessionEnd"),
+    Hook(SESSION_END, "SessionEnd", seconds=3),  # it allows no more
 )
 _CURSOR = (
     Hook(SESSION_START, "sessionStart", SNAKE_CONTEXT, seconds=10),
@@ -86,7 +88,7 @@ _VSCODE = (
     Hook(SUBAGENT_START, "SubagentStart", CONTEXT),
     Hook(SUBAGENT_STOP, "SubagentStop", seconds=10),
     Hook(PRE_COMPACT, "PreCompact", seconds=10),
-    Hook(STOP, "Stop", INNER_BLOCK, seconds=10),
+    Hook(STOP, "Stop", INNER_BLOCK, seconds=10, keeps=True),
 )
 _COPILOT = (
     Hook(SESSION_START, "sessionStart", FLAT_CONTEXT, seconds=10),
@@ -102,9 +104,10 @@ _OPENCODE = (  # called by Engram's own plugin, which takes FLAT_CONTEXT everywh
     Hook(PROMPT, "chat.message", FLAT_CONTEXT),
     Hook(POST_TOOL, "tool.execute.after", FLAT_CONTEXT),
     Hook(PRE_COMPACT, "experimental.session.compacting", seconds=10),
+    Hook(STOP, "session.idle", FLAT_CONTEXT, seconds=10, keeps=True),
     Hook(SESSION_END, "dispose"),
 )
-_WINDSURF = (Hook(STOP, "post_cascade_response"),)
+_WINDSURF = (Hook(STOP, "post_cascade_response", keeps=True),)
 
 HOOKS: dict[str, tuple[Hook, ...]] = {
     "claude-code": _CLAUDE_CODE,

@@ -37,7 +37,16 @@ function ask(event, payload, milliseconds) {
   })
 }
 
-export const Engram = async ({ directory }) => {
+// What the agent said last in a session.
+async function lastSaid(client, session) {
+  try {
+    const { data } = await client.session.messages({ path: { id: session } })
+    const last = data.filter(({ info }) => info.role === "assistant").at(-1)
+    return last.parts.filter((part) => part.type === "text").map((part) => part.text).join("\\n")
+  } catch { return "" }
+}
+
+export const Engram = async ({ client, directory }) => {
   const briefs = new Map()
   const waiting = new Map()
   const add = (session, text) => { if (text) waiting.set(session, [...(waiting.get(session) ?? []), text]) }
@@ -62,6 +71,12 @@ export const Engram = async ({ directory }) => {
       const said = String(output.output ?? "").slice(0, 20000)
       payload.tool_response = { output: said, metadata: { exit_code: output.metadata?.exit } }
       add(input.sessionID, await ask("post-tool", payload, 1500))
+    },
+    event: async ({ event }) => {
+      if (event.type !== "session.idle") return
+      const session = event.properties.sessionID
+      const payload = { session_id: session, cwd: directory, last_assistant_message: await lastSaid(client, session) }
+      add(session, await ask("stop", payload, 3000))
     },
     "experimental.session.compacting": async (input) => {
       waiting.delete(input.sessionID)

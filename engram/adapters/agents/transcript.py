@@ -1,8 +1,8 @@
 """The end of an agent's transcript: what was asked, what the agent said, which files it changed.
 
 Transcripts are JSON Lines whose shape no vendor promises, so a line that is not understood is passed over.
-Understood are Claude Code's (`type`, `message.content`), Codex' (`payload` with `role` and `content`) and
-Cursor's (`role`, `message.content`).
+Understood are those of Claude Code (`type`, `message.content`), Codex (`payload` with `role` and `content`), Cursor
+(`role`, `message.content`), Gemini CLI (`type`, `content`, `toolCalls`) and Copilot CLI (`type`, `data`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ import json
 import os
 import stat
 
+from engram.domain.fence import without_hooks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 READ = 512 * 1024  # bytes from its end
-_CHANGING = {"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file"}
+_CHANGING = {
+    "Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "edit_file", "write_file", "replace", "edit", "create",
+}  # fmt: skip
+_ROLES = {"gemini": "assistant", "assistant.message": "assistant", "user.message": "user"}
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 _TEXTS = {"text", "output_text", "input_text"}
 _MOST = 400
 
@@ -38,7 +43,7 @@ def read(path: str) -> Transcript:
             files.append(text)
         elif role == "assistant":
             said.append(text)
-        elif role == "user" and not text.lstrip().startswith("<"):  # what the program itself put there
+        elif role == "user" and not (text := without_hooks(text)).lstrip().startswith("<"):  # the program's own
             prompts.append(text)
     return Transcript(tuple(prompts[-_MOST:]), tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
 
@@ -91,23 +96,39 @@ def _tail(path: str) -> bytes:
 def _parts(lines: Iterable[dict[str, object]]) -> Iterator[tuple[str, str, str]]:
     """(role, kind, text) of each text and each changed file."""
     for line in lines:
-        inner = line.get("message") or line.get("payload") or line
+        inner = line.get("message") or line.get("payload") or line.get("data") or line
         if not isinstance(inner, dict):
             continue
         role = str(inner.get("role") or line.get("role") or line.get("type") or "")
+        role = _ROLES.get(role, role)
         content = inner.get("content")
-        if isinstance(content, str):
+        if isinstance(content, str) and content:
             yield role, "text", content
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict):
-                yield from _of_block(role, block)
+        calls = inner.get("toolCalls") or inner.get("toolRequests") or [inner]
+        for blocks in (content, calls):
+            for block in blocks if isinstance(blocks, list) else ():
+                if isinstance(block, dict):
+                    yield from _of_block(role, block)
 
 
 def _of_block(role: str, block: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-    text, given = block.get("text"), block.get("input")
-    if block.get("type") in _TEXTS and isinstance(text, str):
+    text, given = block.get("text"), block.get("input") or block.get("args") or block.get("arguments")
+    if isinstance(text, str) and block.get("type", "text") in _TEXTS:
         yield role, "text", text
-    elif block.get("name") in _CHANGING and isinstance(given, dict):
-        path = given.get("file_path") or given.get("notebook_path") or given.get("path")
-        if isinstance(path, str) and path:
+    elif block.get("name") in _CHANGING:
+        for path in _changed(given):
             yield role, "file", path
+
+
+def _changed(given: object) -> list[str]:
+    """The files that a call of a tool changes, from its arguments."""
+    if isinstance(given, str):
+        return patched(given)
+    named = [given.get(name) for name in ("file_path", "notebook_path", "path")] if isinstance(given, dict) else []
+    return [path for path in named if isinstance(path, str) and path][:1]
+
+
+def patched(patch: str) -> list[str]:
+    """The files that a patch in the form of `apply_patch` changes."""
+    lines = patch.splitlines() if patch.startswith("*** Begin Patch") else []
+    return [line.removeprefix(mark).strip() for line in lines for mark in _PATCHED if line.startswith(mark)]

@@ -1,4 +1,4 @@
-"""What hooks remember between their calls: events answered, lore put before an agent, questions asked, lore captured.
+"""What hooks remember between their calls: events answered, lore shown, questions asked, lore captured, transcripts.
 
 A table of marks in the state database of the store.
 """
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.database import StateDatabase
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
+TRANSCRIPT = "transcript"  # the key is its path
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS hook_marks (
     kind TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL,

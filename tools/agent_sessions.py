@@ -1,0 +1,197 @@
+"""Sessions with real agents, each connected by `engram connect` in a home folder of its own.
+
+`python tools/agent_sessions.py FOLDER [AGENT...]`, with the agents on PATH; tools/check_agents.sh installs them. What each
+put before its model, and what it left in the store, says whether its vendor's program takes what Engram writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import stand_in_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = pathlib.Path(__file__).parent
+ENGRAM = (sys.executable, "-P", "-m", "engram")
+LESSON = "Queue consumers must be idempotent: redelivery happens after a missed ack."
+PROMPT = "why are queue consumers idempotent, does redelivery happen after a missed ack?"
+FAILURE = "make fails with 'undefined symbol: tls_get_addr' until the sysroot is mounted."
+RULES = "Engram is the shared memory of this project."
+TOOL = "recall_query"
+_PATIENCE = 30.0
+
+
+class Agent(NamedTuple):
+    """How an agent is asked one question, and how it lists its servers; `@URL@` is where the model is."""
+
+    ask: tuple[str, ...]
+    listing: tuple[str, ...]
+    listed: str
+    variables: Mapping[str, str] = {}
+    config: tuple[str, Mapping[str, object]] = ("", {})
+    recalls_prompts: bool = True
+    validate: tuple[str, ...] = ()
+
+
+_STAND_IN = "model_providers.m={name='m',base_url='@URL@/v1',wire_api='responses',env_key='KEY',supports_websockets=false}"
+AGENTS = {
+    "claude-code": Agent(
+        ("claude", "-p", PROMPT, "--allowedTools", "Bash"),
+        ("claude", "mcp", "list"),
+        "Connected",
+        {"ANTHROPIC_BASE_URL": "@URL@", "ANTHROPIC_API_KEY": "none"},
+        validate=("claude", "plugin", "validate", "--strict", "@PLUGIN@"),
+    ),
+    "codex": Agent(
+        ("codex", "exec", "-c", "model_provider=m", "-c", _STAND_IN, "-m", "m",
+         "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", PROMPT),
+        ("codex", "mcp", "list"),
+        "enabled",
+        {"KEY": "none"},
+    ),
+    "gemini-cli": Agent(
+        ("gemini", "--yolo", "-m", "gemini-2.5-flash", "-p", PROMPT),
+        ("gemini", "mcp", "list"),
+        "Connected",
+        {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "@URL@"},
+        (".gemini/settings.json", {"security": {"auth": {"selectedType": "gemini-api-key"}}}),
+    ),
+    "opencode": Agent(
+        ("opencode", "run", "-m", "stand/m", PROMPT),
+        ("opencode", "mcp", "list"),
+        "connected",
+        config=(
+            ".config/opencode/opencode.json",
+            {"provider": {"stand": {
+                "npm": "@ai-sdk/openai-compatible", "name": "stand", "options": {"baseURL": "@URL@/v1", "apiKey": "none"},
+                "models": {"m": {"name": "m", "tool_call": True}},
+            }}},
+        ),
+    ),
+    "copilot-cli": Agent(
+        ("copilot", "-p", PROMPT, "--allow-all-tools"),
+        ("copilot", "mcp", "get", "engram"),
+        "Enabled",
+        {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "@URL@/v1", "COPILOT_MODEL": "gpt-5"},
+        recalls_prompts=False,
+    ),
+}  # fmt: skip
+
+
+class Session:
+    """One agent in a home folder of its own, with a store in its project."""
+
+    def __init__(self, folder: pathlib.Path, name: str) -> None:
+        self.name, self.agent = name, AGENTS[name]
+        self.home, self.project, self.requests = folder, folder / "project", folder / "requests"
+        self.project.mkdir(parents=True)
+        self.requests.mkdir()
+        kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TERM") if key in os.environ}
+        self.environment = {**kept, "HOME": str(folder), "DISABLE_AUTOUPDATER": "1", "ENGRAM_HOOK_SECONDS": "4"}
+        self.failed: list[str] = []
+
+    def check(self, what: str, holds: bool) -> None:
+        """One line of the report."""
+        print(f"{'ok     ' if holds else 'FAILED '} {self.name}: {what}", flush=True)
+        self.failed += [] if holds else [what]
+
+    def run(self, *command: str, **variables: str) -> str:
+        """What a program says; "" for one that fails or takes too long."""
+        try:
+            done = subprocess.run(
+                command, cwd=self.project, env={**self.environment, **variables}, stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=180, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return ""
+        return done.stdout + done.stderr if done.returncode == 0 else ""
+
+    def furnish(self, url: str) -> None:
+        """A store whose brief is full of other things, and the agent's own configuration, then connected."""
+        self.run("git", "init", "-q", ".")
+        self.run(*ENGRAM, "init", ".", ENGRAM_BACKGROUND="inline")
+        others = [f"The colour of the button number {number} was chosen by its owner." for number in range(9)]
+        for text, confidence in [*[(other, "0.95") for other in others], (LESSON, "0.6"), (FAILURE, "0.6")]:
+            self.run(*ENGRAM, "record", text, "-c", "fact", "--confidence", confidence, ENGRAM_BACKGROUND="inline")
+        self.run(*ENGRAM, "reindex")
+        place, values = self.agent.config
+        if place:
+            path = self.home / place
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(values, indent=2).replace("@URL@", url))
+        connected = self.run(*ENGRAM, "connect", self.name, "--allow-tools", "--yes")
+        self.check("is connected", bool(connected))
+
+    def asked(self) -> str:
+        """All that the agent sent to its model so far."""
+        return "\n".join(path.read_text("utf-8") for path in sorted(self.requests.glob("*.json")))
+
+    def pending(self) -> str:
+        """The lore that wait, once there are some or patience is at an end."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            found = self.run(*ENGRAM, "list", "--status", "pending", "--json")
+            if stand_in_model.SAID in found or time.monotonic() > until:
+                return found
+            time.sleep(0.5)
+
+
+def session(folder: pathlib.Path, name: str) -> list[str]:
+    """Go through a session with an agent; returns what failed."""
+    one = Session(folder, name)
+    command = (sys.executable, str(ROOT / "stand_in_model.py"), str(one.requests))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as model:
+        try:
+            assert model.stdout is not None
+            url = model.stdout.readline().strip()
+            one.furnish(url)
+            variables = {key: value.replace("@URL@", url) for key, value in one.agent.variables.items()}
+            _settings(one, variables)
+            one.run(*[word.replace("@URL@", url) for word in one.agent.ask], **variables)
+            _recall(one)
+        finally:
+            model.terminate()
+    one.check("what it said last waits as pending lore", stand_in_model.SAID in one.pending())
+    gone = one.run(*ENGRAM, "disconnect", name, "--yes")
+    one.check("is disconnected", bool(gone) and "engram" not in one.run(*one.agent.listing, **variables))
+    return one.failed
+
+
+def _settings(one: Session, variables: Mapping[str, str]) -> None:
+    said = one.run(*one.agent.listing, **variables)
+    one.check(f"`{' '.join(one.agent.listing)}` says: {one.agent.listed}", one.agent.listed in said and "engram" in said)
+    if one.agent.validate:
+        folder = str(one.home / "plugin")
+        one.run(*ENGRAM, "connect", one.name, "--plugin", folder, "--yes")
+        words = [word.replace("@PLUGIN@", folder) for word in one.agent.validate]
+        one.check(f"`{' '.join(words[:3])}` passes", "passed" in one.run(*words))
+
+
+def _recall(one: Session) -> None:
+    asked = one.asked()
+    one.check("its model is given the tools", TOOL in asked)
+    one.check("its model is given the rules and the brief", RULES in asked and "colour of the button" in asked)
+    if one.agent.recalls_prompts:
+        one.check("a prompt brings the lore that answers it", LESSON in asked)
+    one.check("a failure brings the lore about it", FAILURE in asked.replace("\\u0027", "'"))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """A session with each of the agents that are named, or with all."""
+    folder = pathlib.Path(arguments[0])
+    names = [name for name in arguments[1:] or AGENTS if shutil.which(AGENTS[name].ask[0]) or print(f"{name} is not here")]
+    failed = [what for name in names for what in session(folder / name, name)]
+    return 1 if failed or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
