@@ -51,7 +51,50 @@ DOCUMENTED: dict[tuple[str, str], dict[str, Any]] = {
     ("opencode", "session-start"): {"additionalContext": str},
     ("opencode", "prompt"): {"additionalContext": str},
     ("opencode", "post-tool"): {"additionalContext": str},
+    ("opencode", "stop"): {"additionalContext": str},
 }
+# Every event that the vendors document and Engram does not use, with the reason.
+QUIET = "it takes no text for the model, and nothing lasting is told there"
+ELSEWHERE = "another event of the same agent tells it"
+BLOCKS = "its answer could only block, and recall never does"
+UNUSED: dict[str, dict[str, str]] = {
+    "claude-code": {
+        **dict.fromkeys(
+            ("PostToolBatch", "Notification", "StopFailure", "PostCompact", "PreModelSwitch", "PostModelSwitch", "Setup",
+             "TeammateIdle", "TaskCreated", "ElicitationResult", "ConfigChange", "WorktreeCreate", "WorktreeRemove",
+             "InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay"), QUIET),
+        **dict.fromkeys(("PostToolUse", "UserPromptExpansion"), ELSEWHERE),
+        **dict.fromkeys(("PermissionRequest", "PermissionDenied", "Elicitation"), BLOCKS),
+    },
+    "codex": {"PermissionRequest": BLOCKS, **dict.fromkeys(("PostCompact", "StopFailure", "Interrupt"), QUIET)},
+    "cursor": {
+        "beforeSubmitPrompt": BLOCKS,
+        **dict.fromkeys(("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile"), BLOCKS),
+        **dict.fromkeys(("afterShellExecution", "afterMCPExecution", "afterFileEdit"), ELSEWHERE),
+        **dict.fromkeys(("postToolUseFailure", "subagentStart", "afterAgentResponse", "afterAgentThought"), QUIET),
+    },
+    "gemini-cli": {
+        **dict.fromkeys(("BeforeTool", "BeforeModel", "AfterModel", "BeforeToolSelection"), BLOCKS), "Notification": QUIET,
+    },
+    "vscode": {"UserPromptSubmit": QUIET},
+    "copilot-cli": {
+        **dict.fromkeys(("preToolUse", "permissionRequest"), BLOCKS),
+        **dict.fromkeys(("userPromptSubmitted", "errorOccurred", "notification", "userPromptTransformed"), QUIET),
+        "postToolUseFailure": "it takes an answer with exit code 2 alone, and a hook of Engram always exits 0",
+    },
+    "opencode": {
+        **dict.fromkeys(
+            ("chat.params", "command.execute.before", "tool.execute.before", "shell.env", "permission.ask"), QUIET),
+        "experimental.chat.messages.transform": ELSEWHERE,
+    },
+    "windsurf": dict.fromkeys(
+        ("pre_user_prompt", "pre_read_code", "post_read_code", "pre_write_code", "post_write_code", "pre_run_command",
+         "post_run_command", "pre_mcp_tool_use", "post_mcp_tool_use"), "it takes no text for the model"),
+}  # fmt: skip
+COUNTED = {  # how many events each vendor documents
+    "claude-code": 33, "codex": 13, "cursor": 18, "gemini-cli": 11, "vscode": 8, "copilot-cli": 14, "opencode": 12,
+    "windsurf": 10,
+}  # fmt: skip
 SAYS = {
     "session-start": LESSON,
     "prompt": LESSON,
@@ -89,6 +132,14 @@ def test_a_key_too_many_or_too_few_does_not_fit() -> None:
 def test_every_event_that_is_installed_has_a_recorded_payload_and_no_other() -> None:
     assert sorted(CALLS) == sorted((agent, hook.event) for agent, hooks in HOOKS.items() for hook in hooks)
     assert {event for _, event in CALLS} == set(EVENTS)
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_every_event_that_an_agent_documents_is_used_or_left_out_for_a_reason(agent: str) -> None:
+    used = {hook.native for hook in HOOKS[agent]}
+    assert not used & UNUSED[agent].keys()
+    assert len(used) + len(UNUSED[agent]) == COUNTED[agent]
+    assert UNUSED.keys() == HOOKS.keys()
 
 
 @pytest.mark.parametrize(("agent", "event"), CALLS, ids=["-".join(call) for call in CALLS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from hashlib import sha256
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
 from gitkit import git
-from hookkit import SAID, answer, recorded
+from hookkit import PROMPT, SAID, answer, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,11 +21,14 @@ from engram.adapters.agents import transcript
 from engram.adapters.files.spool import MOST_WAITING, Spool
 from engram.domain.candidates import LONGEST, MOST, candidates
 from engram.domain.fence import TAG
+from engram.hooks import process
+from engram.hooks.payload import Payload
 from engram.usecases import outcomes
 from engram.usecases.clock import Clock
 from engram.usecases.outcomes import Report
 
 CLAUDE = "claude-code"
+SESSIONS = Path(__file__).parent / "agents/sessions"
 CAUSE = SAID.split("\n", maxsplit=1)[0]
 
 
@@ -143,6 +147,31 @@ def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:
     assert persisted(root) == []
 
 
+@pytest.mark.parametrize("agent", ["opencode", "windsurf"])
+def test_an_agent_whose_sessions_end_silently_is_heard_at_the_end_of_a_turn(agent: str, root: Path) -> None:
+    assert answer(agent, "stop", root) is None
+    assert [(one["content"], one["agent"]) for one in persisted(root)] == [(CAUSE, agent)]
+
+
+def test_a_transcript_that_only_the_end_of_a_turn_names_is_read_at_the_end_of_the_session(root: Path) -> None:
+    path = root / "events.jsonl"
+    shutil.copy(SESSIONS / "copilot-cli.jsonl", path)
+    answer("copilot-cli", "stop", root, transcriptPath=str(path))
+    assert persisted(root) == []
+    answer("copilot-cli", "session-end", root)
+    assert {one["category"]: one["content"] for one in persisted(root)}["EDGE_CASE_DISCOVERY"] == CAUSE
+
+
+def test_a_compression_that_an_agent_announces_all_the_time_is_heard_once(root: Path) -> None:
+    clock, compacting = SetClock(), Payload(trigger="auto")
+    with opened(root, session="s1", clock=clock) as engram:
+        heard = []
+        for _ in range(12):
+            heard.append(process._first(engram.store, "pre-compact", compacting))
+            clock.advance(minutes=1)
+    assert heard == [True, *[False] * 10, True]
+
+
 def test_what_compaction_and_session_end_both_tell_is_kept_once(root: Path) -> None:
     write_transcript(root, SAID)
     answer(CLAUDE, "pre-compact", root)
@@ -259,6 +288,15 @@ def test_a_transcript_of_any_bytes_is_read_as_far_as_it_can_be(tmp_path: Path) -
         b'\xff\n[1]\n{"message": 3}\n{"payload": {"role": "assistant", "content": [{"type": "output_text", "text": "hi"}, 7]}}\n'
     )
     assert transcript.read(str(path)).said == ("hi",)
+
+
+@pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli"])
+def test_transcripts_that_agents_wrote_are_understood(agent: str) -> None:
+    """Of sessions of Codex 0.169, Copilot CLI 1.0.102 and Gemini CLI 0.61, shortened; an edit was put into each."""
+    found = transcript.read(str(SESSIONS / f"{agent}.jsonl"))
+    assert found.prompts == (PROMPT,)
+    assert found.said == (CAUSE,)
+    assert found.files == ("src/queue.py",)
 
 
 def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:

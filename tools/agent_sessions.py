@@ -96,7 +96,12 @@ class Session:
         self.project.mkdir(parents=True)
         self.requests.mkdir()
         kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG", "TERM") if key in os.environ}
-        self.environment = {**kept, "HOME": str(folder), "DISABLE_AUTOUPDATER": "1", "ENGRAM_HOOK_SECONDS": "4"}
+        self.environment = {
+            **kept,
+            "HOME": str(folder),
+            "DISABLE_AUTOUPDATER": "1",
+            "ENGRAM_HOOK_SECONDS": "4",
+        }
         self.failed: list[str] = []
 
     def check(self, what: str, holds: bool) -> None:
@@ -121,7 +126,9 @@ class Session:
         self.run(*ENGRAM, "init", ".", ENGRAM_BACKGROUND="inline")
         others = [f"The colour of the button number {number} was chosen by its owner." for number in range(9)]
         for text, confidence in [*[(other, "0.95") for other in others], (LESSON, "0.6"), (FAILURE, "0.6")]:
-            self.run(*ENGRAM, "record", text, "-c", "fact", "--confidence", confidence, ENGRAM_BACKGROUND="inline")
+            self.run(
+                *ENGRAM, "record", text, "-c", "fact", "--confidence", confidence, ENGRAM_BACKGROUND="inline"
+            )
         self.run(*ENGRAM, "reindex")
         place, values = self.agent.config
         if place:
@@ -168,7 +175,10 @@ def session(folder: pathlib.Path, name: str) -> list[str]:
 
 def _settings(one: Session, variables: Mapping[str, str]) -> None:
     said = one.run(*one.agent.listing, **variables)
-    one.check(f"`{' '.join(one.agent.listing)}` says: {one.agent.listed}", one.agent.listed in said and "engram" in said)
+    one.check(
+        f"`{' '.join(one.agent.listing)}` says: {one.agent.listed}",
+        one.agent.listed in said and "engram" in said,
+    )
     if one.agent.validate:
         folder = str(one.home / "plugin")
         one.run(*ENGRAM, "connect", one.name, "--plugin", folder, "--yes")
@@ -179,7 +189,9 @@ def _settings(one: Session, variables: Mapping[str, str]) -> None:
 def _recall(one: Session) -> None:
     asked = one.asked()
     one.check("its model is given the tools", TOOL in asked)
-    one.check("its model is given the rules and the brief", RULES in asked and "colour of the button" in asked)
+    one.check(
+        "its model is given the rules and the brief", RULES in asked and "colour of the button" in asked
+    )
     if one.agent.recalls_prompts:
         one.check("a prompt brings the lore that answers it", LESSON in asked)
     one.check("a failure brings the lore about it", FAILURE in asked.replace("\\u0027", "'"))
@@ -188,7 +200,11 @@ def _recall(one: Session) -> None:
 def main(arguments: Sequence[str]) -> int:
     """A session with each of the agents that are named, or with all."""
     folder = pathlib.Path(arguments[0])
-    names = [name for name in arguments[1:] or AGENTS if shutil.which(AGENTS[name].ask[0]) or print(f"{name} is not here")]
+    names = [
+        name
+        for name in arguments[1:] or AGENTS
+        if shutil.which(AGENTS[name].ask[0]) or print(f"{name} is not here")
+    ]
     failed = [what for name in names for what in session(folder / name, name)]
     return 1 if failed or not names else 0
 

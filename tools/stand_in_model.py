@@ -24,7 +24,9 @@ class Asked:
 
     def __init__(self, path: str, body: dict[str, Any]) -> None:
         self.path, self.body = path, body
-        declared = [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations", [tool])]
+        declared = [
+            one for tool in body.get("tools") or () for one in tool.get("functionDeclarations", [tool])
+        ]
         self.tools = {one.get("name") or one.get("function", {}).get("name", ""): one for one in declared}
         self.shell = next((name for name in SHELLS if name in self.tools), "")
         results = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
@@ -71,7 +73,13 @@ def responses(asked: Asked) -> list[dict[str, Any]]:
     item["content"] = [{"type": "output_text", "text": SAID, "annotations": []}]
     if asked.calls:
         arguments = json.dumps(asked.arguments)
-        item = {"type": "function_call", "id": "f1", "call_id": "c1", "name": asked.shell, "arguments": arguments}
+        item = {
+            "type": "function_call",
+            "id": "f1",
+            "call_id": "c1",
+            "name": asked.shell,
+            "arguments": arguments,
+        }
     response = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "usage": USAGE}
     return [
         {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
@@ -95,7 +103,11 @@ def chat(asked: Asked) -> list[dict[str, Any]]:
         choice = {"index": 0, "message": message, "finish_reason": end}
         return [{**base, "object": "chat.completion", "choices": [choice]}]
     return [
-        {**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+        {
+            **base,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        }
         for delta, reason in ((message, None), ({}, end))
     ]
 
@@ -120,7 +132,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     count = 0
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
         try:
@@ -141,9 +153,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = "".join(f"{line}data: {json.dumps(one)}\n\n" for line, one in zip(lines, events, strict=True))
         return self._send((text + ("data: [DONE]\n\n" if form is chat else "")).encode(), "text/event-stream")
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         """Lists of models and the like."""
-        self._send(b'{"object": "list", "data": [{"id": "m", "object": "model"}], "models": []}', "application/json")
+        self._send(
+            b'{"object": "list", "data": [{"id": "m", "object": "model"}], "models": []}', "application/json"
+        )
 
     def _send(self, body: bytes, kind: str) -> None:
         self.send_response(200)

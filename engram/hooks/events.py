@@ -115,7 +115,9 @@ def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
 
 def task_completed(store: Store, payload: Payload, agent: str) -> Reply:
     """What a completed task was about is handed in."""
-    return _hand_in(store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent)
+    return _hand_in(
+        store, names.TASK_COMPLETED, payload._replace(said=payload.task_text, transcript=""), agent
+    )
 
 
 def subagent_stop(store: Store, payload: Payload, agent: str) -> Reply:

@@ -43,7 +43,9 @@ def read(path: str) -> Transcript:
             files.append(text)
         elif role == "assistant":
             said.append(text)
-        elif role == "user" and not (text := without_hooks(text)).lstrip().startswith("<"):  # the program's own
+        elif role == "user" and not (text := without_hooks(text)).lstrip().startswith(
+            "<"
+        ):  # the program's own
             prompts.append(text)
     return Transcript(tuple(prompts[-_MOST:]), tuple(said[-_MOST:]), tuple(dict.fromkeys(files))[:_MOST])
 
@@ -124,7 +126,11 @@ def _changed(given: object) -> list[str]:
     """The files that a call of a tool changes, from its arguments."""
     if isinstance(given, str):
         return patched(given)
-    named = [given.get(name) for name in ("file_path", "notebook_path", "path")] if isinstance(given, dict) else []
+    named = (
+        [given.get(name) for name in ("file_path", "notebook_path", "path")]
+        if isinstance(given, dict)
+        else []
+    )
     return [path for path in named if isinstance(path, str) and path][:1]
 
 
