@@ -132,7 +132,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     count = 0
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
         try:
@@ -153,7 +153,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = "".join(f"{line}data: {json.dumps(one)}\n\n" for line, one in zip(lines, events, strict=True))
         return self._send((text + ("data: [DONE]\n\n" if form is chat else "")).encode(), "text/event-stream")
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Lists of models and the like."""
         self._send(
             b'{"object": "list", "data": [{"id": "m", "object": "model"}], "models": []}', "application/json"
