@@ -143,10 +143,10 @@ def _counts(store: Store) -> tuple[int, int]:
     """How many lore there are, and how many of them are past the scope's retention."""
     horizon = store.scope.horizon(store.clock.now().timestamp())
     if not horizon:
-        return consult(store, lambda generation: generation.catalog.count()), 0
+        return consult(store, lambda generation: generation.catalog.standing().total), 0
     old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
     past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
-    return consult(store, lambda generation: generation.catalog.count()), past
+    return consult(store, lambda generation: generation.catalog.standing().total), past
 
 
 def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:

@@ -43,13 +43,14 @@ def resolve(store: Store, name: str) -> Found:
         lore_id = next((ref.id for ref in known.values() if ref.number == number), "")
         if not lore_id:
             raise _no_such_ref(name, len(known))
-        home = _surfaced_from(store, known[lore_id])
-        path = _known_place(home, lore_id)
-        if path:
-            return Found(lore_id, path, known[lore_id].name, home)
     else:
         lore_id = _by_id(store, name) or _by_words(store, name, list(known.values()))
-    return _locate(store, lore_id, known.get(lore_id))
+    ref = known.get(lore_id)
+    home = _surfaced_from(store, ref) if ref else store
+    path = _known_place(home, lore_id)
+    if path:
+        return Found(lore_id, path, ref.name if ref else "", home)
+    return _locate(store, lore_id, ref)
 
 
 def home_of(store: Store, name: str) -> Store:
@@ -133,7 +134,7 @@ def _surfaced_from(store: Store, ref: Ref) -> Store:
 def _known_place(store: Store, lore_id: str) -> str:
     """Where the index saw a lore last, if its file is still there; "" means: look closer.
 
-    Whoever names a ref was just shown the lore. In a program that goes on, bringing the index up to date
+    Whoever names a ref or an id was shown the lore. In a program that goes on, bringing the index up to date
     before each vote would cost ten times the vote.
     """
     if store.index.generation is None:

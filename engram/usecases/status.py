@@ -24,6 +24,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
         except EngramError as error:
             trouble = error.message
         generation = store.index.look()
+        standing = generation.catalog.standing() if generation else None
         places = store.places
         return {
             "store": {
@@ -33,13 +34,13 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
                 "source": store.source_id,
             },
             "scopes": [one._asdict() for one in list_scopes(store) if one.exists],
-            "lore_count": generation.catalog.count() if generation else 0,
-            "by_category": generation.catalog.count_by("category") if generation else {},
-            "by_status": generation.catalog.count_by("status") if generation else {},
-            "index": _index(store, generation, trouble),
+            "lore_count": standing.total if standing else 0,
+            "by_category": standing.by_category if standing else {},
+            "by_status": standing.by_status if standing else {},
+            "index": _index(store, generation, standing.unadopted if standing else 0, trouble),
             "git": {
                 **_git(store),
-                "conflicts": generation.catalog.count("conflicts > 0") if generation else 0,
+                "conflicts": standing.conflicts if standing else 0,
             },
             "embedding": _embedding(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
@@ -56,7 +57,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
         }
 
 
-def _index(store: Store, generation: Generation | None, trouble: str) -> dict[str, object]:
+def _index(store: Store, generation: Generation | None, unadopted: int, trouble: str) -> dict[str, object]:
     if generation is None:
         return {
             "ok": False,
@@ -68,7 +69,7 @@ def _index(store: Store, generation: Generation | None, trouble: str) -> dict[st
         "ok": not trouble,
         "message": trouble,
         "problems": len(generation.catalog.problems()),
-        "waiting_for_adoption": generation.catalog.count("adopted = 0"),
+        "waiting_for_adoption": unadopted,
         "strategy": "hybrid" if store.embedder else "words",
         "path": generation.folder,
     }

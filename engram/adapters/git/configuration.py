@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Listed = tuple[tuple[str, str], ...]
 
 _known: dict[str, Listed] = {}
+_of_remotes: dict[str, tuple[tuple[int, int, int], Listed]] = {}
 _reading: list[str] = []  # what is under way that reads them once
 
 
@@ -30,6 +31,23 @@ def listed(where: Repository | str) -> Listed:
         if _reading:
             _known[folder] = found
     return found
+
+
+def of_remotes(repo: Repository) -> Listed:
+    """What is said of remotes and branches: read again when the repository's own configuration was written.
+
+    A program that stays open asks for it with every look at its status.
+    """
+    try:
+        found = os.stat(os.path.join(repo.common_dir, "config"))
+    except OSError:
+        return listed(repo)
+    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+    known = _of_remotes.get(repo.worktree)
+    if known is None or known[0] != stamp:
+        said = tuple((key, text) for key, text in listed(repo) if key.startswith(("remote.", "branch.")))
+        known = _of_remotes[repo.worktree] = (stamp, said)
+    return known[1]
 
 
 def value(where: Repository | str, key: str) -> str:

@@ -50,7 +50,7 @@ class Counterpart(NamedTuple):
 def remotes(repo: Repository) -> tuple[Remote, ...]:
     """The remotes, in the order of the configuration."""
     found: dict[str, str] = {}
-    for key, url in configuration.listed(repo):
+    for key, url in configuration.of_remotes(repo):
         if url and key.startswith("remote.") and key.endswith(".url"):
             found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
     return tuple(Remote(name, failures.without_credentials(url)) for name, url in found.items())
@@ -93,7 +93,8 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
     known = [remote.name for remote in remotes(repo)]
     if named and named not in known:
         raise RemoteError(failures.NOT_FOUND, f"There is no remote '{named}'.", "engram remote list")
-    upstream = tuple(configuration.value(repo, f"branch.{branch}.{key}") for key in ("remote", "merge"))
+    said = dict(configuration.of_remotes(repo))
+    upstream = tuple(said.get(f"branch.{branch}.{key}", "") for key in ("remote", "merge"))
     remote = named or (upstream[0] if upstream[0] in known else "") or (DEFAULT if DEFAULT in known else "")
     if not remote and len(known) == 1:
         remote = known[0]

@@ -45,6 +45,9 @@ CREATE INDEX IF NOT EXISTS files_id ON files (id, path) WHERE id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_created ON files (created_at) WHERE row IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_conflicts ON files (path) WHERE conflicts > 0;
 CREATE INDEX IF NOT EXISTS files_error ON files (path) WHERE error IS NOT NULL;
+CREATE INDEX IF NOT EXISTS files_shadowed ON files (path) WHERE shadowed > 0;
+CREATE INDEX IF NOT EXISTS files_standing ON files (category, status, adopted, conflicts)
+    WHERE row IS NOT NULL AND shadowed = 0;
 CREATE INDEX IF NOT EXISTS row_tags_tag ON row_tags (tag);
 """
 
@@ -105,6 +108,16 @@ class Known(NamedTuple):
     text_digest: str
     vector_check: int
     adopted: bool
+
+
+class Standing(NamedTuple):
+    """How many lore there are: in all, by category and by status (the most first), not adopted, with conflicts."""
+
+    total: int
+    by_category: dict[str, int]
+    by_status: dict[str, int]
+    unadopted: int
+    conflicts: int
 
 
 class Text(NamedTuple):
@@ -300,6 +313,23 @@ class Catalog:
         query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
+    def standing(self) -> Standing:
+        """What `status` counts, in one pass over an index that has no more than that in it."""
+        query = (
+            "SELECT category, status, adopted, conflicts > 0, count(*) FROM files"
+            " WHERE row IS NOT NULL AND shadowed = 0 GROUP BY category, status, adopted, conflicts"
+        )
+        categories, statuses, unadopted, conflicts = dict[str, int](), dict[str, int](), 0, 0
+        for category, status, adopted, has_conflicts, count in self.connection.execute(query):
+            categories[category] = categories.get(category, 0) + count
+            statuses[status] = statuses.get(status, 0) + count
+            unadopted += 0 if adopted else count
+            conflicts += count if has_conflicts else 0
+        by_category, by_status = (
+            dict(sorted(found.items(), key=lambda one: -one[1])) for found in (categories, statuses)
+        )
+        return Standing(sum(by_status.values()), by_category, by_status, unadopted, conflicts)
+
     def count_rows(self) -> int:
         """How many texts there are, those of shadowed twins included."""
         return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
@@ -352,7 +382,7 @@ class Catalog:
         """Files that cannot be recalled, and why, by path; shadowed twins among them."""
         bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
         found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
-        twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed = 1")
+        twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed > 0")
         found += [
             Problem(
                 path, 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line."
