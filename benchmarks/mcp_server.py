@@ -146,7 +146,11 @@ def _calls(root: str) -> list[Figure]:
             _figure(server, "recall_get", [{"refs": [ref]} for ref in refs]),
             _figure(server, "recall_feedback", [{"helpful": [ref]} for ref in refs]),
             _figure(server, "recall_record", said),
-            _figure(server, "recall_forget", [{"refs": [ref], "confirm": True} for ref in list(dict.fromkeys(refs))[:20]]),
+            _figure(
+                server,
+                "recall_forget",
+                [{"refs": [ref], "confirm": True} for ref in list(dict.fromkeys(refs))[:20]],
+            ),
         ]
         resident = server.resident_mb()
     return [*figures, against(Figure("Memory in the end", more=f"{resident:.0f} MB"), resident, 160, "MB")]

@@ -17,6 +17,7 @@ import anyio
 from anyio import from_thread, to_thread
 
 from engram.domain.errors import EngramError
+from engram.mcp import heap
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -168,6 +169,7 @@ class Memory:
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without
                     engram.refresh(job.step)
+                heap.give_back()
             return work(engram)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from engram.domain.equivalence import NEAR, SAME, compare
+from engram.domain.equivalence import NEAR
 from engram.domain.errors import EngramError
 from engram.domain.lore import Lore, Relation
 from engram.domain.scopes import USER
@@ -14,9 +14,8 @@ from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change, live
 from engram.usecases.import_found import Found
 from engram.usecases.import_kinds import sources
-from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.import_present import ORIGIN, Earlier, Present
 from engram.usecases.record import prepare, status_named
-from engram.usecases.refresh import refresh
 from engram.usecases.similar import similar
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.import_sources import Source
     from engram.usecases.store import Store
 
-NEW, KNOWN, ALIKE = "new", "known", "alike"
+NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"
 _BATCH = 500
 _MAX_LINKS = 100  # a frontmatter of 16 KiB holds about twice as many
 Progress = Callable[[int, int], None]
@@ -33,7 +32,8 @@ Progress = Callable[[int, int], None]
 class Seen(NamedTuple):
     """One document or row that an import read: where, of which tool ("" for none in particular), as which lore.
 
-    `parts` are how many lore it gives. `verdict` is `new`, `known` (here already), or `alike`: the lore `twin` says it.
+    `parts` are how many lore it has. `verdict` is `new`, `known` (here already), `alike` (the lore `twin` says it), or
+    `changed`: some of it is here, and what was changed since takes the place of what came before (first of `twin`).
     """
 
     where: str
@@ -48,7 +48,8 @@ class Seen(NamedTuple):
 class Imported(NamedTuple):
     """What an import did: lore written, documents that were split, what was skipped as already there.
 
-    `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order.
+    `problems` are {path, message, hint}; `redacted` counts masked secrets; `seen` are all documents and rows, in order;
+    `superseded` are the ids of lore whose place was taken by a newer version of the same section.
     """
 
     imported: int
@@ -58,6 +59,7 @@ class Imported(NamedTuple):
     redacted: int
     paths: tuple[str, ...]
     seen: tuple[Seen, ...] = ()
+    superseded: tuple[str, ...] = ()
 
 
 class Options(NamedTuple):
@@ -126,7 +128,8 @@ class _Run:
         self._store = store
         self._options = options
         self._problems = problems
-        self._present = _Present(store)
+        self._present = Present(store)
+        self._superseded: list[str] = []
         self._new: list[tuple[Lore, str, Operation]] = []
         self._split = 0
         self._skipped = 0
@@ -138,22 +141,33 @@ class _Run:
         before = self._redacted
         try:
             family = _linked([self._prepare(source, part) for part in range(len(source.parts))])
-            made = [(lore, *change.create(self._store, lore, "")) for lore in family]
+            here = {lore.id: self._present.id_of(lore) for lore in family}
+            fresh = [_pointing(lore, here) for lore in family if not here[lore.id]]
+            versions = self._present.earlier(fresh, family)
+            made = [self._made(lore, versions.get(lore.id)) for lore in fresh]
         except EngramError as error:
             self._redacted = before
             self._problems.append({"path": source.where, "message": error.message, "hint": error.hint})
             return
-        verdict, twin = self._verdict(source, family)
+        verdict, twin = self._verdict(source, family, fresh, [one.id for one in versions.values()])
         first = family[0]
         self._seen.append(
             Seen(source.where, source.kind, first.title, first.category, len(family), verdict, twin)
         )
-        if verdict != NEW:
+        if verdict in (KNOWN, ALIKE):
             self._skipped += 1
             return
         self._split += len(family) > 1
-        self._present.add(family)
+        self._present.add(fresh)
+        self._superseded += [one.id for one in versions.values()]
         self._new += made
+
+    def _made(self, lore: Lore, earlier: Earlier | None) -> tuple[Lore, str, Operation]:
+        """What writes a lore; where it is a newer version of one, also what that one becomes."""
+        if earlier is None:
+            return (lore, *change.create(self._store, lore, ""))
+        path, operation = change.create(self._store, earlier.followed_by(lore), "")
+        return lore, path, operation._replace(changes=(*operation.changes, earlier.superseded(self._store)))
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken."""
@@ -170,17 +184,21 @@ class _Run:
             live.note(self._store, "import", query=name, details=counts)
         return Imported(
             len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
-            tuple(self._seen),
+            tuple(self._seen), tuple(self._superseded),
         )  # fmt: skip
 
-    def _verdict(self, source: Source, family: list[Lore]) -> tuple[str, str]:
+    def _verdict(
+        self, source: Source, family: list[Lore], fresh: list[Lore], earlier: list[str]
+    ) -> tuple[str, str]:
         """Whether a source is new here; what another tool kept may also be known in other words."""
-        if all(map(self._present.has, family)):
+        if not fresh:
             return KNOWN, ""
         if source.kind and len(family) == 1:
             for twin in similar(self._store, family[0]._replace(context=())):
                 if twin.similarity >= NEAR and self._present.says(twin.path, family[0].content):
                     return ALIKE, twin.id
+        if earlier or len(fresh) < len(family):
+            return CHANGED, next(iter(earlier), "")
         return NEW, ""
 
     def _prepare(self, source: Source, part: int) -> Lore:
@@ -202,51 +220,16 @@ class _Run:
         return source.restored(lore, confidence_given=options.confidence is not None)
 
 
-class _Present:
-    """What the store has already, and what this import adds to it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.ids: set[str] = set()
-        self._digests: set[str] = set()
-        self._titled: dict[str, list[str]] = {}
-        refresh(store)
-        generation = store.index.look()
-        if generation is None:
-            return
-        query = "SELECT id, text_digest, title, path FROM files WHERE row IS NOT NULL"
-        for lore_id, digest, title, path in generation.catalog.connection.execute(query):
-            self.ids.add(lore_id)
-            self._digests.add(digest)
-            self._titled.setdefault(title, []).append(path)
-
-    def has(self, lore: Lore) -> bool:
-        """Whether the lore is there: by id or text, also where its tags or context were changed since."""
-        if lore.id in self.ids or text_digest(searchable(lore)) in self._digests:
-            return True
-        return any(self._content(path) == lore.content for path in self._titled.get(lore.title, ()))
-
-    def add(self, family: list[Lore]) -> None:
-        """Remember what is about to be written."""
-        self.ids |= {lore.id for lore in family}
-        self._digests |= {text_digest(searchable(lore)) for lore in family}
-
-    def says(self, path: str, content: str) -> bool:
-        """Whether the lore at `path` says the same as a text."""
-        said = self._content(path)
-        return bool(said) and compare(content, said).kind == SAME
-
-    def _content(self, path: str) -> str:
-        try:
-            return change.load(self._store, path).lore.content
-        except EngramError:
-            return ""
-
-
 def _with_origin(source: Source) -> tuple[str, ...]:
     """The context of a source, with the tool and the file that it is from."""
     context = source.draft.context
-    return (*context, f"Imported from {source.where} ({source.kind})") if source.kind else context
+    return (*context, f"{ORIGIN}{source.where} ({source.kind})") if source.kind else context
+
+
+def _pointing(lore: Lore, here: dict[str, str]) -> Lore:
+    """The lore, pointing to what is in the store already where it would point to another copy of that."""
+    relations = tuple(Relation(one.kind, here.get(one.id) or one.id) for one in lore.relations)
+    return lore._replace(relations=relations)
 
 
 def _linked(family: list[Lore]) -> list[Lore]:

@@ -102,6 +102,7 @@ def _report(call: Call, done: Imported) -> None:
         "skipped": done.skipped,
         "problems": list(done.problems),
         "redacted": done.redacted,
+        "superseded": list(done.superseded),
     }
     if given.dry_run:
         document["seen"] = [one._asdict() for one in done.seen]
@@ -115,6 +116,8 @@ def _report(call: Call, done: Imported) -> None:
     parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
     if done.split:
         parts.append(f"{counted(done.split, 'long note')} split")
+    if done.superseded:
+        parts.append(f"{len(done.superseded):,} in place of an earlier version")
     if done.skipped:
         parts.append(f"{done.skipped:,} skipped that are here already")
     if done.redacted:

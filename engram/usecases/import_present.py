@@ -1,0 +1,117 @@
+"""What a store has already of what is imported: the same text, or an earlier version of the same section."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain import times
+from engram.domain.equivalence import SAME, compare
+from engram.domain.errors import EngramError
+from engram.domain.lore import ACTIVE, PENDING, SUPERSEDED, Relation
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change
+from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.refresh import refresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+ORIGIN = "Imported from "
+
+
+class Earlier(NamedTuple):
+    """An earlier version of a section that is imported again."""
+
+    path: str
+    file: LoreFile
+
+    @property
+    def id(self) -> str:
+        """The lore's id."""
+        return self.file.lore.id
+
+    def followed_by(self, lore: Lore) -> Lore:
+        """The newer version, which says whose place it takes."""
+        return lore._replace(relations=(*lore.relations, Relation("supersedes", self.id)))
+
+    def superseded(self, store: Store) -> Change:
+        """What its file becomes."""
+        stamp = times.after(store.clock.now(), self.file.lore.updated_at)
+        after = self.file.lore._replace(status=SUPERSEDED, updated_at=stamp)
+        content = codec.rewrite(self.file, after, store.categories)
+        return Change(self.path, content, atomic.digest(self.file.raw))
+
+
+class Present:
+    """What the store has already, and what this import adds to it."""
+
+    def __init__(self, store: Store) -> None:
+        """Brings the index up to date."""
+        self._store = store
+        self.ids: set[str] = set()
+        self._by_digest: dict[str, str] = {}
+        self._titled: dict[str, list[str]] = {}
+        refresh(store)
+        generation = store.index.look()
+        if generation is None:
+            return
+        query = "SELECT id, text_digest, title, path FROM files WHERE row IS NOT NULL"
+        for lore_id, digest, title, path in generation.catalog.connection.execute(query):
+            self.ids.add(lore_id)
+            self._by_digest[digest] = lore_id
+            self._titled.setdefault(title, []).append(path)
+
+    def id_of(self, lore: Lore) -> str:
+        """The lore here that has its id or text, also where tags or context were changed since; "" for none."""
+        if lore.id in self.ids:
+            return lore.id
+        found = self._by_digest.get(text_digest(searchable(lore)), "")
+        same = (file.lore.id for _, file in self._named(lore.title) if file.lore.content == lore.content)
+        return found or next(same, "")
+
+    def earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, Earlier]:
+        """By id of a new lore: the one version of its section that came from the same place before.
+
+        A section is known by its title. One that still stands in the same document is no earlier version, and
+        where several could be meant none is.
+        """
+        texts, found = {lore.content for lore in family}, dict[str, Earlier]()
+        for lore in fresh:
+            origin = lore.context[-1] if lore.context else ""
+            if not origin.startswith(ORIGIN):
+                continue
+            versions = [
+                Earlier(path, file)
+                for path, file in self._named(lore.title)
+                if origin in file.lore.context
+                and file.lore.status in (ACTIVE, PENDING)
+                and file.lore.content not in texts
+            ]
+            if len(versions) == 1 and versions[0].id not in {one.id for one in found.values()}:
+                found[lore.id] = versions[0]
+        return found
+
+    def add(self, family: Sequence[Lore]) -> None:
+        """Remember what is about to be written."""
+        self.ids |= {lore.id for lore in family}
+        self._by_digest |= {text_digest(searchable(lore)): lore.id for lore in family}
+
+    def says(self, path: str, content: str) -> bool:
+        """Whether the lore at `path` says the same as a text."""
+        try:
+            said = change.load(self._store, path).lore.content
+        except EngramError:
+            return False
+        return compare(content, said).kind == SAME
+
+    def _named(self, title: str) -> Iterator[tuple[str, LoreFile]]:
+        """The lore with that title, with their paths."""
+        for path in self._titled.get(title, ()):
+            try:
+                yield path, change.load(self._store, path)
+            except EngramError:
+                continue
