@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from apikit import SECRET, cli, ok
 from connectkit import CONFIGS, PLACES, files, furnish, make_project, run
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,10 +77,10 @@ def test_what_a_user_changed_meanwhile_stays_and_only_ours_goes(
 
 
 @given(data=st.data())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_mutated_files_are_merged_and_given_back_or_left_alone(data: st.DataObject, home: Path) -> None:
     """Bytes taken out, doubled or put in: nothing of the user's ever changes."""
-    agent = data.draw(st.sampled_from(["claude-code", "codex", "gemini-cli", "zed", "goose"]))
+    agent = data.draw(st.sampled_from([name for name in NAMES if PLACES[name]]))
 
     def mutated(raw: bytes) -> bytes:
         at = data.draw(st.integers(0, len(raw)))

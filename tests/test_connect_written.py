@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,12 @@ def test_tools_that_only_read_are_allowed_on_request(home: Path, project: Path) 
     run("connect", "claude-code", "--allow-tools")
     allowed = json.loads((home / ".claude/settings.json").read_text())["permissions"]["allow"]
     assert allowed == [f"mcp__engram__{name}" for name in READING]
+    run("connect", "codex", "--allow-tools")
+    codex = tomllib.loads((home / ".codex/config.toml").read_text())["mcp_servers"]["engram"]
+    assert codex["tools"] == {name: {"approval_mode": "approve"} for name in READING}
+    run("connect", "gemini-cli", "--allow-tools")
+    (rule,) = tomllib.loads((home / ".gemini/policies/engram.toml").read_text())["rule"]
+    assert (rule["mcpName"], rule["toolName"], rule["decision"]) == ("engram", READING, "allow")
     run("connect", "cline", "--allow-tools")
     (path,) = home.rglob("cline_mcp_settings.json")
     assert json.loads(path.read_text())["mcpServers"]["engram"]["autoApprove"] == READING

@@ -80,6 +80,15 @@ _COMMANDS = {
     ),
 }
 
+_POLICY = """\
+# {written}
+[[rule]]
+mcpName = "engram"
+toolName = [{tools}]
+decision = "allow"
+priority = 100
+"""
+
 _DEVCONTAINER = """\
 // devcontainer.json: bring lore in when the container starts
 {{
@@ -107,6 +116,12 @@ def commands(run: Sequence[str]) -> dict[str, str]:
         name: f"---\ndescription: {about}\n---\n\n{text.format(run=line)}\n\n<!-- {WRITTEN} -->\n"
         for name, (about, text) in _COMMANDS.items()
     }
+
+
+def policy(tools: Sequence[str]) -> str:
+    """Gemini CLI's rules that let it use these tools without asking."""
+    named = ", ".join(f'"{tool}"' for tool in tools)
+    return _POLICY.format(written=WRITTEN, tools=named)
 
 
 def devcontainer(service: str = "app") -> str:

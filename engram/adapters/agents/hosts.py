@@ -35,7 +35,8 @@ class Host(NamedTuple):
     """One agent. `homes` are folders that say it is installed, `programs` commands that do.
 
     `rules` is the text that gets a block about Engram; `allow` the list that its read-only tools go into, as
-    (place, keys, prefix of a tool's name) or the key in its own entry; `after` what a person has to do next.
+    (place, keys, prefix of a tool's name), the key in its own entry, or a file of rules (`policy`); `after` what a
+    person has to do next.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Host(NamedTuple):
     rules: str = ""
     allow: tuple[str, tuple[str, ...], str] | None = None
     allow_key: str = ""
+    policy: str = ""
     after: str = ""
     skill: str = ""
     commands: str = ""
@@ -101,6 +103,7 @@ HOSTS = (
         ("codex",),
         Server("{codex}/config.toml", ("mcp_servers",), format=TOML),
         HookFile("{codex}/hooks.json", "groups"),
+        allow_key="tools",
         after="Codex asks to trust new hooks: look at them with /hooks.",
     ),
     Host(
@@ -110,6 +113,7 @@ HOSTS = (
         ("gemini",),
         Server("~/.gemini/settings.json"),
         HookFile("~/.gemini/settings.json", "groups"),
+        policy="~/.gemini/policies/engram.toml",
         after="Start a new session.",
     ),
     Host(

@@ -62,6 +62,8 @@ def parts(host: Host, wish: Wish) -> list[Part]:
         place, keys, prefix = host.allow
         tools = tuple(prefix + tool for tool in READ_ONLY_TOOLS)
         found.append(Part(TOOLS, resolve(place, wish.project), Items(keys, tools)))
+    if host.policy and wish.allow_tools:
+        found.append(Part(TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(READ_ONLY_TOOLS))))
     rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
     if rules:
         found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
@@ -109,7 +111,9 @@ def _server_file(path: str, host: Host) -> str:
 
 def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
     if server.format == TOML:
-        return TomlTable(".".join((*server.keys, SERVER_NAME)), _plain(host, wish))
+        approved = {tool: {"approval_mode": "approve"} for tool in READ_ONLY_TOOLS}
+        more = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
+        return TomlTable(".".join((*server.keys, SERVER_NAME)), {**_plain(host, wish), **more})
     if server.format == YAML:
         return YamlEntry(server.keys[0], SERVER_NAME, _extension(host, wish))
     keys = (*server.keys, "servers") if host.name == "opencode" and _is_second(path) else server.keys
