@@ -205,6 +205,13 @@ def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
         ("see_also", before["Shop"].id), ("supersedes", old.lore.id)
     }  # fmt: skip
     assert imported(store, rules).imported == 0
+    rules.write_text(text)  # put back
+    assert imported(store, rules).superseded == (new["Shop: Releases"].id,)
+    assert imported(store, rules).imported == 0
+    assert (
+        "Tuesdays"
+        in {one.lore.title: one.lore for one in store.list(status="active").lore}["Shop: Releases"].content
+    )
 
 
 def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(

@@ -14,7 +14,7 @@ from engram.usecases.indexing import searchable, text_digest
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
@@ -66,12 +66,18 @@ class Present:
             self._titled.setdefault(title, []).append(path)
 
     def id_of(self, lore: Lore) -> str:
-        """The lore here that has its id or text, also where tags or context were changed since; "" for none."""
+        """The lore here that has its id or text, also where tags or context were changed since; "" for none.
+
+        A section that was put back to what it said before is none of those: its latest version here says something else.
+        """
         if lore.id in self.ids:
             return lore.id
         found = self._by_digest.get(text_digest(searchable(lore)), "")
-        same = (file.lore.id for _, file in self._named(lore.title) if file.lore.content == lore.content)
-        return found or next(same, "")
+        named = list(self._named(lore.title))
+        same = [file.lore for _, file in named if file.lore.content == lore.content]
+        if same and all(one.status == SUPERSEDED for one in same) and self._versions(lore, (lore.content,)):
+            return ""
+        return found or next((one.id for one in same), "")
 
     def earlier(self, fresh: Sequence[Lore], family: Sequence[Lore]) -> dict[str, Earlier]:
         """By id of a new lore: the one version of its section that came from the same place before.
@@ -81,19 +87,22 @@ class Present:
         """
         texts, found = {lore.content for lore in family}, dict[str, Earlier]()
         for lore in fresh:
-            origin = lore.context[-1] if lore.context else ""
-            if not origin.startswith(ORIGIN):
-                continue
-            versions = [
-                Earlier(path, file)
-                for path, file in self._named(lore.title)
-                if origin in file.lore.context
-                and file.lore.status in (ACTIVE, PENDING)
-                and file.lore.content not in texts
-            ]
+            versions = self._versions(lore, texts)
             if len(versions) == 1 and versions[0].id not in {one.id for one in found.values()}:
                 found[lore.id] = versions[0]
         return found
+
+    def _versions(self, lore: Lore, but: Collection[str]) -> list[Earlier]:
+        """The lore in use that are of the same section of the same place, and say none of these texts."""
+        origin = lore.context[-1] if lore.context else ""
+        return [
+            Earlier(path, file)
+            for path, file in self._named(lore.title)
+            if origin.startswith(ORIGIN)
+            and origin in file.lore.context
+            and file.lore.status in (ACTIVE, PENDING)
+            and file.lore.content not in but
+        ]
 
     def add(self, family: Sequence[Lore]) -> None:
         """Remember what is about to be written."""
