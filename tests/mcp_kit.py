@@ -36,8 +36,8 @@ CACHE = "The session cache is warmed at start, which takes a minute."
 
 @asynccontextmanager
 async def inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
-    """The official client of a server in this process. `patience`, `ask`, `scope` go to the server."""
-    opening = {name: options.pop(name) for name in ("patience", "ask", "scope") if name in options}
+    """The official client of a server in this process. `ask` and `scope` go to the server."""
+    opening = {name: options.pop(name) for name in ("ask", "scope") if name in options}
     memory = Memory(Opening(str(root) if root else None, **opening))
     try:
         async with Client(build(memory), mode=era, **options) as client:

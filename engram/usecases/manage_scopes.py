@@ -6,6 +6,7 @@ import os
 
 from engram.adapters.files import config_file, places
 from engram.adapters.git import failures
+from engram.adapters.index.standing import standing
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import checked_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, check
@@ -143,10 +144,10 @@ def _counts(store: Store) -> tuple[int, int]:
     """How many lore there are, and how many of them are past the scope's retention."""
     horizon = store.scope.horizon(store.clock.now().timestamp())
     if not horizon:
-        return consult(store, lambda generation: generation.catalog.standing().total), 0
+        return consult(store, lambda generation: standing(generation.catalog).total), 0
     old = consult(store, lambda generation: generation.catalog.select("created_at < ?", [horizon]))
     past = sum(past_retention(h.created_at, h.last_validated, bool(h.pinned), horizon) for h in old)
-    return consult(store, lambda generation: generation.catalog.standing().total), past
+    return consult(store, lambda generation: standing(generation.catalog).total), past
 
 
 def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:

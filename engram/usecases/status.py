@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.adapters.index.standing import standing
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.commit import why_waiting
@@ -24,7 +25,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
         except EngramError as error:
             trouble = error.message
         generation = store.index.look()
-        standing = generation.catalog.standing() if generation else None
+        counts = standing(generation.catalog) if generation else None
         places = store.places
         return {
             "store": {
@@ -34,13 +35,13 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
                 "source": store.source_id,
             },
             "scopes": [one._asdict() for one in list_scopes(store) if one.exists],
-            "lore_count": standing.total if standing else 0,
-            "by_category": standing.by_category if standing else {},
-            "by_status": standing.by_status if standing else {},
-            "index": _index(store, generation, standing.unadopted if standing else 0, trouble),
+            "lore_count": counts.total if counts else 0,
+            "by_category": counts.by_category if counts else {},
+            "by_status": counts.by_status if counts else {},
+            "index": _index(store, generation, counts.unadopted if counts else 0, trouble),
             "git": {
                 **_git(store),
-                "conflicts": standing.conflicts if standing else 0,
+                "conflicts": counts.conflicts if counts else 0,
             },
             "embedding": _embedding(store),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},

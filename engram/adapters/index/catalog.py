@@ -110,16 +110,6 @@ class Known(NamedTuple):
     adopted: bool
 
 
-class Standing(NamedTuple):
-    """How many lore there are: in all, by category and by status (the most first), not adopted, with conflicts."""
-
-    total: int
-    by_category: dict[str, int]
-    by_status: dict[str, int]
-    unadopted: int
-    conflicts: int
-
-
 class Text(NamedTuple):
     """The catalog's line of one lore as far as comparing lore needs it; `digest` is of the file, `said` of its text."""
 
@@ -312,23 +302,6 @@ class Catalog:
         """How many lore fulfil a condition."""
         query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
-
-    def standing(self) -> Standing:
-        """What `status` counts, in one pass over an index that has no more than that in it."""
-        query = (
-            "SELECT category, status, adopted, conflicts > 0, count(*) FROM files"
-            " WHERE row IS NOT NULL AND shadowed = 0 GROUP BY category, status, adopted, conflicts"
-        )
-        categories, statuses, unadopted, conflicts = dict[str, int](), dict[str, int](), 0, 0
-        for category, status, adopted, has_conflicts, count in self.connection.execute(query):
-            categories[category] = categories.get(category, 0) + count
-            statuses[status] = statuses.get(status, 0) + count
-            unadopted += 0 if adopted else count
-            conflicts += count if has_conflicts else 0
-        by_category, by_status = (
-            dict(sorted(found.items(), key=lambda one: -one[1])) for found in (categories, statuses)
-        )
-        return Standing(sum(by_status.values()), by_category, by_status, unadopted, conflicts)
 
     def count_rows(self) -> int:
         """How many texts there are, those of shadowed twins included."""
