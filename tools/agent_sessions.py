@@ -31,7 +31,10 @@ _PATIENCE = 30.0
 
 
 class Agent(NamedTuple):
-    """How an agent is asked one question, and how it lists its servers; `@URL@` is where the model is."""
+    """How an agent is asked one question (empty: it has no model of its own), and how it lists what it was given.
+
+    `@URL@` is where the model is.
+    """
 
     ask: tuple[str, ...]
     listing: tuple[str, ...]
@@ -84,6 +87,7 @@ AGENTS = {
         {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "@URL@/v1", "COPILOT_MODEL": "gpt-5"},
         recalls_prompts=False,
     ),
+    "openclaw": Agent((), ("openclaw", "skills", "info", "engram"), "Visible to model: yes"),
 }  # fmt: skip
 
 
@@ -163,13 +167,17 @@ def session(folder: pathlib.Path, name: str) -> list[str]:
             one.furnish(url)
             variables = {key: value.replace("@URL@", url) for key, value in one.agent.variables.items()}
             _settings(one, variables)
-            one.run(*[word.replace("@URL@", url) for word in one.agent.ask], **variables)
-            _recall(one)
+            if one.agent.ask:
+                one.run(*[word.replace("@URL@", url) for word in one.agent.ask], **variables)
+                _recall(one)
         finally:
             model.terminate()
-    one.check("what it said last waits as pending lore", stand_in_model.SAID in one.pending())
+    if one.agent.ask:
+        one.check("what it said last waits as pending lore", stand_in_model.SAID in one.pending())
     gone = one.run(*ENGRAM, "disconnect", name, "--yes")
-    one.check("is disconnected", bool(gone) and "engram" not in one.run(*one.agent.listing, **variables))
+    one.check(
+        "is disconnected", bool(gone) and one.agent.listed not in one.run(*one.agent.listing, **variables)
+    )
     return one.failed
 
 
@@ -203,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
     names = [
         name
         for name in arguments[1:] or AGENTS
-        if shutil.which(AGENTS[name].ask[0]) or print(f"{name} is not here")
+        if shutil.which(AGENTS[name].listing[0]) or print(f"{name} is not here")
     ]
     failed = [what for name in names for what in session(folder / name, name)]
     return 1 if failed or not names else 0

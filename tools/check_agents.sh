@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what `engram connect` writes with the agents themselves: Claude Code, Codex, Gemini CLI, OpenCode, Copilot CLI.
+# Checks what `engram connect` writes with the agents themselves: Claude Code, Codex, Gemini CLI, OpenCode, Copilot CLI, OpenClaw.
 # Usage: tools/check_agents.sh [PYTHON] [AGENT...]     It needs npm and the network, but no account: a program in the
 # place of the language model answers them. AGENTS_FOLDER says where they are installed already, or shall be.
 set -euo pipefail
@@ -7,7 +7,7 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 project=$PWD
 python=${1:-$project/.venv/bin/python}
 if [ $# -gt 0 ]; then shift; fi
-versions=(node@22 @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @github/copilot)
+versions=(node@22 @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @github/copilot openclaw)
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
