@@ -64,7 +64,7 @@ AGENTS = {
     "gemini-cli": Agent(
         ("gemini", "--yolo", "-m", "gemini-2.5-flash", "-p", PROMPT),
         ("gemini", "mcp", "list"),
-        "Connected",
+        "engram mcp (stdio)",  # its own test of the connection waits for five seconds only
         {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": "@URL@"},
         (".gemini/settings.json", {"security": {"auth": {"selectedType": "gemini-api-key"}}}),
     ),
