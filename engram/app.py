@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.usecases.changes import Refreshed
+    from engram.usecases.vectors import Filled
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from engram.usecases.trust import Waiting
 
 
+_VECTORS_LOOK_NS = 60_000_000_000
+
+
 class Engram(Looking, Curating):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
@@ -52,6 +56,7 @@ class Engram(Looking, Curating):
         """Made by `engram.open`. `background` commits in a thread; otherwise somebody else sees to it."""
         self.store = store
         self._background = background
+        self._vectors_looked_ns = 0
         self._committers: dict[str, Committer] = {}
         if background and store.files.journaled:
             self._committer_of(store)  # which also syncs by interval, if nothing is ever written
@@ -132,7 +137,9 @@ class Engram(Looking, Curating):
             text, k, min_confidence, words(categories), words(types), words(tags), words(files), strategy, keep, as_of,
             words(scopes), budget,
         )  # fmt: skip
-        return recall.query(self.store, question)
+        answer = recall.query(self.store, question)
+        self._start_vectors()
+        return answer
 
     def feedback(
         self, *, helpful: Words = (), not_relevant: Words = (), incorrect: Words = (), again: bool = False
@@ -267,6 +274,16 @@ class Engram(Looking, Curating):
 
         return refresh(self.store, progress=progress)
 
+    def make_vectors(self, progress: Callable[[int, int], None] | None = None) -> Filled:
+        """Make the vectors that lore still wait for, where the embedding provider is one that takes its time.
+
+        It happens by itself in the background; here one waits for it. `progress` is told (lore done, lore in all).
+        Questions go on being answered meanwhile. The answer says how many got theirs, how many wait, and what went wrong.
+        """
+        from engram.usecases.vectors import make_vectors
+
+        return make_vectors(self.store, progress)
+
     def tags(self, prefix: str = "", limit: int = 100) -> builtins.list[str]:
         """The store's tags that begin with `prefix`, the most used first."""
         from engram.usecases.vocabulary import tags
@@ -314,6 +331,18 @@ class Engram(Looking, Curating):
                 yield
             finally:
                 self.store.caller = before
+
+    def _start_vectors(self) -> None:
+        """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
+        from engram.usecases.background import start_detached, vectors_wait
+
+        now = self.store.clock.nanoseconds()
+        if not self._background or now - self._vectors_looked_ns < _VECTORS_LOOK_NS:
+            return
+        self._vectors_looked_ns = now
+        for store in (self.store, *self.store.others.values()):
+            if vectors_wait(store):
+                start_detached(store.places.root)
 
     def _stop_committers(self, patience: float = 60.0) -> None:
         for committer in self._committers.values():

@@ -69,8 +69,9 @@ def test_a_text_that_says_what_is_asked_in_other_words_is_nearer_than_one_about_
     embedder = open_embedder("bundled")
     assert embedder is not None
     texts = ["the build fails when the disk is full", "paint the garden fence in spring"]
-    _, packed = embedder.embed_parts(texts, [1, 1])
+    *_, packed = embedder.at_hand(texts, [1, 1], 0)
     found = embedder.nearness(["compilation", "breaks", "storage"], [1.0, 1.0, 1.0], packed)
+    assert found is not None
     assert found.asked.shares.sum() == pytest.approx(1)
     near = found.asked.shares @ found.nearest
     assert near[0] > near[1] + 0.1

@@ -23,12 +23,12 @@ def embedder() -> Embedder:
 
 
 def test_a_text_in_one_part_gives_the_vector_it_has_alone(embedder: Embedder) -> None:
-    rows = embedder.embed_parts([WORDS, "", "zzzz"], [1, 1, 1])[0]
+    rows = embedder.embed_parts([WORDS, "", "zzzz"], [1, 1, 1])
     assert np.allclose(rows, embedder.embed([WORDS, "", "zzzz"]), atol=1e-6)
 
 
 def test_a_text_in_parts_gives_the_whole_first_and_then_slices_of_its_tokens(embedder: Embedder) -> None:
-    rows = embedder.embed_parts(["one", WORDS, "two"], [1, 3, 1])[0]
+    rows = embedder.embed_parts(["one", WORDS, "two"], [1, 3, 1])
     assert rows.shape == (6, embedder.dimensions)
     ids = embedder.token_ids(WORDS)
     slices = [ids[len(ids) * part // 3 : len(ids) * (part + 1) // 3] for part in range(3)]
@@ -41,7 +41,7 @@ def test_a_text_in_parts_gives_the_whole_first_and_then_slices_of_its_tokens(emb
 
 
 def test_fewer_tokens_than_parts_leave_empty_parts_without_direction(embedder: Embedder) -> None:
-    rows = embedder.embed_parts(["broker message", ""], [4, 4])[0]
+    rows = embedder.embed_parts(["broker message", ""], [4, 4])
     assert rows.shape == (10, embedder.dimensions)
     assert np.allclose(rows[0], embedder.embed_one("broker message"), atol=1e-6)
     assert np.isfinite(rows).all()
@@ -50,7 +50,7 @@ def test_fewer_tokens_than_parts_leave_empty_parts_without_direction(embedder: E
 
 def test_very_long_texts_give_the_same_as_short_ones_would(embedder: Embedder) -> None:
     text = " ".join([WORDS] * 800)
-    rows = embedder.embed_parts([text], [2])[0]
+    rows = embedder.embed_parts([text], [2])
     assert np.allclose(rows, [embedder.embed_one(WORDS)] * 3, atol=1e-4)
 
 
@@ -62,7 +62,7 @@ def test_a_direction_is_exact_for_any_number_of_tokens(embedder: Embedder) -> No
         assert np.array_equal(total, _sum(embedder, ids[:1]) * count)
     text = " ".join([WORDS, "zero 0"] * 40)
     assert len(embedder.token_ids(text)) > 512
-    assert np.allclose(embedder.embed_parts([text], [1])[0][0], embedder.embed_one(text), atol=1e-7)
+    assert np.allclose(embedder.embed_parts([text], [1])[0], embedder.embed_one(text), atol=1e-7)
 
 
 def _sum(embedder: Embedder, tokens: list[int]) -> np.ndarray:

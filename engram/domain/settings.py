@@ -10,14 +10,16 @@ from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
-PROVIDERS = ("bundled", "path", "none")
+PROVIDERS = ("bundled", "path", "onnx", "endpoint", "none")
+HIDDEN = "(set, not shown)"
 THEMES = ("dark", "light", "high-contrast", "colour-blind")
 
 
 class Key(NamedTuple):
     """One configuration key. `user_only` keys count only in the user's own file, never in a store's.
 
-    `choices` limits text values; `low` and `high` limit numbers.
+    `choices` limits text values; `low` and `high` limit numbers. Of the choices, `own_choices` count only in the
+    user's own file. A `secret` value is never shown.
     """
 
     name: str
@@ -27,6 +29,16 @@ class Key(NamedTuple):
     choices: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
+    own_choices: tuple[str, ...] = ()
+    secret: bool = False
+
+    def counts_in_a_store(self, value: object) -> bool:
+        """Whether a store's file may say this, or only the user's own."""
+        return not self.user_only and value not in self.own_choices
+
+    def shown(self, value: object) -> object:
+        """The value as it may be seen."""
+        return HIDDEN if self.secret and value else value
 
 
 KEYS = (
@@ -43,8 +55,13 @@ KEYS = (
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
     Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),
     Key("recall.log", True, "Whether queries, tools and hooks leave a line in the live record (local, never in git).", user_only=True),
-    Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, or `none` (words only).", choices=PROVIDERS),
-    Key("embedding.path", "", "The folder of the model for the provider `path`.", user_only=True),
+    Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, a sentence transformer in ONNX there (`onnx`), an OpenAI-compatible `endpoint` (only in your own file: lore is sent to it), or `none` (words only). See docs/embedding.md.", choices=PROVIDERS, own_choices=("endpoint",)),
+    Key("embedding.path", "", "The folder of the model for the providers `path` and `onnx`.", user_only=True),
+    Key("embedding.url", "", "The address of the provider `endpoint`, up to `/embeddings`: https, or http on this machine.", user_only=True),
+    Key("embedding.model", "", "The name of the model to ask the endpoint for.", user_only=True),
+    Key("embedding.dimensions", 0, "The length of vectors to ask the endpoint for (0: as long as it gives them).", user_only=True, low=0, high=8192),
+    Key("embedding.timeout", 3.0, "Seconds that an endpoint has for a question; without an answer by then, words alone find lore.", user_only=True, low=0.1, high=60),
+    Key("embedding.key", "", "The key for the endpoint, if it wants one; the variable `ENGRAM_EMBEDDING_KEY` counts before it. Never shown.", user_only=True, secret=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
     Key("trust.hold", "none", "Which lore that comes by sync or clone waits until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
     Key("trust.accept", [], "Whose lore never waits: key fingerprints, addresses of signers, and with `foreign` ids of sources.", user_only=True),

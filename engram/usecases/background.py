@@ -39,6 +39,26 @@ def tidy(store: Store, *, sync: bool = False) -> None:
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
     sync_now(store) if sync else sync_if_due(store)
+    _make_vectors(store)
+
+
+def _make_vectors(store: Store) -> None:
+    """Last, because it may take minutes: nothing else waits for it."""
+    from engram.usecases.vectors import make_vectors, unfinished
+
+    with contextlib.suppress(EngramError):
+        if unfinished(store):
+            make_vectors(store)
+
+
+def vectors_wait(store: Store) -> bool:
+    """Whether this store's vectors are not all there, and somebody should make them."""
+    generation = store.index.generation if store.is_indexed else None
+    if generation is None or not (generation.waiting or generation.other_model):
+        return False
+    from engram.usecases.vectors import unfinished
+
+    return unfinished(store)
 
 
 def _refresh_quietly(store: Store) -> None:
@@ -56,11 +76,16 @@ def after_command(store: Store, *, wrote: bool) -> None:
     """
     inline = os.environ.get(INLINE_VARIABLE) == "inline"
     sync_due, sweeping = not inline and _sync_due(store), sweep_due(store)
-    if not (wrote or sync_due or sweeping or has_work(store) or _sweep_wanted(store)):
+    others = [one for one in store.others.values() if vectors_wait(one)]
+    if not inline:
+        for one in others:
+            start_detached(one.places.root)
+    if not (wrote or sync_due or sweeping or has_work(store) or _sweep_wanted(store) or vectors_wait(store)):
         return
     if inline or not store.settings.flag("git.background"):
         _refresh_quietly(store)
         commit_pending(store)
+        _make_vectors(store)
         sweep(store)
         if sync_due:
             start_detached(store.places.root)

@@ -132,6 +132,8 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
             done = _apply(store, writer, changes.everything(store, now), now, progress)
         writer.commit({"head": freshness.head(store), "swept_ns": str(now), "rules": freshness.rules(store)})
         store.index.switch(generation)
+        if store.model is not None:
+            store.model.forget_the_rest()
     except BaseException:
         writer.abandon()
         store.index.discard(generation)

@@ -14,7 +14,7 @@ DEFAULT, STORE, OWN = ORIGINS = ("default", "store", "user")
 
 
 class Setting(NamedTuple):
-    """A key, the value in force and its origin: `default`, the `store`'s file, or the `user`'s own."""
+    """A key, the value in force (hidden if it is secret) and its origin: `default`, the `store`'s file, the `user`'s own."""
 
     key: Key
     value: object
@@ -28,7 +28,7 @@ def configuration(store: Store) -> list[Setting]:
     for key in settings.KEYS:
         value = store.settings.get(key.name)
         origin = OWN if key.name in own else DEFAULT if value == key.default else STORE
-        found.append(Setting(key, value, origin))
+        found.append(Setting(key, key.shown(value), origin))
     return found
 
 
@@ -47,4 +47,4 @@ def configure_own(store: Store, name: str, text: str | None) -> object:
 
     outside = store.places.repository is None
     store.settings = in_force(store.places.root, None if outside else store.places.state).settings
-    return store.settings.get(key.name)
+    return key.shown(store.settings.get(key.name))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 DRIVER = "merge-driver"
+VECTORS = "vectors"  # are still being made, which is no fault
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {
     "attributes": "git does not know which files are lore",
@@ -203,7 +204,9 @@ def _settings(store: Store) -> list[Finding]:
 
 def _degraded(store: Store) -> list[Finding]:
     _ = store.embedder
-    return [Finding("embedding", "", note) for note in store.degraded]
+    behind = store.meaning.progress(store.index.generation)
+    found = [Finding("embedding", "", note) for note in store.degraded if behind not in note or not behind]
+    return [*found, Finding(VECTORS, "", behind)] if behind else found
 
 
 def _old(store: Store, names: Iterable[str]) -> list[str]:

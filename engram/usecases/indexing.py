@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _BATCH = 512
+_QUICK_SLICES = 16  # of texts, whose vectors whoever waits for the index waits for too, be they costly
 _MAX_BYTES = 256 * 1024
 
 
@@ -54,6 +55,8 @@ class Indexer:
         self._dead: list[int] = []
         self._outside: list[str] = []
         self._allowed = store.allowed_secrets
+        self._model = None if writer.other_model else store.model
+        self._quick = _QUICK_SLICES
 
     def look_at(self, path: str, stamp: FileStamp) -> None:
         """Read one file and hand on what it holds now."""
@@ -152,10 +155,12 @@ class Indexer:
     def _flush(self) -> None:
         texts = [new.text for new in self._texts]
         parts = [passages(len(text)) for text in texts]
-        embedder = self._store.embedder
-        vectors, tokens = embedder.embed_parts(texts, parts) if embedder and texts else (None, [])
+        vectors, there, tokens = None, list[bool](), list[bytes]()
+        if self._model is not None and texts:
+            vectors, there, tokens = self._model.at_hand(texts, parts, self._quick)
+            self._quick = 0
         counts = [1 if number == 1 else number + 1 for number in parts]
-        self._writer.add(self._texts, vectors, counts, tokens)
+        self._writer.add(self._texts, vectors, counts, there, tokens)
         self._texts = []
 
     def _note_outside(self, path: str, digest: str) -> None:

@@ -13,6 +13,7 @@ from engram.usecases.changes import Refreshed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.index.generation import Generation
     from engram.usecases.catch_up import Progress
     from engram.usecases.store import Store
 
@@ -39,6 +40,8 @@ def refresh(
         if generation is not None and just_opened and generation.rules != freshness.rules(store):
             # Only when it is opened: two processes with different settings must not undo each other's work.
             rebuild = "the settings changed"
+        elif generation is not None and just_opened and _is_of_another_model(store, generation, patient):
+            rebuild = "it was made for another embedding model"
         elif generation is not None and not paths:
             freshness.watch(store, generation)
             if not thorough and freshness.unchanged(store):
@@ -50,3 +53,13 @@ def refresh(
         from engram.usecases.catch_up import catch_up  # mostly there is nothing to do
 
         return catch_up(store, thorough, paths, rebuild, progress, patient=patient)
+
+
+def _is_of_another_model(store: Store, generation: Generation, patient: bool) -> bool:
+    """Whether to make the index anew for the model in use. A large one goes on answering by words until somebody can wait.
+
+    Without a model the words of any index will do.
+    """
+    if not generation.other_model or store.model is None:
+        return False
+    return not patient or generation.next_row - generation.dead <= freshness.SWEEP_ALWAYS

@@ -78,6 +78,8 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     weighed = generation.words.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
     match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
+    if match is None:
+        return {}
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
         return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
     nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)

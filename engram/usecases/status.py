@@ -43,7 +43,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
                 **_git(store),
                 "conflicts": counts.conflicts if counts else 0,
             },
-            "embedding": _embedding(store),
+            "embedding": _embedding(store, generation),
             "trust": {"hold": store.settings.text("trust.hold"), "held": _held(store)},
             "settings": {
                 "ok": not store.notes and not store.held_back,
@@ -120,12 +120,14 @@ def _held(store: Store) -> int:
         return 0
 
 
-def _embedding(store: Store) -> dict[str, object]:
-    embedder = store.embedder
+def _embedding(store: Store, generation: Generation | None) -> dict[str, object]:
+    embedder = store.model
+    _ = store.embedder  # notes what is the matter
     return {
         "provider": store.settings.text("embedding.provider"),
         "ok": embedder is not None or store.settings.text("embedding.provider") == "none",
         "model": embedder.identity if embedder else "",
         "dimensions": embedder.dimensions if embedder else 0,
+        "waiting": 0 if generation is None else generation.waiting,
         "message": "; ".join(store.degraded),
     }

@@ -6,7 +6,6 @@ import contextlib
 import os
 from _thread import RLock
 
-from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files import atomic
 from engram.adapters.files.write import LoreFolder
 from engram.adapters.index.index import Index
@@ -16,8 +15,11 @@ from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.meaning import KEYS as MEANING_KEYS
+from engram.usecases.meaning import Meaning
 
 if TYPE_CHECKING:
+    from engram.adapters.embed.errors import EmbeddingError
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
@@ -112,47 +114,65 @@ class Store:
         self.recent: dict[str, Said] = {}
         self.deed: Deed | None = None
         self._index: Index | None = None
+        self.meaning = Meaning(places.state, clock.nanoseconds)
         self._embedder: Embedder | None = None
-        self._embedder_opened = False
+        self._meaning_notes: list[str] = []
         self._source_id = ""
 
     @property
-    def embedder(self) -> Embedder | None:
-        """The embedding provider; None where there is none or it cannot be opened (`degraded` says so)."""
-        if not self._embedder_opened:
-            from engram.adapters.embed.provider import open_embedder
+    def model(self) -> Embedder | None:
+        """The embedding provider, also while it gives no vectors; None where there is none or it is broken."""
+        before, model = self._embedder, self.meaning.model(self.settings)
+        if model is not before:
+            self._embedder = model
+            self._forget_index()
+        return model
 
-            try:
-                provider, path = (
-                    self.settings.text("embedding.provider"),
-                    self.settings.text("embedding.path"),
-                )
-                self._embedder = open_embedder(provider, path or None)
-            except EmbeddingError as error:
-                self.give_up_meaning(error)
-            self._embedder_opened = True
-        return self._embedder
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding provider, if questions can be asked by meaning now (`degraded` says why not)."""
+        model = self.model
+        generation = self._index.generation if self._index is not None else None
+        self._note_meaning(self.meaning.notes(generation))
+        return self.meaning.usable(model, generation)
 
     def borrow_embedder(self, other: Store) -> None:
         """Use the model that another store has loaded, where the settings of both name the same."""
-        keys = ("embedding.provider", "embedding.path")
-        if not self._embedder_opened and all(self.settings.get(k) == other.settings.get(k) for k in keys):
-            self._embedder, self._embedder_opened = other.embedder, True
+        if all(self.settings.get(key) == other.settings.get(key) for key in MEANING_KEYS):
+            self.meaning.borrow(other.meaning, self.settings)
 
     def give_up_meaning(self, error: EmbeddingError) -> None:
-        """Go on without the embedding model: it turned out to be broken. The index is then one of words only."""
-        self.degraded.append(f"words only: {error.message} {error.hint}".strip())
-        self._embedder, self._embedder_opened = None, True
+        """Go on without the embedding model: it cannot be asked now, or it turned out to be broken.
+
+        Broken, it leaves an index of words: that of another model serves as well as one without.
+        """
+        if self.meaning.give_up(error):
+            self._embedder = None
+            self._forget_index()
+        self._note_meaning(self.meaning.notes(None))
+
+    def _note_meaning(self, notes: list[str]) -> None:
+        """Say in `degraded` why there is no search by meaning, for as long as that is so."""
+        if notes != self._meaning_notes:
+            self.degraded[:] = [note for note in self.degraded if note not in self._meaning_notes] + notes
+            self._meaning_notes = notes
+
+    def _forget_index(self) -> None:
         if self._index is not None:
             self._index.close()
             self._index = None
 
     @property
+    def is_indexed(self) -> bool:
+        """Whether this process has looked at the index."""
+        return self._index is not None
+
+    @property
     def index(self) -> Index:
         """The search index (not yet brought up to date)."""
+        model = self.model
         if self._index is None:
-            embedder = self.embedder
-            name, dimensions = (embedder.identity, embedder.dimensions) if embedder else ("", 0)
+            name, dimensions = (model.identity, model.dimensions) if model else ("", 0)
             self._index = Index(os.path.join(self.places.state, "index"), name, dimensions)
         return self._index
 

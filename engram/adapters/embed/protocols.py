@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors, without network.
+    """Texts to unit vectors.
 
-    `name` is the provider ("bundled", "path"); `identity` changes whenever its vectors would, so vectors made
-    under another identity must be made again. Safe to use from several threads.
+    `name` is the provider ("bundled", "path", "onnx", "endpoint"); `identity` changes whenever its vectors would, so
+    vectors made under another identity must be made again. `costly` says that a vector takes so long that nobody is
+    made to wait for those of many lore. Safe to use from several threads.
     """
 
     @property
@@ -32,28 +33,45 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """The length of every vector."""
 
+    @property
+    def costly(self) -> bool:
+        """Whether vectors are made beside everything else and kept."""
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros for a text without known words."""
 
-    def embed_parts(
-        self, texts: Sequence[str], parts: Sequence[int]
-    ) -> tuple[NDArray[np.float32], list[bytes]]:
-        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of equally many tokens.
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Rows for each text: of the whole, and where `parts[i]` > 1, of so many slices of about equal length."""
 
-        And for each text its tokens, as `nearness` takes them: empty where single tokens have no vectors.
+    def at_hand(
+        self, texts: Sequence[str], parts: Sequence[int], most: int
+    ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
+        """The rows of `embed_parts` that nobody has to wait for, for each text whether they are there (else zeros).
+
+        And each text's tokens as `nearness` takes them; none where single tokens have no vectors.
+        Of a costly provider: those made before, and the rest where that is at most `most` slices.
         """
+
+    def forget_the_rest(self) -> None:
+        """Keep no vectors but those asked for since this was opened: every text of the store was."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The same for one text, (dimensions,)."""
 
-    def token_ids(self, text: str) -> list[int]:
-        """The ids of a text's tokens, in order, unknown ones left out."""
-
-    def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
+    def nearness(
+        self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
+    ) -> Nearness | None:
         """How near the tokens of `texts` come to those of a question's `words`, of which each has its weight.
 
-        Nothing (no rows) where single tokens have no vectors. Raises ValueError for bytes that are no tokens.
+        None where single tokens have no vectors. Raises ValueError for bytes that are no tokens.
         """
+
+
+class Encoder(Protocol):
+    """What turns texts into vectors at a price: a transformer, or somebody else's."""
+
+    def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:
+        """One row a text, of any length but 0; `patient` is who can wait. Raises EmbeddingError."""
 
 
 class Tokenizer(Protocol):

@@ -11,6 +11,7 @@ from engram.adapters.embed.tensorfile import HINT, read_header
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.tokenizing import SizedTokenizer
 
@@ -19,19 +20,29 @@ __all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]
 BUNDLED_FOLDER = os.path.join(os.path.dirname(__file__), "bundled")
 
 
-def open_embedder(provider: str, path: str | None = None) -> Embedder | None:
-    """The provider "bundled", "path" (a model2vec folder at `path`) or "none", for which the answer is None.
+def open_embedder(
+    provider: str, path: str | None = None, endpoint: Endpoint | None = None, state: str = ""
+) -> Embedder | None:
+    """The provider "bundled", "path" (a model2vec folder at `path`), "onnx" (a sentence transformer there), "endpoint" or "none".
 
-    Reads only what name, identity and dimensions need; words and vectors are loaded with the first text.
-    Raises EmbeddingError for an unknown provider and for a folder that is missing or holds no such model.
+    For "none" the answer is None. `state` is the folder that keeps vectors which were costly to make. Reads only what
+    name, identity and dimensions need (where nobody knows these yet, one vector is asked for); words and vectors are
+    loaded with the first text. Raises EmbeddingError for an unknown provider, for a folder that is missing or holds no
+    such model, and for an endpoint that cannot be asked.
     """
     if provider == "none":
         return None
     if provider == "bundled":
         return _open_bundled()
     if provider == "path":
-        return _open_folder(_model_folder(path))
-    raise EmbeddingError(f"There is no embedding provider '{provider}'.", "Choose bundled, path or none.")
+        return _open_folder(_model_folder(path, provider))
+    if provider == "onnx":
+        return _open_onnx(_model_folder(path, provider), state)
+    if provider == "endpoint" and endpoint is not None:
+        return _open_endpoint(endpoint, state)
+    raise EmbeddingError(
+        f"There is no embedding provider '{provider}'.", "Choose bundled, path, onnx, endpoint or none."
+    )
 
 
 def _open_bundled() -> Embedder:
@@ -51,6 +62,35 @@ def _open_folder(folder: str) -> Embedder:
     return StaticEmbedder("path", identity, file, lambda: _open_folder_tokenizer(folder))
 
 
+def _open_onnx(folder: str, state: str) -> Embedder:
+    """The sentence transformer in a folder. Raises EmbeddingError when it is none, or onnxruntime is missing."""
+    from importlib.util import find_spec
+
+    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.onnx_encoder import INSTALL, OnnxEncoder
+    from engram.adapters.embed.onnx_folder import read_folder
+    from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
+
+    if find_spec("onnxruntime") is None:
+        raise EmbeddingError("The embedding provider 'onnx' needs onnxruntime.", INSTALL)
+    found = read_folder(folder)
+    identity = f"onnx:{found.digest}:slices1"
+    cache = VectorCache(os.path.join(state, FILE_NAME), identity)
+    return EncodedEmbedder("onnx", identity, OnnxEncoder(found), cache)
+
+
+def _open_endpoint(endpoint: Endpoint, state: str) -> Embedder:
+    """The endpoint, if it can be asked. Raises EmbeddingError."""
+    from engram.adapters.embed.encoded import EncodedEmbedder
+    from engram.adapters.embed.endpoint import EndpointEncoder, check_endpoint
+    from engram.adapters.embed.vector_cache import FILE_NAME, VectorCache
+
+    checked = check_endpoint(endpoint)
+    identity = f"{checked.identity}:slices1"
+    cache = VectorCache(os.path.join(state, FILE_NAME), identity)
+    return EncodedEmbedder("endpoint", identity, EndpointEncoder(checked), cache)
+
+
 def _open_bundled_tokenizer() -> SizedTokenizer:
     from engram.adapters.embed.tokenizing import bundled_tokenizer
 
@@ -63,10 +103,10 @@ def _open_folder_tokenizer(folder: str) -> SizedTokenizer:
     return folder_tokenizer(folder)
 
 
-def _model_folder(path: str | None) -> str:
-    """The folder of a "path" provider, which must exist: nothing is ever looked for on a network."""
+def _model_folder(path: str | None, provider: str) -> str:
+    """The folder of a provider that needs one, which must exist: nothing is ever looked for on a network."""
     if not path:
-        raise EmbeddingError("The embedding provider 'path' has no path.", HINT)
+        raise EmbeddingError(f"The embedding provider '{provider}' has no path.", HINT)
     folder = os.path.abspath(os.path.expanduser(path))
     if not os.path.isdir(folder):
         raise EmbeddingError(f"The model folder {folder} does not exist.", HINT)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class StaticEmbedder:
     """An `Embedder` over a model2vec table; vectors of length 1 whatever its config.json says."""
 
+    costly = False
+
     def __init__(
         self,
         name: str,
@@ -38,11 +40,22 @@ class StaticEmbedder:
         """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
         return self._model().embed(texts)
 
-    def embed_parts(
-        self, texts: Sequence[str], parts: Sequence[int]
-    ) -> tuple[NDArray[np.float32], list[bytes]]:
-        """Vectors of texts and of their parts, and the tokens of each text. Raises EmbeddingError."""
-        return self._model().embed_parts(texts, parts)
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        return self._model().embed_parts(texts, parts)[0]
+
+    def at_hand(
+        self,
+        texts: Sequence[str],
+        parts: Sequence[int],
+        most: int,  # noqa: ARG002 - they all cost next to nothing
+    ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
+        """The same, that all of them are there, and the tokens of each text. Raises EmbeddingError."""
+        vectors, tokens = self._model().embed_parts(texts, parts)
+        return vectors, [True] * len(texts), tokens
+
+    def forget_the_rest(self) -> None:
+        """Nothing is kept."""
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""

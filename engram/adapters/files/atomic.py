@@ -167,11 +167,11 @@ def sync_folder(folder: str) -> None:
         os.close(handle)
 
 
-def write(path: str, content: bytes, token: str) -> None:
-    """Replace or create `path` durably, whatever stood there. Raises StoreError."""
+def write(path: str, content: bytes, token: str, mode: int = 0o644) -> None:
+    """Replace or create `path` durably, whatever stood there, with this mode. Raises StoreError."""
     token = f"{token}-{os.getpid()}"
     discard(_beside(path, token))  # left by a killed process that had the same number
-    put(prepare(path, content, token), path)
+    put(prepare(path, content, token, mode), path)
     sync_folder(os.path.dirname(path))
 
 

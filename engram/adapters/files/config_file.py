@@ -35,7 +35,9 @@ def load(root: str | None) -> Settings:
 
 def combine(root: str | None, shared: dict[str, object]) -> Settings:
     """The settings in force where the store's file says `shared`. Raises ConfigError."""
-    values = {name: value for name, value in shared.items() if not settings.key_named(name).user_only}
+    values = {
+        name: value for name, value in shared.items() if settings.key_named(name).counts_in_a_store(value)
+    }
     found = Settings(values | read(places.user_config_file()))
     if root is not None:
         _refuse_linked_folder(root, found.text("store.folder"))
@@ -237,7 +239,9 @@ def change_all(path: str, values: Mapping[str, object]) -> None:
     if os.path.basename(path) != places.CONFIG_NAME:
         path = os.path.realpath(path)  # a person's own file may be linked from elsewhere, and stays so
     raw = atomic.read(path) if os.path.exists(path) else b""
-    atomic.write(path, changed(raw, values, path), "config")
+    content = changed(raw, values, path)
+    secret = any(settings.key_named(name).secret for name in parse(content, path))
+    atomic.write(path, content, "config", 0o600 if secret else 0o644)
 
 
 def changed(raw: bytes, values: Mapping[str, object], path: str) -> bytes:

@@ -14,13 +14,14 @@ from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
 FORMAT = 9
+WAITING = -1  # in place of the check number of vectors that are still to be made
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -119,6 +120,14 @@ class Text(NamedTuple):
     row: int
     digest: str
     said: str
+
+
+class Waiting(NamedTuple):
+    """A text whose vectors are still to be made: its row, its file, and the digest of the text."""
+
+    row: int
+    path: str
+    text_digest: str
 
 
 class Hit(NamedTuple):
@@ -350,6 +359,32 @@ class Catalog:
         """Row, check number of its vectors, and path of every lore."""
         query = "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
         return self.connection.execute(query).fetchall()
+
+    def waiting(self, after: int, most: int) -> list[Waiting]:
+        """The first texts beyond row `after` whose vectors are still to be made."""
+        query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
+        return [Waiting._make(line) for line in self.connection.execute(query, (WAITING, after, most))]
+
+    def count_waiting(self) -> int:
+        """How many texts have no vectors yet."""
+        query = "SELECT count(*) FROM files WHERE vector_check = ?"
+        return int(self.connection.execute(query, (WAITING,)).fetchone()[0])
+
+    def set_vector_checks(self, checks: Mapping[int, int]) -> None:
+        """Note the check numbers of vectors, by row, in lines that are otherwise as they were."""
+        query = f"SELECT {', '.join(_COLUMNS)} FROM files"  # noqa: S608
+        tags, named = dict[int, list[str]](), dict[int, list[str]]()
+        for row, tag in self._where_in("SELECT row, tag FROM row_tags", "row", list(checks)):
+            tags.setdefault(row, []).append(tag)
+        for row, other in self._where_in("SELECT row, id FROM row_links", "row", list(checks)):
+            named.setdefault(row, []).append(other)
+        place = _COLUMNS.index("vector_check")
+        for line in list(self._where_in(query, "row", list(checks))):
+            row = line[_ROW]
+            values = (*line[:place], checks[row], *line[place + 1 :])
+            update = "UPDATE files SET vector_check = ?, line_check = ? WHERE row = ?"
+            check = _check(values, tags.get(row, ()), named.get(row, ()))
+            self.connection.execute(update, (checks[row], check, row))
 
     def problems(self) -> list[Problem]:
         """Files that cannot be recalled, and why, by path; shadowed twins among them."""

@@ -7,20 +7,25 @@ import os
 import zlib
 
 from engram.adapters.index import beside
-from engram.adapters.index.catalog import FORMAT, Catalog
+from engram.adapters.index.catalog import FORMAT, WAITING, Catalog
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.words import Words
 
 
 class Generation:
-    """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors."""
+    """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors.
+
+    `other_model` says that this is not the model it was asked for: its words are as good as ever, and its vectors
+    answer to that other model's alone. `waiting` is how many texts have no vectors yet.
+    """
 
     def __init__(self, folder: str, model: str, dimensions: int, *, create: bool = False) -> None:
-        """Open or create. Raises DamagedIndexError, also for another format or model."""
+        """Open or create. Raises DamagedIndexError, also for another format."""
         self.folder = folder
         self.model = model
         self.dimensions = dimensions
+        self.other_model = False
         self._words: Words | None = None
         self.words_stamp = ""
         with damage_noticed():
@@ -29,7 +34,7 @@ class Generation:
             else:
                 self._check_meta()
             self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
-            self.vectors = VectorFile(folder, dimensions) if dimensions else None
+            self.vectors = VectorFile(folder, self.dimensions) if self.dimensions else None
             self.reload()
 
     def _create(self) -> None:
@@ -41,8 +46,12 @@ class Generation:
     def _check_meta(self) -> None:
         with open(os.path.join(self.folder, "meta.json"), encoding="utf-8") as file:
             meta = json.load(file)
-        if meta != {"format": FORMAT, "model": self.model, "dimensions": self.dimensions}:
-            raise DamagedIndexError("it was made by another version or another embedding model")
+        if meta == {"format": FORMAT, "model": self.model, "dimensions": self.dimensions}:
+            return
+        if meta["format"] != FORMAT or meta["model"] == self.model:
+            raise DamagedIndexError("it was made by another version")
+        self.other_model = True
+        self.model, self.dimensions = str(meta["model"]), int(meta["dimensions"])
 
     @property
     def words(self) -> Words:
@@ -67,6 +76,7 @@ class Generation:
         self.next_row = int(meta.get("next_row", "0"))
         self.next_slot = int(meta.get("next_slot", "0"))
         self.dead = int(meta.get("dead", "0"))
+        self.waiting = int(meta.get("waiting", "0"))
         self.head = meta.get("head", "")
         self.swept_ns = int(meta.get("swept_ns", "0"))
         self.rules = meta.get("rules", "")
@@ -150,7 +160,7 @@ class Generation:
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
         found = self.catalog.vector_checks()
-        checks = [(row, expected) for row, expected, _ in found]
+        checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
         return [f"vectors.i8: the vectors of {path} are damaged" for row, _, path in found if row in damaged]
 

@@ -15,7 +15,7 @@ from engram.adapters.index.numeric import dot_products, numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy
 
@@ -53,6 +53,25 @@ class VectorFile:
         _write_at(self.starts_path, row * _START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
         edges = (ends * self.width).tolist()
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
+
+    def overwrite(self, vectors: Mapping[int, numpy.ndarray], total: int, slots: int) -> dict[int, int]:
+        """Store the vectors of rows in their places (as many as each row has); their check numbers by row.
+
+        Raises ValueError where a row has another number of places.
+        """
+        edges = self.edges(total, slots)
+        checks = {}
+        with open(self.path, "r+b") as file:
+            for row, found in vectors.items():
+                data = quantised(found.copy()).tobytes()
+                if len(data) != (edges[row + 1] - edges[row]) * self.width:
+                    raise ValueError(f"row {row} has another number of vectors")
+                file.seek(edges[row] * self.width)
+                file.write(data)
+                checks[row] = zlib.crc32(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return checks
 
     def clear(self, rows: Sequence[int], total: int, slots: int) -> None:
         """Zero the vectors of rows that are no longer used; there are `total` rows and `slots` vectors."""

@@ -9,16 +9,19 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.index import beside
+from engram.adapters.index.catalog import WAITING
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy
 
     from engram.adapters.index.catalog import Entry
     from engram.adapters.index.generation import Generation
+    from engram.adapters.index.vectors import VectorFile
     from engram.adapters.index.words import Words
 
 
@@ -42,19 +45,27 @@ class GenerationWriter:
         self._dead = generation.dead
         self._dropped: list[int] = []
         self._ids: set[str] = set()
+        self._waits = generation.waiting > 0
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
+
+    @property
+    def other_model(self) -> bool:
+        """Whether the generation's vectors are of another model than the one that was asked for."""
+        return self._generation.other_model
 
     def add(
         self,
         texts: Sequence[NewText],
         vectors: numpy.ndarray | None,
         counts: Sequence[int],
+        there: Sequence[bool] = (),
         tokens: Sequence[bytes] = (),
     ) -> None:
-        """Add texts with their vectors (float32, sum(counts) x dimensions; None without an embedding model).
+        """Add texts with their vectors (float32, sum(counts) x dimensions; None where nothing can make them now).
 
-        Text `i` has the next `counts[i]` of the vectors, and the `tokens[i]` that the model found in it.
+        Text `i` has the next `counts[i]` of the vectors; unless `there[i]` (empty: all are) they are still to be made.
+        `tokens` are what the model found in each text, if anything.
         """
         if not texts:
             return
@@ -62,9 +73,8 @@ class GenerationWriter:
         self._next_row += len(texts)
         with damage_noticed():
             checks = [0] * len(texts)
-            if self._generation.vectors is not None and vectors is not None:
-                checks = self._generation.vectors.write(first, self._next_slot, vectors, counts)
-                self._next_slot += len(vectors)
+            if self._generation.vectors is not None:
+                checks = self._write_vectors(self._generation.vectors, first, vectors, counts, there)
             words = self._open_words()
             entries = []
             for number, new in enumerate(texts):
@@ -73,6 +83,31 @@ class GenerationWriter:
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
             beside.put_tokens(self._generation.catalog.connection, first, tokens)
+
+    def _write_vectors(
+        self,
+        file: VectorFile,
+        row: int,
+        vectors: numpy.ndarray | None,
+        counts: Sequence[int],
+        there: Sequence[bool],
+    ) -> list[int]:
+        """Store the vectors of rows from `row` on, zeros where they are still to be made; their check numbers."""
+        if vectors is None:
+            vectors, there = numpy_module().zeros((sum(counts), file.dimensions), "float32"), [False] * len(counts)
+        checks = file.write(row, self._next_slot, vectors, counts)
+        self._next_slot += len(vectors)
+        self._waits |= not all(there)
+        return [check if made else WAITING for check, made in zip(checks, there or [True] * len(checks), strict=True)]
+
+    def fill(self, rows: Mapping[int, numpy.ndarray]) -> None:
+        """Store the vectors of texts that wait for theirs, by row."""
+        generation = self._generation
+        assert generation.vectors is not None
+        with damage_noticed():
+            checks = generation.vectors.overwrite(rows, generation.next_row, generation.next_slot)
+            generation.catalog.set_vector_checks(checks)
+        self._waits = True
 
     def put(self, entries: Sequence[Entry]) -> None:
         """Record files whose searchable text is the same as before (their row is given), or that are problems."""
@@ -123,6 +158,8 @@ class GenerationWriter:
             if self._bulk:
                 generation.catalog.add_indexes()
             generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
+            if self._waits:
+                facts["waiting"] = str(generation.catalog.count_waiting())
             generation.catalog.set_meta(facts)
             generation.catalog.connection.execute("COMMIT")
             if generation.vectors is not None and self._dropped:

@@ -50,7 +50,7 @@ def run(call: Call) -> int:
         return _show_all(call)
     key = settings.key_named(given.name)
     if given.value is None and not given.unset:
-        value = call.store.settings.get(key.name)
+        value = key.shown(call.store.settings.get(key.name))
         call.output.document({"name": key.name, "value": value, "doc": key.doc})
         call.output.line(safe_text(_plain(value)))
         return 0
@@ -58,7 +58,7 @@ def run(call: Call) -> int:
 
 
 def _show_all(call: Call) -> int:
-    found = call.store.settings.items()
+    found = {key.name: key.shown(call.store.settings.get(key.name)) for key in settings.KEYS}
     origins = {one.key.name: one.origin for one in configuration(call.store)}
     call.output.document(
         {
@@ -100,8 +100,9 @@ def _accept(call: Call) -> int:
 
 def _change(call: Call, key: settings.Key) -> int:
     given = call.arguments
-    if key.user_only and not given.user:
-        raise UsageError(f"{key.name} counts only in your own file.", f"engram config {key.name} … --user")
+    if not given.user and not key.counts_in_a_store(given.value):
+        what = key.name if key.user_only else f"{key.name} = {given.value}"
+        raise UsageError(f"{what} counts only in your own file.", f"engram config {key.name} … --user")
     path = (
         places.user_config_file() if given.user else os.path.join(call.store.places.root, places.CONFIG_NAME)
     )
@@ -109,6 +110,7 @@ def _change(call: Call, key: settings.Key) -> int:
     if key.name == "record.category" and value and not given.user:
         call.store.categories.parse(str(value))
     config_file.change(path, key.name, value)
+    value = key.shown(value)
     if not given.user and call.store.places.repository is not None:
         accepted_settings.accept(call.store.places.root, call.store.places.state, [key.name])
     call.output.document({"name": key.name, "value": value, "file": path})

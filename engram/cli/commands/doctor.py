@@ -36,11 +36,14 @@ def run(call: Call) -> int:
     """Look and report; exit 1 while something is wrong that was not mended (files to adopt and an untold git are no fault)."""
     if call.arguments.poison:
         return _poison(call)
-    from engram.usecases.doctor import DRIVER, doctor
+    from engram.usecases.doctor import DRIVER, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
-    wrong = [one for one in found if not one.fixed and one.kind not in ("adoption", DRIVER)]
-    call.output.document({"ok": not wrong, "findings": [one._asdict() for one in found]})
+    wrong = [one for one in found if not one.fixed and one.kind not in ("adoption", DRIVER, VECTORS)]
+    provider = call.store.settings.text("embedding.provider")
+    call.output.document(
+        {"ok": not wrong, "findings": [one._asdict() for one in found], "embedding": provider}
+    )
     for one in found:
         mark = "mended" if one.fixed else one.kind
         call.output.line(safe_text(f"{mark:<9} {one.where + ': ' if one.where else ''}{one.message}"))
@@ -48,6 +51,7 @@ def run(call: Call) -> int:
             call.output.rule(safe_text(f"          {one.hint}"))
     if not found:
         call.output.line("All is well.")
+    call.output.rule(f"embedding provider: {provider}")
     return 1 if wrong else 0
 
 

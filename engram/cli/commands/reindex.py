@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import counted
 from engram.cli.progress import progress
+from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,11 +26,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Refresh and report."""
     from engram.usecases.refresh import refresh
+    from engram.usecases.vectors import make_vectors
 
     reason = "asked for" if call.arguments.rebuild else ""
     with progress(call.output, "indexing") as step:
         done = refresh(call.store, rebuild=reason, progress=step)
-    call.output.document(done._asdict())
+    with progress(call.output, "making vectors") as step:
+        filled = make_vectors(call.store, step)
+    vectors = {"made": filled.done, "waiting": filled.left, "message": filled.trouble}
+    call.output.document({**done._asdict(), "vectors": vectors})
     if not done.fresh:
         call.output.line("Another process is at it; the index will be ready when it is done.")
         return 0
@@ -38,4 +43,8 @@ def run(call: Call) -> int:
     call.output.line(
         f"{what}: {done.added:,} new, {done.changed:,} changed, {done.removed:,} gone, {problems}"
     )
+    if filled.done or filled.left:
+        call.output.line(f"Vectors: {filled.done:,} made, {filled.left:,} still to be made")
+    if filled.trouble:
+        call.output.note(safe_text(filled.trouble))
     return 0

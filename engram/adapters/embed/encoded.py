@@ -1,0 +1,192 @@
+"""The embedder of a provider whose vectors are costly: each is made once and kept.
+
+A long text is cut into slices; its own vector is the direction of the sum of theirs, so that nothing is asked for twice
+and no text is longer than a transformer reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
+from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.table import units
+from engram.adapters.embed.vector_cache import text_key
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.protocols import Encoder
+    from engram.adapters.embed.vector_cache import VectorCache
+
+_LATER = "It is asked again in a while; `engram reindex` asks now."
+_PROBE = "how long are your vectors"
+_QUESTIONS_KEPT = 64
+REST_NS = 30_000_000_000
+_SEAM = 80  # characters by which a cut moves to come between two words
+
+
+class EncodedEmbedder:
+    """An `Embedder` over an `Encoder`, with its vectors in a cache."""
+
+    costly = True
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        encoder: Encoder,
+        cache: VectorCache,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Asks the encoder for one vector where nobody knows their length yet. Raises EmbeddingError."""
+        self._now_ns = now_ns
+        self._asked: set[bytes] = set()
+        self.name = name
+        self.identity = identity
+        self.cache = cache
+        self._encoder = encoder
+        self._questions: dict[str, NDArray[np.float32]] = {}
+        self.dimensions = cache.dimensions or self._ask_dimensions()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
+        return self.embed_parts(texts, [1] * len(texts))
+
+    def embed_parts(self, texts: Sequence[str], parts: Sequence[int]) -> NDArray[np.float32]:
+        """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
+        slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
+        known = self._known(slices)
+        missing = {piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known}
+        if missing:
+            known |= self._made(list(missing), patient=True)
+        return self._rows(slices, known)[0]
+
+    def at_hand(
+        self, texts: Sequence[str], parts: Sequence[int], most: int
+    ) -> tuple[NDArray[np.float32], list[bool], list[bytes]]:
+        """What of the vectors the cache has, and the others if they are at most `most`; zeros for an incomplete text."""
+        slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
+        known = self._known(slices)
+        missing = {piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known}
+        if 0 < len(missing) <= most:
+            with contextlib.suppress(EmbeddingUnavailableError):
+                known |= self._made(list(missing), patient=False)
+        return *self._rows(slices, known), []
+
+    def nearness(
+        self,
+        words: Sequence[str],
+        weights: Sequence[float],
+        texts: Sequence[bytes],
+    ) -> None:
+        """Single tokens have no vectors here."""
+
+    def embed_one(self, text: str) -> NDArray[np.float32]:
+        """The vector of one text, (dimensions,); of the last questions it is remembered. Raises EmbeddingError."""
+        found = self._questions.get(text)
+        if found is None:
+            found = self._question(text)
+            if len(self._questions) >= _QUESTIONS_KEPT:
+                self._questions.clear()
+            self._questions[text] = found
+        return found
+
+    def forget_the_rest(self) -> None:
+        """Keep no vectors but those asked for since this was opened: every text of the store was."""
+        self.cache.keep_only(self._asked)
+
+    def _question(self, text: str) -> NDArray[np.float32]:
+        known = self._known([[text]])
+        if text.strip() and text not in known:
+            known[text] = self._encoded([text], patient=False)[0]
+        return known.get(text, numpy().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
+
+    def _made(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
+        """Vectors of pieces that nobody has one of, by piece; kept for the next time."""
+        rows = self._encoded(pieces, patient=patient)
+        packed = rows.astype("<f2")
+        self.cache.keep({text_key(p): packed[i].tobytes() for i, p in enumerate(pieces)})
+        return dict(zip(pieces, packed.astype("float32"), strict=True))  # as they will be read back
+
+    def _encoded(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
+        """Unit rows of pieces from the encoder. Raises EmbeddingError where they are not of the expected length."""
+        rows = self._ask(pieces, patient=patient)
+        if rows.shape != (len(pieces), self.dimensions):
+            raise EmbeddingError(
+                f"The embedding provider '{self.name}' gave vectors of {rows.shape[1]} numbers; "
+                f"those before had {self.dimensions}.",
+                "Another model is behind the same name: give it another embedding.model or folder.",
+            )
+        return units(numpy().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
+
+    def _known(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
+        """The pieces that the cache has, with their vectors."""
+        keys = {piece: text_key(piece) for pieces in slices for piece in pieces if piece.strip()}
+        self._asked.update(keys.values())
+        found = self.cache.found(list(dict.fromkeys(keys.values())))
+        size = 2 * self.dimensions
+        return {
+            piece: numpy().frombuffer(found[key], "<f2").astype("float32")
+            for piece, key in keys.items()
+            if len(found.get(key, b"")) == size
+        }
+
+    def _rows(
+        self, slices: Sequence[Sequence[str]], known: dict[str, NDArray[np.float32]]
+    ) -> tuple[NDArray[np.float32], list[bool]]:
+        """The rows of each text (the whole first, then its slices if there are several), and whether all are there."""
+        count = sum(1 if len(pieces) == 1 else len(pieces) + 1 for pieces in slices)
+        rows: NDArray[np.float32] = numpy().zeros((count, self.dimensions), dtype="float32")
+        complete = []
+        at = 0
+        for pieces in slices:
+            there = all(piece in known or not piece.strip() for piece in pieces)
+            several = len(pieces) > 1
+            if there:
+                for number, piece in enumerate(pieces, at + several):
+                    rows[number] = known.get(piece, 0)
+                if several:
+                    rows[at] = rows[at + 1 : at + 1 + len(pieces)].sum(axis=0)
+            complete.append(there)
+            at += len(pieces) + several
+        return units(rows), complete
+
+    def _ask_dimensions(self) -> int:
+        found: int = self._ask([_PROBE], patient=False).shape[1]
+        self.cache.dimensions = found
+        return found
+
+    def _ask(self, pieces: list[str], *, patient: bool) -> NDArray[np.float32]:
+        """Rows from the encoder; who is in a hurry does not ask one that failed just now, in whatever process.
+
+        Raises EmbeddingError.
+        """
+        until, trouble = self.cache.resting()
+        if not patient and self._now_ns() < until <= self._now_ns() + REST_NS:
+            raise EmbeddingUnavailableError(trouble, _LATER)
+        try:
+            rows = self._encoder.encode(pieces, patient=patient)
+        except EmbeddingUnavailableError as error:
+            self.cache.rest(self._now_ns() + REST_NS, error.message)
+            raise
+        if until:
+            self.cache.rest(0, "")
+        return rows
+
+
+def _slices(text: str, parts: int) -> list[str]:
+    """A text in so many slices of about equally many characters, cut between words where there is room."""
+    if parts == 1:
+        return [text]
+    edges = [0]
+    for part in range(1, parts):
+        middle = len(text) * part // parts
+        space = max(text.rfind(" ", middle - _SEAM, middle), text.rfind("\n", middle - _SEAM, middle))
+        edges.append(max(edges[-1], space if space >= 0 else middle))
+    return [text[start:end] for start, end in zip(edges, [*edges[1:], len(text)], strict=True)]

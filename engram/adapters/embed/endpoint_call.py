@@ -1,0 +1,114 @@
+"""One request to an endpoint: within a deadline from the first byte to the last, and to no other address than the one named."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from http.client import HTTPException
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from engram.adapters.embed.errors import EmbeddingUnavailableError
+from engram.version import __version__
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_LARGEST_ANSWER = 64 << 20
+_BLOCK = 1 << 16
+_MAY_PASS = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+_LONGEST_SAID = 200
+
+
+class Refusal(EmbeddingUnavailableError):
+    """The endpoint could not be reached, or said no. `passes`: the same may work later, after `retry_after` seconds."""
+
+    def __init__(self, message: str, hint: str, *, passes: bool, retry_after: float = 0.0) -> None:
+        super().__init__(message, hint)
+        self.passes = passes
+        self.retry_after = retry_after
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Lore and key go to the address that the person named, and nowhere else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing: the answer is then an error with the status of the redirect."""
+
+
+def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
+    """What an endpoint answers to a JSON document, within so many seconds in all. Raises Refusal."""
+    deadline = time.monotonic() + seconds
+    request = Request(url, json.dumps(body).encode(), _headers(key), method="POST")  # noqa: S310 - checked: http or https
+    try:
+        with build_opener(_NoRedirects).open(request, timeout=seconds) as answer:
+            return json.loads(_read(answer, deadline))
+    except HTTPError as error:
+        with error:
+            raise _refused(url, error, key) from None
+    except (URLError, OSError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise _gone(url, str(reason) or type(reason).__name__) from None
+    except (ValueError, RecursionError):
+        raise Refusal(
+            f"{url} answered with no JSON.", "Is it an OpenAI-compatible endpoint (embedding.url)?", passes=False
+        ) from None
+
+
+def _headers(key: str) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": f"engram/{__version__}"}
+    return {**headers, "Authorization": f"Bearer {key}"} if key else headers
+
+
+def _read(answer: Any, deadline: float) -> bytes:
+    """The whole answer. Raises TimeoutError for one that drips past the deadline, OSError for one without end."""
+    parts: list[bytes] = []
+    size = 0
+    while part := answer.read1(_BLOCK):
+        parts.append(part)
+        size += len(part)
+        if size > _LARGEST_ANSWER:
+            raise OSError(f"it answers with more than {_LARGEST_ANSWER >> 20} MiB")
+        if time.monotonic() > deadline:
+            raise TimeoutError("it took too long to answer")
+    return b"".join(parts)
+
+
+def _gone(url: str, why: str) -> Refusal:
+    return Refusal(
+        f"The embedding endpoint {url} cannot be reached: {why[:_LONGEST_SAID]}.",
+        "It is asked again in a while; `engram reindex` asks now.",
+        passes=True,
+    )
+
+
+def _refused(url: str, error: HTTPError, key: str) -> Refusal:
+    """What an HTTP error means, with the endpoint's own words as far as they say something, and never the key."""
+    said = ""
+    with contextlib.suppress(Exception):
+        text = error.read1(_BLOCK).decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            text = json.loads(text)["error"]["message"]
+        said = " ".join(text.split())[:_LONGEST_SAID]
+    if key:
+        said = said.replace(key, "…")
+    words = f" ({said})" if said.isprintable() and said else ""
+    passes = error.code in _MAY_PASS
+    hint = {
+        401: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
+        403: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
+        404: "Look at embedding.url and embedding.model.",
+    }.get(error.code, "It is asked again in a while." if passes else "Look at the settings embedding.*.")
+    return Refusal(
+        f"The embedding endpoint {url} answered {error.code}{words}.", hint, passes=passes, retry_after=_after(error)
+    )
+
+
+def _after(error: HTTPError) -> float:
+    """The seconds that a Retry-After header asks for; 0 without one (or with a date)."""
+    try:
+        return max(0.0, float(error.headers.get("Retry-After", "0")))
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,0 +1,117 @@
+"""A sentence transformer in ONNX, run on this machine by onnxruntime (the extra `onnx`)."""
+
+from __future__ import annotations
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.onnx_folder import CLS, HINT, MAX
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from engram.adapters.embed.onnx_folder import OnnxFolder
+
+INSTALL = "Install it: pip install 'engram-lore[onnx]'"
+_BATCH = 16  # texts of about equal length: what is padded is computed too
+_THREADS = 4
+_RANK_OF_TOKENS = 3
+
+
+class OnnxEncoder:
+    """An `Encoder` over the model of a folder; the model is loaded with the first text."""
+
+    def __init__(self, folder: OnnxFolder) -> None:
+        self._folder = folder
+        self._session: Any = None
+        self._tokenizer: Any = None
+
+    def encode(self, texts: Sequence[str], *, patient: bool) -> NDArray[np.float32]:  # noqa: ARG002 - it never waits
+        """One row a text, of the model's own length. Raises EmbeddingError."""
+        session = self._session or self._load()
+        encoded = self._tokenizer.encode_batch([_clean(text) for text in texts])
+        order = sorted(range(len(texts)), key=lambda number: len(encoded[number].ids))
+        rows: dict[int, NDArray[np.float32]] = {}
+        for start in range(0, len(order), _BATCH):
+            part = order[start : start + _BATCH]
+            rows.update(zip(part, self._pooled(session, [encoded[number] for number in part]), strict=True))
+        stacked: NDArray[np.float32] = numpy().stack([rows[number] for number in range(len(texts))])
+        return stacked
+
+    def _pooled(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
+        """The vectors of a few tokenised texts, (texts, dimensions)."""
+        np = numpy()
+        width = max(1, *(len(one.ids) for one in encoded))
+        mask = np.zeros((len(encoded), width), "int64")
+        ids, types = np.zeros_like(mask), np.zeros_like(mask)
+        for number, one in enumerate(encoded):
+            ids[number, : len(one.ids)], types[number, : len(one.ids)] = one.ids, one.type_ids
+            mask[number, : len(one.ids)] = 1
+        every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        wanted = {put.name: every[put.name] for put in session.get_inputs() if put.name in every}
+        try:
+            outputs = dict(zip([put.name for put in session.get_outputs()], session.run(None, wanted), strict=True))
+        except Exception as error:  # the runtime raises types of its own, all below Exception
+            raise EmbeddingError(f"The model {self._folder.model} cannot be run: {_first_line(error)}", HINT) from error
+        return _pool(outputs, mask, self._folder.pooling)
+
+    def _load(self) -> Any:
+        """Read tokenizer and model. Two threads may both do it: either result serves."""
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise EmbeddingError("The provider 'onnx' needs onnxruntime.", INSTALL) from error
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = min(_THREADS, _processors())
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads cost others time
+        options.log_severity_level = 4
+        try:
+            tokenizer = Tokenizer.from_file(self._folder.tokenizer)
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(self._folder.longest)
+            session = onnxruntime.InferenceSession(
+                self._folder.model, sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # neither library raises narrower types
+            raise EmbeddingError(f"The model {self._folder.model} cannot be loaded: {_first_line(error)}", HINT) from error
+        self._tokenizer, self._session = tokenizer, session
+        return session
+
+
+def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDArray[np.float32]:
+    """One vector a text from what a model answers: its own sentence vectors, or those of tokens pooled."""
+    np = numpy()
+    flat = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]  # noqa: PLR2004
+    if flat:
+        return flat[0].astype("float32")  # type: ignore[no-any-return]
+    tokens = next((value for value in outputs.values() if value.ndim == _RANK_OF_TOKENS), None)
+    if tokens is None:
+        raise EmbeddingError(f"The model answers with {', '.join(outputs)}, and no vectors of tokens.", HINT)
+    if pooling == CLS:
+        return tokens[:, 0].astype("float32")  # type: ignore[no-any-return]
+    there = mask[:, :, None].astype("float32")
+    if pooling == MAX:
+        return np.where(there > 0, tokens, -np.inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
+    total: NDArray[np.float32] = (tokens * there).sum(axis=1) / there.sum(axis=1).clip(min=1)
+    return total.astype("float32")
+
+
+def _processors() -> int:
+    import os
+
+    return os.cpu_count() or 1
+
+
+def _clean(text: str) -> str:
+    """Half a surrogate pair (undecodable bytes of a command line) is no text to the library."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

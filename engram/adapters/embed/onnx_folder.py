@@ -1,0 +1,111 @@
+"""What the files beside an ONNX model say: where it is, how its tokens become one vector, how much it reads at once."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.identity import TOKENIZER_FILE
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MEAN, CLS, MAX = "mean", "cls", "max"
+HINT = (
+    "Set embedding.path to the folder of a sentence transformer exported to ONNX: model.onnx (or onnx/model.onnx), "
+    "tokenizer.json, and its config files."
+)
+_MODEL_FILES = (
+    "model.onnx",
+    "onnx/model.onnx",
+    "model_quantized.onnx",
+    "onnx/model_quantized.onnx",
+    "model_int8.onnx",
+    "onnx/model_int8.onnx",
+)
+_POOLINGS = {
+    "pooling_mode_mean_tokens": MEAN,
+    "pooling_mode_cls_token": CLS,
+    "pooling_mode_max_tokens": MAX,
+}
+_LONGEST = 512  # tokens, where no file says how many the model reads
+_MAX_CONFIG = 1 << 20
+_BLOCK = 1 << 20
+
+
+class OnnxFolder(NamedTuple):
+    """A model file, its tokenizer.json, the pooling, the most tokens it reads, and a digest of all that."""
+
+    model: str
+    tokenizer: str
+    pooling: str
+    longest: int
+    digest: str
+
+
+def read_folder(folder: str) -> OnnxFolder:
+    """What a folder holds. Raises EmbeddingError where it is no sentence transformer in ONNX."""
+    found = [path for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES) if _is_file(path)]
+    tokenizer = os.path.join(folder, TOKENIZER_FILE)
+    if not found or not _is_file(tokenizer):
+        missing = TOKENIZER_FILE if found else _MODEL_FILES[0]
+        raise EmbeddingError(f"The model folder {folder} has no {missing}.", HINT)
+    pooling, longest = _pooling(folder), _longest(folder)
+    return OnnxFolder(found[0], tokenizer, pooling, longest, _digest(found[0], tokenizer, f"{pooling} {longest}"))
+
+
+def _pooling(folder: str) -> str:
+    """How the folder's own Pooling module does it; the mean where there is none."""
+    settings = _config(os.path.join(folder, "1_Pooling", "config.json"))
+    chosen = [name for key, name in _POOLINGS.items() if settings.get(key) is True]
+    other = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    if len(other) > 1 or (other and not chosen):
+        raise EmbeddingError(f"The model in {folder} pools by {', '.join(other)}.", "Known: mean, CLS and max.")
+    return chosen[0] if chosen else MEAN
+
+
+def _longest(folder: str) -> int:
+    """The most tokens that the model was made to read."""
+    said = _config(os.path.join(folder, "sentence_bert_config.json")).get("max_seq_length")
+    room = _config(os.path.join(folder, "config.json")).get("max_position_embeddings")
+    known = [number for number in (said, room) if isinstance(number, int) and number > 2]
+    return min(known, default=_LONGEST)
+
+
+def _config(path: str) -> dict[str, Any]:
+    """A JSON object of a file; empty where there is no such file. Raises EmbeddingError."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read(_MAX_CONFIG))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise EmbeddingError(f"{path} cannot be read ({error}).", HINT) from error
+    if not isinstance(found, dict):
+        raise EmbeddingError(f"{path} holds no JSON object.", HINT)
+    return found
+
+
+def _digest(model: str, tokenizer: str, more: str) -> str:
+    """A digest of the first, the middle and the last MiB of the model, of its size and of the tokenizer (about 5 ms)."""
+    from hashlib import blake2b
+
+    digest = blake2b(more.encode(), digest_size=16)
+    try:
+        size = os.stat(model).st_size
+        digest.update(size.to_bytes(8, "little"))
+        with open(model, "rb", buffering=0) as file:
+            for start in (0, size // 2, max(0, size - _BLOCK)):
+                file.seek(start)
+                digest.update(file.read(_BLOCK))
+        with open(tokenizer, "rb") as file:
+            digest.update(file.read())
+    except OSError as error:
+        raise EmbeddingError(f"The model {model} cannot be read: {error.strerror}.", HINT) from error
+    return digest.hexdigest()
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path)

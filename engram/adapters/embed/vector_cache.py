@@ -1,0 +1,163 @@
+"""Vectors that were costly to make, kept by model and content in a file beside the index.
+
+Making the index anew reads them from here; so does going back to a model that was used before. It is a cache: a file
+that is damaged is put away and begun again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from hashlib import blake2b
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+
+FILE_NAME = "vectors.db"
+_OTHERS_KEPT = 2  # models to go back to
+_FORMAT = 1
+_SCHEMA = f"""
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE IF NOT EXISTS models (
+    number INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimensions INTEGER NOT NULL DEFAULT 0,
+    rests_until_ns INTEGER NOT NULL DEFAULT 0, trouble TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS vectors (
+    model INTEGER NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (model, digest)
+) WITHOUT ROWID;
+"""
+_AT_ONCE = 500
+
+
+def text_key(text: str) -> bytes:
+    """What a text is found by: equal texts have equal vectors."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class VectorCache:
+    """The vectors (bytes, as the caller packs them) of one model in the cache file at `path`. Nothing here raises.
+
+    Two processes may use one file; each opens a connection of its own, which threads share under the store's lock.
+    """
+
+    def __init__(self, path: str, identity: str) -> None:
+        """Nothing is opened yet."""
+        self._path = path
+        self._identity = identity
+        self._connection: sqlite3.Connection | None = None
+        self._number = 0
+
+    def found(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The vectors of those keys that there are vectors of."""
+        return self._tried(lambda database: self._found(database, keys), {})
+
+    def keep(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Remember vectors by key."""
+        self._tried(lambda database: self._keep(database, vectors), None)
+
+    def keep_only(self, keys: Collection[bytes]) -> None:
+        """Forget this model's vectors of other texts, and all but the newest two of the other models."""
+        self._tried(lambda database: self._keep_only(database, keys), None)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the model's vectors; 0 while nobody has seen one."""
+        row = self._model("dimensions")
+        return int(row[0]) if row else 0
+
+    @dimensions.setter
+    def dimensions(self, value: int) -> None:
+        self._set("dimensions", value)
+
+    def resting(self) -> tuple[int, str]:
+        """Until when (ns) the model is not to be asked, for all processes, and what went wrong."""
+        row = self._model("rests_until_ns, trouble")
+        return (int(row[0]), str(row[1])) if row else (0, "")
+
+    def rest(self, until_ns: int, trouble: str) -> None:
+        """Have no process ask the model until then; 0: it answered."""
+        self._set("rests_until_ns", until_ns)
+        self._set("trouble", trouble)
+
+    def close(self) -> None:
+        """Close the file."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __del__(self) -> None:
+        """One that nobody closed is closed."""
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _found(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT digest, vector FROM vectors WHERE model = ? AND digest IN ({marks})"  # noqa: S608
+            found |= dict(database.execute(query, (self._number, *part)).fetchall())
+        return found
+
+    def _keep(self, database: sqlite3.Connection, vectors: Mapping[bytes, bytes]) -> None:
+        rows = [(self._number, key, vector) for key, vector in vectors.items()]
+        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def _keep_only(self, database: sqlite3.Connection, keys: Collection[bytes]) -> None:
+        query = "SELECT digest FROM vectors WHERE model = ?"
+        known = {digest for (digest,) in database.execute(query, (self._number,))}
+        gone = [(self._number, digest) for digest in known.difference(keys)]
+        database.executemany("DELETE FROM vectors WHERE model = ? AND digest = ?", gone)
+        others = "SELECT number FROM models WHERE number != ? ORDER BY number DESC LIMIT -1 OFFSET ?"
+        for (number,) in database.execute(others, (self._number, _OTHERS_KEPT)).fetchall():
+            database.execute("DELETE FROM vectors WHERE model = ?", (number,))
+            database.execute("DELETE FROM models WHERE number = ?", (number,))
+
+    def _model(self, columns: str) -> tuple[object, ...] | None:
+        query = f"SELECT {columns} FROM models WHERE number = ?"  # noqa: S608
+        return self._tried(lambda database: database.execute(query, (self._number,)).fetchone(), None)
+
+    def _set(self, column: str, value: object) -> None:
+        query = f"UPDATE models SET {column} = ? WHERE number = ?"  # noqa: S608
+        self._tried(lambda database: database.execute(query, (value, self._number)), None)
+
+    def _tried(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """What `work` answers; a damaged file is begun again, and one that cannot be used has nothing."""
+        for _ in (1, 2):
+            try:
+                database = self._connection or self._open()
+                with database:
+                    return work(database)
+            except sqlite3.OperationalError:  # locked, read only, no room
+                return otherwise
+            except (sqlite3.Error, OSError):
+                self.close()
+                with contextlib.suppress(OSError):
+                    os.replace(self._path, f"{self._path}.damaged")
+        return otherwise
+
+    def _open(self) -> sqlite3.Connection:
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        database = sqlite3.connect(self._path, check_same_thread=False, timeout=5.0)
+        try:
+            if database.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                database.execute("PRAGMA journal_mode=WAL")
+                database.executescript(_SCHEMA)
+            database.execute("PRAGMA synchronous=NORMAL")
+            query = "SELECT number FROM models WHERE identity = ?"
+            row = database.execute(query, (self._identity,)).fetchone()
+            if row is None:
+                with database:
+                    database.execute("INSERT INTO models (identity) VALUES (?)", (self._identity,))
+                row = database.execute(query, (self._identity,)).fetchone()
+        except BaseException:
+            database.close()
+            raise
+        self._connection, self._number = database, int(row[0])
+        return database

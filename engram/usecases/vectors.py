@@ -1,0 +1,154 @@
+"""Making the vectors that lore still wait for: in batches beside everything else, so that questions go on being answered."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
+from engram.adapters.files import codec
+from engram.adapters.files.lock import FileLock
+from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.writer import GenerationWriter
+from engram.domain.errors import EngramError
+from engram.domain.passages import passages
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.indexing import searchable, text_digest
+
+if TYPE_CHECKING:
+    import numpy
+
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.index.catalog import Waiting
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.catch_up import Progress
+    from engram.usecases.store import Store
+
+_BATCH = 64
+_LOCK_SECONDS = 30.0
+
+
+class Filled(NamedTuple):
+    """How many lore got their vectors, how many still wait, and why ("": another process is at it, or none wait)."""
+
+    done: int = 0
+    left: int = 0
+    trouble: str = ""
+
+
+def unfinished(store: Store) -> bool:
+    """Whether there are vectors to make, a model that can be asked for them, and nobody at it."""
+    generation = store.index.generation
+    if generation is None or not (generation.other_model or generation.waiting) or store.model is None:
+        return False
+    if store.meaning.is_aside:
+        return False
+    lock = _fill_lock(store)
+    try:
+        free = lock.try_acquire()
+    except OSError:
+        return False
+    lock.release()
+    return free
+
+
+def make_vectors(store: Store, progress: Progress | None = None) -> Filled:
+    """Make the vectors that the index waits for; `progress` is told (done, in all). Trouble of the model ends it."""
+    with store.lock:
+        generation, model = store.index.look(), store.model
+    if generation is None or model is None or generation.other_model or not generation.waiting:
+        return Filled(left=generation.waiting if generation is not None else 0)
+    lock = _fill_lock(store)
+    try:
+        if not lock.try_acquire():
+            return Filled(left=generation.waiting)
+        return _make(store, model, generation.waiting, progress)
+    except OSError as error:
+        return Filled(left=generation.waiting, trouble=str(error.strerror or error))
+    finally:
+        lock.release()
+
+
+def _make(store: Store, model: Embedder, total: int, progress: Progress | None) -> Filled:
+    done, after = 0, -1
+    while True:
+        with store.lock:
+            generation = store.index.look()
+            if generation is None or generation.model != model.identity:
+                return Filled(done)  # made anew by somebody, who goes on from there
+            with damage_noticed():
+                batch = generation.catalog.waiting(after, _BATCH)
+                left = generation.waiting
+        if not batch:
+            return Filled(done, left)
+        after = batch[-1].row
+        try:
+            done += _fill(store, model, batch)
+        except EmbeddingError as error:
+            if not isinstance(error, EmbeddingUnavailableError):
+                store.give_up_meaning(error)
+            return Filled(done, left, f"{error.message} {error.hint}".strip())
+        except DamagedIndexError as error:
+            store.index.damaged(str(error))
+            return Filled(done)
+        if progress is not None:
+            progress(min(done, total), total)
+
+
+def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
+    """Make and store the vectors of some texts; how many. Without the store's lock while the model works."""
+    texts = {waiting: _text(store, waiting) for waiting in batch}
+    there = {waiting: text for waiting, text in texts.items() if text is not None}
+    parts = [passages(len(text)) for text in there.values()]
+    rows = model.embed_parts(list(there.values()), parts)
+    found: dict[Waiting, numpy.ndarray] = {}
+    at = 0
+    for waiting, number in zip(there, parts, strict=True):
+        count = 1 if number == 1 else number + 1
+        found[waiting] = rows[at : at + count]
+        at += count
+    return _store(store, model, found)
+
+
+def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -> int:
+    """Write vectors of the texts that still wait for them, under the lock of whoever changes the index."""
+    lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
+    with store.lock:
+        if not found or not lock.acquire(_LOCK_SECONDS):
+            return 0
+        try:
+            generation = store.index.look()
+            if generation is None or generation.model != model.identity:
+                return 0
+            still = _still_waiting(generation, found)
+            writer = GenerationWriter(generation, bulk=False)
+            try:
+                writer.fill({waiting.row: found[waiting] for waiting in still})
+                writer.commit({})
+            except BaseException:
+                writer.abandon()
+                raise
+            return len(still)
+        finally:
+            lock.release()
+
+
+def _still_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:
+    with damage_noticed():
+        first, last = min(found).row, max(found).row
+        now = set(generation.catalog.waiting(first - 1, last - first + 1))
+    return [waiting for waiting in found if waiting in now]
+
+
+def _text(store: Store, waiting: Waiting) -> str | None:
+    """The text that waits, from its file; None where the file says something else by now."""
+    try:
+        raw = store.files.read(waiting.path)
+        text = searchable(codec.read(raw, waiting.path, store.categories, store.clock.now()).lore)
+    except EngramError:
+        return None
+    return text if text_digest(text) == waiting.text_digest else None
+
+
+def _fill_lock(store: Store) -> FileLock:
+    store.index.make_folder()
+    return FileLock(os.path.join(store.index.folder, "vectors.lock"))
