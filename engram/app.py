@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.usecases.changes import Refreshed
-    from engram.usecases.vectors import Filled
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from engram.usecases.record import Recorded
     from engram.usecases.store import Store
     from engram.usecases.trust import Waiting
+    from engram.usecases.vectors import Filled
 
 
 _VECTORS_LOOK_NS = 60_000_000_000

@@ -40,9 +40,15 @@ class Meaning:
         wanted = tuple([settings.get(key) for key in KEYS])
         again = self._model is None and 0 < self._aside_until <= self._now_ns()
         if wanted != self._opened_with or again:
-            self._opened_with, self._model, self._broken, self._trouble, self._aside_until = wanted, None, False, "", 0
+            self._opened_with, self._model, self._broken, self._trouble, self._aside_until = (
+                wanted,
+                None,
+                False,
+                "",
+                0,
+            )
             try:
-                self._model = _opened(settings, self._state)
+                self._model = _opened(settings, self._state, self._now_ns)
             except EmbeddingError as error:
                 self.give_up(error)
         return None if self._broken else self._model
@@ -102,12 +108,12 @@ def lacks_vectors(generation: Generation) -> bool:
     return generation.other_model or generation.waiting > (1 - READY) * alive
 
 
-def _opened(settings: Settings, state: str) -> Embedder | None:
+def _opened(settings: Settings, state: str, now_ns: Callable[[], int]) -> Embedder | None:
     from engram.adapters.embed.provider import open_embedder
 
     provider = settings.text("embedding.provider")
     endpoint = _endpoint(settings) if provider == "endpoint" else None
-    return open_embedder(provider, settings.text("embedding.path") or None, endpoint, state)
+    return open_embedder(provider, settings.text("embedding.path") or None, endpoint, state, now_ns)
 
 
 def _endpoint(settings: Settings) -> Endpoint:

@@ -42,10 +42,10 @@ class EncodedEmbedder:
         identity: str,
         encoder: Encoder,
         cache: VectorCache,
-        now_ns: Callable[[], int] = time.time_ns,
+        now_ns: Callable[[], int] | None = None,
     ) -> None:
         """Asks the encoder for one vector where nobody knows their length yet. Raises EmbeddingError."""
-        self._now_ns = now_ns
+        self._now_ns = now_ns or time.time_ns
         self._asked: set[bytes] = set()
         self.name = name
         self.identity = identity
@@ -62,7 +62,9 @@ class EncodedEmbedder:
         """Vectors of texts and of their parts, (rows, dimensions): unit rows or zeros. Raises EmbeddingError."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
         known = self._known(slices)
-        missing = {piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known}
+        missing = {
+            piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known
+        }
         if missing:
             known |= self._made(list(missing), patient=True)
         return self._rows(slices, known)[0]
@@ -73,7 +75,9 @@ class EncodedEmbedder:
         """What of the vectors the cache has, and the others if they are at most `most`; zeros for an incomplete text."""
         slices = [_slices(text, number) for text, number in zip(texts, parts, strict=True)]
         known = self._known(slices)
-        missing = {piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known}
+        missing = {
+            piece: None for pieces in slices for piece in pieces if piece.strip() and piece not in known
+        }
         if 0 < len(missing) <= most:
             with contextlib.suppress(EmbeddingUnavailableError):
                 known |= self._made(list(missing), patient=False)

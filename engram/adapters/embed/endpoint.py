@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.embed.endpoint_call import Refusal, post
+from engram.adapters.embed.endpoint_call import RefusalError, post
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
 from engram.adapters.embed.numeric import numpy
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -53,7 +53,13 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         host, _ = parts.hostname or "", parts.port
     except ValueError:
         parts, host = urlsplit(""), ""
-    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment or not url.isprintable():
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or parts.query
+        or parts.fragment
+        or not url.isprintable()
+    ):
         raise EmbeddingError(f"embedding.url is no address of an endpoint: '{endpoint.url[:80]}'.", _EXAMPLE)
     if parts.username is not None or parts.password is not None:
         raise EmbeddingError(
@@ -61,10 +67,13 @@ def check_endpoint(endpoint: Endpoint) -> Endpoint:
         )
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise EmbeddingError(
-            f"embedding.url would send lore to {host} unencrypted.", "Use https; http is for this machine alone."
+            f"embedding.url would send lore to {host} unencrypted.",
+            "Use https; http is for this machine alone.",
         )
     if not endpoint.model.strip():
-        raise EmbeddingError("The embedding provider 'endpoint' has no embedding.model.", "Name the model to ask for.")
+        raise EmbeddingError(
+            "The embedding provider 'endpoint' has no embedding.model.", "Name the model to ask for."
+        )
     return endpoint._replace(url=url, model=endpoint.model.strip(), key=_checked_key(endpoint.key.strip()))
 
 
@@ -98,7 +107,7 @@ class EndpointEncoder:
         for left in reversed(range(_TRIES)):
             try:
                 return self._ask(batch, _PATIENT_SECONDS)
-            except Refusal as error:
+            except RefusalError as error:
                 if not left or not error.passes:
                     raise
                 self._pause(min(_LONGEST_PAUSE, max(wait, error.retry_after)))
@@ -130,7 +139,8 @@ class EndpointEncoder:
 
     def _strange(self, what: str) -> EmbeddingUnavailableError:
         return EmbeddingUnavailableError(
-            f"{self._endpoint.url} answered with {what}.", "Is it an OpenAI-compatible endpoint (embedding.url)?"
+            f"{self._endpoint.url} answered with {what}.",
+            "Is it an OpenAI-compatible endpoint (embedding.url)?",
         )
 
 
@@ -152,6 +162,7 @@ def _checked_key(key: str) -> str:
     """The key, if a header can hold it. Raises EmbeddingError."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise EmbeddingError(
-            "The key of the embedding endpoint holds signs that no key has.", f"Look at {KEY_VARIABLE} or embedding.key."
+            "The key of the embedding endpoint holds signs that no key has.",
+            f"Look at {KEY_VARIABLE} or embedding.key.",
         )
     return key

@@ -22,7 +22,7 @@ _MAY_PASS = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _LONGEST_SAID = 200
 
 
-class Refusal(EmbeddingUnavailableError):
+class RefusalError(EmbeddingUnavailableError):
     """The endpoint could not be reached, or said no. `passes`: the same may work later, after `retry_after` seconds."""
 
     def __init__(self, message: str, hint: str, *, passes: bool, retry_after: float = 0.0) -> None:
@@ -39,7 +39,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
-    """What an endpoint answers to a JSON document, within so many seconds in all. Raises Refusal."""
+    """What an endpoint answers to a JSON document, within so many seconds in all. Raises RefusalError."""
     deadline = time.monotonic() + seconds
     request = Request(url, json.dumps(body).encode(), _headers(key), method="POST")  # noqa: S310 - checked: http or https
     try:
@@ -52,13 +52,19 @@ def post(url: str, key: str, body: dict[str, object], seconds: float) -> object:
         reason = getattr(error, "reason", None) or error
         raise _gone(url, str(reason) or type(reason).__name__) from None
     except (ValueError, RecursionError):
-        raise Refusal(
-            f"{url} answered with no JSON.", "Is it an OpenAI-compatible endpoint (embedding.url)?", passes=False
+        raise RefusalError(
+            f"{url} answered with no JSON.",
+            "Is it an OpenAI-compatible endpoint (embedding.url)?",
+            passes=False,
         ) from None
 
 
 def _headers(key: str) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": f"engram/{__version__}"}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "User-Agent": f"engram/{__version__}",
+    }
     return {**headers, "Authorization": f"Bearer {key}"} if key else headers
 
 
@@ -76,15 +82,15 @@ def _read(answer: Any, deadline: float) -> bytes:
     return b"".join(parts)
 
 
-def _gone(url: str, why: str) -> Refusal:
-    return Refusal(
+def _gone(url: str, why: str) -> RefusalError:
+    return RefusalError(
         f"The embedding endpoint {url} cannot be reached: {why[:_LONGEST_SAID]}.",
         "It is asked again in a while; `engram reindex` asks now.",
         passes=True,
     )
 
 
-def _refused(url: str, error: HTTPError, key: str) -> Refusal:
+def _refused(url: str, error: HTTPError, key: str) -> RefusalError:
     """What an HTTP error means, with the endpoint's own words as far as they say something, and never the key."""
     said = ""
     with contextlib.suppress(Exception):
@@ -101,8 +107,11 @@ def _refused(url: str, error: HTTPError, key: str) -> Refusal:
         403: "Look at the key: ENGRAM_EMBEDDING_KEY or embedding.key.",
         404: "Look at embedding.url and embedding.model.",
     }.get(error.code, "It is asked again in a while." if passes else "Look at the settings embedding.*.")
-    return Refusal(
-        f"The embedding endpoint {url} answered {error.code}{words}.", hint, passes=passes, retry_after=_after(error)
+    return RefusalError(
+        f"The embedding endpoint {url} answered {error.code}{words}.",
+        hint,
+        passes=passes,
+        retry_after=_after(error),
     )
 
 

@@ -54,9 +54,13 @@ class OnnxEncoder:
         every = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         wanted = {put.name: every[put.name] for put in session.get_inputs() if put.name in every}
         try:
-            outputs = dict(zip([put.name for put in session.get_outputs()], session.run(None, wanted), strict=True))
+            outputs = dict(
+                zip([put.name for put in session.get_outputs()], session.run(None, wanted), strict=True)
+            )
         except Exception as error:  # the runtime raises types of its own, all below Exception
-            raise EmbeddingError(f"The model {self._folder.model} cannot be run: {_first_line(error)}", HINT) from error
+            raise EmbeddingError(
+                f"The model {self._folder.model} cannot be run: {_first_line(error)}", HINT
+            ) from error
         return _pool(outputs, mask, self._folder.pooling)
 
     def _load(self) -> Any:
@@ -69,7 +73,9 @@ class OnnxEncoder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_THREADS, _processors())
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads cost others time
+        options.add_session_config_entry(
+            "session.intra_op.allow_spinning", "0"
+        )  # waiting threads cost others time
         options.log_severity_level = 4
         try:
             tokenizer = Tokenizer.from_file(self._folder.tokenizer)
@@ -79,15 +85,16 @@ class OnnxEncoder:
                 self._folder.model, sess_options=options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # neither library raises narrower types
-            raise EmbeddingError(f"The model {self._folder.model} cannot be loaded: {_first_line(error)}", HINT) from error
+            raise EmbeddingError(
+                f"The model {self._folder.model} cannot be loaded: {_first_line(error)}", HINT
+            ) from error
         self._tokenizer, self._session = tokenizer, session
         return session
 
 
 def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDArray[np.float32]:
     """One vector a text from what a model answers: its own sentence vectors, or those of tokens pooled."""
-    np = numpy()
-    flat = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]  # noqa: PLR2004
+    flat = [value for name, value in outputs.items() if value.ndim == 2 and "sentence" in name]
     if flat:
         return flat[0].astype("float32")  # type: ignore[no-any-return]
     tokens = next((value for value in outputs.values() if value.ndim == _RANK_OF_TOKENS), None)
@@ -97,7 +104,7 @@ def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDA
         return tokens[:, 0].astype("float32")  # type: ignore[no-any-return]
     there = mask[:, :, None].astype("float32")
     if pooling == MAX:
-        return np.where(there > 0, tokens, -np.inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
+        return numpy().where(there > 0, tokens, -numpy().inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
     total: NDArray[np.float32] = (tokens * there).sum(axis=1) / there.sum(axis=1).clip(min=1)
     return total.astype("float32")
 

@@ -47,13 +47,17 @@ class OnnxFolder(NamedTuple):
 
 def read_folder(folder: str) -> OnnxFolder:
     """What a folder holds. Raises EmbeddingError where it is no sentence transformer in ONNX."""
-    found = [path for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES) if _is_file(path)]
+    found = [
+        path for path in (os.path.join(folder, *name.split("/")) for name in _MODEL_FILES) if _is_file(path)
+    ]
     tokenizer = os.path.join(folder, TOKENIZER_FILE)
     if not found or not _is_file(tokenizer):
         missing = TOKENIZER_FILE if found else _MODEL_FILES[0]
         raise EmbeddingError(f"The model folder {folder} has no {missing}.", HINT)
     pooling, longest = _pooling(folder), _longest(folder)
-    return OnnxFolder(found[0], tokenizer, pooling, longest, _digest(found[0], tokenizer, f"{pooling} {longest}"))
+    return OnnxFolder(
+        found[0], tokenizer, pooling, longest, _digest(found[0], tokenizer, f"{pooling} {longest}")
+    )
 
 
 def _pooling(folder: str) -> str:
@@ -62,7 +66,9 @@ def _pooling(folder: str) -> str:
     chosen = [name for key, name in _POOLINGS.items() if settings.get(key) is True]
     other = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if len(other) > 1 or (other and not chosen):
-        raise EmbeddingError(f"The model in {folder} pools by {', '.join(other)}.", "Known: mean, CLS and max.")
+        raise EmbeddingError(
+            f"The model in {folder} pools by {', '.join(other)}.", "Known: mean, CLS and max."
+        )
     return chosen[0] if chosen else MEAN
 
 

@@ -11,6 +11,8 @@ from engram.adapters.embed.tensorfile import HINT, read_header
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engram.adapters.embed.endpoint import Endpoint
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.tokenizing import SizedTokenizer
@@ -21,12 +23,16 @@ BUNDLED_FOLDER = os.path.join(os.path.dirname(__file__), "bundled")
 
 
 def open_embedder(
-    provider: str, path: str | None = None, endpoint: Endpoint | None = None, state: str = ""
+    provider: str,
+    path: str | None = None,
+    endpoint: Endpoint | None = None,
+    state: str = "",
+    now_ns: Callable[[], int] | None = None,
 ) -> Embedder | None:
-    """The provider "bundled", "path" (a model2vec folder at `path`), "onnx" (a sentence transformer there), "endpoint" or "none".
+    """The provider of that name: bundled, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint.
 
-    For "none" the answer is None. `state` is the folder that keeps vectors which were costly to make. Reads only what
-    name, identity and dimensions need (where nobody knows these yet, one vector is asked for); words and vectors are
+    For "none" the answer is None. `state` is the folder that keeps vectors which were costly to make, `now_ns` the clock
+    by which a provider that failed is left alone for a while. Reads only what name, identity and dimensions need (where nobody knows these yet, one vector is asked for); words and vectors are
     loaded with the first text. Raises EmbeddingError for an unknown provider, for a folder that is missing or holds no
     such model, and for an endpoint that cannot be asked.
     """
@@ -37,9 +43,9 @@ def open_embedder(
     if provider == "path":
         return _open_folder(_model_folder(path, provider))
     if provider == "onnx":
-        return _open_onnx(_model_folder(path, provider), state)
+        return _open_onnx(_model_folder(path, provider), state, now_ns)
     if provider == "endpoint" and endpoint is not None:
-        return _open_endpoint(endpoint, state)
+        return _open_endpoint(endpoint, state, now_ns)
     raise EmbeddingError(
         f"There is no embedding provider '{provider}'.", "Choose bundled, path, onnx, endpoint or none."
     )
@@ -62,7 +68,7 @@ def _open_folder(folder: str) -> Embedder:
     return StaticEmbedder("path", identity, file, lambda: _open_folder_tokenizer(folder))
 
 
-def _open_onnx(folder: str, state: str) -> Embedder:
+def _open_onnx(folder: str, state: str, now_ns: Callable[[], int] | None) -> Embedder:
     """The sentence transformer in a folder. Raises EmbeddingError when it is none, or onnxruntime is missing."""
     from importlib.util import find_spec
 
@@ -76,10 +82,10 @@ def _open_onnx(folder: str, state: str) -> Embedder:
     found = read_folder(folder)
     identity = f"onnx:{found.digest}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), identity)
-    return EncodedEmbedder("onnx", identity, OnnxEncoder(found), cache)
+    return EncodedEmbedder("onnx", identity, OnnxEncoder(found), cache, now_ns)
 
 
-def _open_endpoint(endpoint: Endpoint, state: str) -> Embedder:
+def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | None) -> Embedder:
     """The endpoint, if it can be asked. Raises EmbeddingError."""
     from engram.adapters.embed.encoded import EncodedEmbedder
     from engram.adapters.embed.endpoint import EndpointEncoder, check_endpoint
@@ -88,7 +94,7 @@ def _open_endpoint(endpoint: Endpoint, state: str) -> Embedder:
     checked = check_endpoint(endpoint)
     identity = f"{checked.identity}:slices1"
     cache = VectorCache(os.path.join(state, FILE_NAME), identity)
-    return EncodedEmbedder("endpoint", identity, EndpointEncoder(checked), cache)
+    return EncodedEmbedder("endpoint", identity, EndpointEncoder(checked), cache, now_ns)
 
 
 def _open_bundled_tokenizer() -> SizedTokenizer:

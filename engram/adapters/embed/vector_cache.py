@@ -15,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     Result = TypeVar("Result")
 
@@ -119,9 +119,12 @@ class VectorCache:
             database.execute("DELETE FROM vectors WHERE model = ?", (number,))
             database.execute("DELETE FROM models WHERE number = ?", (number,))
 
-    def _model(self, columns: str) -> tuple[object, ...] | None:
+    def _model(self, columns: str) -> tuple[Any, ...] | None:
         query = f"SELECT {columns} FROM models WHERE number = ?"  # noqa: S608
-        return self._tried(lambda database: database.execute(query, (self._number,)).fetchone(), None)
+        found: tuple[Any, ...] | None = self._tried(
+            lambda database: database.execute(query, (self._number,)).fetchone(), None
+        )
+        return found
 
     def _set(self, column: str, value: object) -> None:
         query = f"UPDATE models SET {column} = ? WHERE number = ?"  # noqa: S608

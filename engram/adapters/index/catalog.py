@@ -362,7 +362,9 @@ class Catalog:
 
     def waiting(self, after: int, most: int) -> list[Waiting]:
         """The first texts beyond row `after` whose vectors are still to be made."""
-        query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
+        query = (
+            "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
+        )
         return [Waiting._make(line) for line in self.connection.execute(query, (WAITING, after, most))]
 
     def count_waiting(self) -> int:

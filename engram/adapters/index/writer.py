@@ -94,11 +94,17 @@ class GenerationWriter:
     ) -> list[int]:
         """Store the vectors of rows from `row` on, zeros where they are still to be made; their check numbers."""
         if vectors is None:
-            vectors, there = numpy_module().zeros((sum(counts), file.dimensions), "float32"), [False] * len(counts)
+            vectors, there = (
+                numpy_module().zeros((sum(counts), file.dimensions), "float32"),
+                [False] * len(counts),
+            )
         checks = file.write(row, self._next_slot, vectors, counts)
         self._next_slot += len(vectors)
         self._waits |= not all(there)
-        return [check if made else WAITING for check, made in zip(checks, there or [True] * len(checks), strict=True)]
+        return [
+            check if made else WAITING
+            for check, made in zip(checks, there or [True] * len(checks), strict=True)
+        ]
 
     def fill(self, rows: Mapping[int, numpy.ndarray]) -> None:
         """Store the vectors of texts that wait for theirs, by row."""
