@@ -32,9 +32,10 @@ def open_embedder(
     """The provider of that name: bundled, path (a model2vec folder at `path`), onnx (a sentence transformer there), endpoint.
 
     For "none" the answer is None. `state` is the folder that keeps vectors which were costly to make, `now_ns` the clock
-    by which a provider that failed is left alone for a while. Reads only what name, identity and dimensions need (where nobody knows these yet, one vector is asked for); words and vectors are
-    loaded with the first text. Raises EmbeddingError for an unknown provider, for a folder that is missing or holds no
-    such model, and for an endpoint that cannot be asked.
+    by which a provider that failed is left alone for a while. Reads only what name, identity and dimensions need (where
+    nobody knows these yet, one vector is asked for); words and vectors are loaded with the first text.
+    Raises EmbeddingError for an unknown provider, for a folder that is missing or holds no such model, and for an
+    endpoint that cannot be asked.
     """
     if provider == "none":
         return None
