@@ -1,0 +1,186 @@
+"""Rivals as processes: whole commands with what they cost, and MCP servers spoken to over their pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TICKS = os.sysconf("SC_CLK_TCK")
+LIMIT_SECONDS = 300.0
+_HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
+_LONGEST = 300
+
+
+class PeerError(Exception):
+    """A rival could not do it; the text says why, in its own words as far as it has any."""
+
+
+class Spent(NamedTuple):
+    """Milliseconds of processor and wall time, and what the command said."""
+
+    cpu_ms: float
+    wall_ms: float
+    output: str = ""
+
+
+def command(
+    arguments: Sequence[str], folder: str, environment: Mapping[str, str], *, limit: float = LIMIT_SECONDS,
+    good: Sequence[int] = (0,),
+) -> Spent:
+    """Run a command to its end. Raises PeerError where it fails or takes too long."""
+    began, before = time.perf_counter(), os.times()
+    process = subprocess.Popen(
+        list(arguments), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        end_group(process)
+        raise PeerError(f"took longer than {limit:.0f} s") from None
+    after = os.times()
+    if process.returncode not in good:
+        raise PeerError(last_words(errors or output) or f"exit code {process.returncode}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Spent(cpu * 1000, (time.perf_counter() - began) * 1000, output.decode(errors="replace"))
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process with everything it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def last_words(said: bytes) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    return " ".join(lines[-1:])[:_LONGEST]
+
+
+class Server:
+    """A running MCP server and the pipes to it."""
+
+    def __init__(self, arguments: Sequence[str], folder: str, environment: Mapping[str, str]) -> None:
+        """Start it and say hello. Raises PeerError."""
+        self._errors = open(os.path.join(folder, f"server-{time.monotonic_ns()}.log"), "w+b")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            list(arguments), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._buffer = b""
+        self._last = 0
+        self.request("initialize", _HELLO)
+        self._send({"method": "notifications/initialized"})
+
+    def request(self, method: str, params: dict[str, Any], limit: float = 120.0) -> dict[str, Any]:
+        """One request and its answer. Raises PeerError for an error, an end, or no answer in time."""
+        self._last += 1
+        self._send({"id": self._last, "method": method, "params": params})
+        deadline = time.monotonic() + limit
+        while True:
+            answer = json.loads(self._line(deadline))
+            if answer.get("id") == self._last and "method" not in answer:
+                break
+        if "error" in answer:
+            raise PeerError(str(answer["error"].get("message", answer["error"]))[:_LONGEST])
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def call(self, name: str, **arguments: object) -> str:
+        """The text that a tool answers. Raises PeerError."""
+        result = self.request("tools/call", {"name": name, "arguments": arguments})
+        text = "\n".join(str(part.get("text", "")) for part in result.get("content", []))
+        if result.get("isError"):
+            raise PeerError(text[:_LONGEST])
+        return text
+
+    def tools_tokens(self) -> int:
+        """About how many tokens the list of tools is: a quarter of its characters."""
+        return len(json.dumps(self.request("tools/list", {})["tools"])) // 4
+
+    def cpu_ms(self) -> float:
+        """What the server and its children have used so far."""
+        return sum(_cpu_ms(pid) for pid in self._tree())
+
+    def resident_mb(self) -> float:
+        """The memory that the server and its children have now, files mapped into it included."""
+        return sum(_resident_mb(pid) for pid in self._tree())
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        end_group(self._process)
+        self._process.stdout.close()
+        self._selector.close()
+        self._errors.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _line(self, deadline: float) -> bytes:
+        while b"\n" not in self._buffer:
+            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+                self.close()
+                raise PeerError("did not answer in time")
+            assert self._process.stdout is not None
+            part = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not part:
+                self._errors.seek(0)
+                raise PeerError(f"ended: {last_words(self._errors.read())}")
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line if line.startswith(b"{") else b"{}"
+
+    def _tree(self) -> list[int]:
+        found = [self._process.pid]
+        for pid in found:
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                found += [int(child) for child in file.read().split()]
+        return found
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            self._errors.seek(0)
+            raise PeerError(f"ended: {last_words(self._errors.read())}") from None
+
+
+def _cpu_ms(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) * 1000 / TICKS
+    except OSError:
+        return 0.0
+
+
+def _resident_mb(pid: int) -> float:
+    try:
+        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except OSError:
+        return 0.0

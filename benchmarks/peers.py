@@ -1,0 +1,162 @@
+"""Engram beside its rivals: `python benchmarks/peers.py [--sizes 1k,10k] [--til SET.json] [--installed FOLDER]`.
+
+Each rival is installed on its own (a venv or an npm prefix below `--installed`, else a temporary folder), gets the same
+notes and the same questions, in turn and in one run; what it cannot do, it says. `--write` puts the table into
+docs/benchmarks.md, between its marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+import peer_workload as workload
+from figures import describe_machine
+from peer_more import MORE
+from peer_process import PeerError
+from peer_rivals import EngramPeer, Ripgrep, Rival, SqliteFts5
+from peer_workload import LOWER_IS_BETTER, ROWS, Row
+from scratch_store import ROOT, isolate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RIVALS: tuple[type[Rival], ...] = (EngramPeer, Ripgrep, SqliteFts5, *MORE)
+_BEGIN, _END = "<!-- peers: begin -->", "<!-- peers: end -->"
+_DOCUMENT = os.path.join(ROOT, "docs", "benchmarks.md")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 0 also where rivals fail, since that is a finding."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="1k,10k", help="numbers of notes (default: %(default)s)")
+    parser.add_argument("--til", metavar="SET.json", help="a retrieval set for the row of quality")
+    parser.add_argument("--installed", metavar="FOLDER", help="where rivals are, or are to be, installed")
+    parser.add_argument("--python", action="append", default=[], help="an interpreter for those from PyPI (repeatable)")
+    parser.add_argument("--only", default="", help="names, comma-separated (default: all)")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    given = parser.parse_args(arguments)
+    chosen = [rival for rival in RIVALS if not given.only or rival.name in given.only.split(",")]
+    with tempfile.TemporaryDirectory(prefix="engram-peers-") as temporary:
+        isolate(os.path.join(temporary, "home"))
+        installed = os.path.abspath(given.installed or os.path.join(temporary, "installed"))
+        text = _report(chosen, given, installed, temporary)
+    print(text)
+    if given.write:
+        write(text)
+    return 0
+
+
+def write(text: str, path: str = _DOCUMENT) -> None:
+    """Put the section into the document, in the place of the one before."""
+    with open(path, encoding="utf-8") as file:
+        whole = file.read()
+    before, _, rest = whole.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before.rstrip()}\n\n{_BEGIN}\n{text}{_END}\n{after.lstrip()}")
+
+
+def kept_section(path: str = _DOCUMENT) -> str:
+    """The section as it stands in the document; "" where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            _, mark, rest = file.read().partition(_BEGIN)
+    except FileNotFoundError:
+        return ""
+    return f"\n{_BEGIN}{rest.partition(_END)[0]}{_END}\n" if mark else ""
+
+
+def table(names: Sequence[str], columns: Sequence[dict[str, Row]]) -> list[str]:
+    """One line a row of the workload; how many times the first column's figure each other one is stands behind it."""
+    lines = [f"| | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    for key, title in ROWS.items():
+        cells = [column.get(key, Row("–")) for column in columns]
+        if any(cell.text != "–" for cell in cells):
+            mine = cells[0].number
+            shown = [cells[0].text, *(_beside(key, cell, mine) for cell in cells[1:])]
+            lines.append(f"| {title} | {' | '.join(shown)} |")
+    return lines
+
+
+def _beside(key: str, cell: Row, mine: float | None) -> str:
+    if key not in LOWER_IS_BETTER or not cell.number or not mine:
+        return cell.text
+    ratio = cell.number / mine
+    return f"{cell.text} ({ratio:.1f} ×)" if ratio < 100 else f"{cell.text} ({ratio:.0f} ×)"
+
+
+def _report(
+    chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str
+) -> str:
+    pythons = [*given.python, sys.executable]
+    versions, columns = [], dict[str, list[dict[str, Row]]]()
+    sizes = given.sizes.split(",")
+    for kind in chosen:
+        place = os.path.join(installed, kind.__name__)
+        version, by_size = _one(kind, place, temporary, pythons, sizes, given.til)
+        versions.append(f"- **{kind.name}** {version}: {kind.how}")
+        columns[kind.name] = by_size
+    lines = ["## Side by side", "", _INTRODUCTION, f"Measured {time.strftime('%Y-%m-%d')}:", ""]
+    lines += [f"- {fact}" for fact in describe_machine()[:2]] + versions
+    for number, size in enumerate(sizes):
+        lines += ["", f"### {size} notes", ""]
+        lines += table(list(columns), [found[number] for found in columns.values()])
+    return "\n".join(lines) + "\n"
+
+
+_INTRODUCTION = """\
+The same notes and questions for each, one after the other in one run of `python benchmarks/peers.py`: generated
+engineering notes, imported the way each has for many, asked through each one's MCP server (ripgrep and FTS5: directly).
+In brackets: how many times Engram's figure. CPU is user + system of the program and what it starts. A cold question is
+the program's own command, or its server started for one question. "til_titles" asks 577 real notes by their titles.
+"""
+
+
+def _one(
+    kind: type[Rival], place: str, temporary: str, pythons: Sequence[str], sizes: Sequence[str], til: str | None
+) -> tuple[str, list[dict[str, Row]]]:
+    """The version of a rival and its figures for each size; where it cannot be had, its reason in the first row."""
+    found: list[dict[str, Row]] = []
+    try:
+        rival = _fresh(kind, place, temporary, pythons)
+        _say(f"{kind.name}: install")
+        rival.install()
+        version = rival.version()
+    except (PeerError, OSError) as error:
+        return f"({error})", [{"import": Row(f"fails: {str(error)[:120]}")} for _ in sizes]
+    quality: dict[str, Row] = {}
+    if til is not None:
+        _say(f"{kind.name}: quality")
+        try:
+            quality = {"til": workload.recall_at_5(_fresh(kind, place, temporary, pythons), *workload.til(til))}
+        except (PeerError, OSError, ValueError) as error:
+            quality = {"til": Row(f"fails: {' '.join(str(error).split())[:90]}")}
+    for number, size in enumerate(sizes):
+        notes = workload.generated(int(size.replace("k", "000")))
+        rival = _fresh(kind, place, temporary, pythons)
+        _say(f"{kind.name}: {size}")
+        found.append(
+            workload.measure(rival, notes, workload.questions(), _say) | (quality if number == 0 else {})
+        )
+    return version, found
+
+
+def _fresh(kind: type[Rival], place: str, temporary: str, pythons: Sequence[str]) -> Rival:
+    folder = os.path.join(temporary, kind.__name__)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return kind(place, folder, pythons)
+
+
+def _say(what: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {what}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
