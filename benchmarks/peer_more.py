@@ -12,7 +12,8 @@ from peer_rivals import NodeRival, Note, PythonRival, keys_in
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_IMPORT_SECONDS = 420.0
+_IMPORT_SECONDS = 60.0  # of processor
+_COMMAND_SECONDS = 420.0
 
 
 class AgentRecall(PythonRival):
@@ -75,7 +76,7 @@ class McpMemoryLite(PythonRival):
             for note in notes:
                 self.add(server, note)
                 if server.cpu_ms() > _IMPORT_SECONDS * 1000:
-                    raise PeerError(f"import takes more than {_IMPORT_SECONDS:.0f} CPU-s")
+                    raise PeerError(f"stopped: the import takes more than {_IMPORT_SECONDS:.0f} CPU-s")
             return Spent(server.cpu_ms(), 0.0)
 
     def serve(self) -> Server:
@@ -154,7 +155,7 @@ class BasicMemory(PythonRival):
         return {**self.environment, "BASIC_MEMORY_CONFIG_DIR": os.path.join(self.folder, "config")}
 
     def _run(self, *arguments: str) -> Spent:
-        return command([self._tool("basic-memory"), *arguments], self.folder, self._home, limit=_IMPORT_SECONDS)
+        return command([self._tool("basic-memory"), *arguments], self.folder, self._home, limit=_COMMAND_SECONDS)
 
 
 class ServerMemory(NodeRival):

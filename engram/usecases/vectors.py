@@ -8,6 +8,7 @@ from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableErr
 from engram.adapters.files import codec
 from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.waiting import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.passages import passages
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.index.catalog import Waiting
     from engram.adapters.index.generation import Generation
     from engram.usecases.catch_up import Progress
     from engram.usecases.store import Store
@@ -76,7 +76,7 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
             if generation is None or generation.model != model.identity:
                 return Filled(done)  # made anew by somebody, who goes on from there
             with damage_noticed():
-                batch = generation.catalog.waiting(after, _BATCH)
+                batch = waiting(generation.catalog, after, _BATCH)
                 left = generation.waiting
         if not batch:
             return Filled(done, left)
@@ -96,15 +96,15 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
 
 def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
     """Make and store the vectors of some texts; how many. Without the store's lock while the model works."""
-    texts = {waiting: _text(store, waiting) for waiting in batch}
-    there = {waiting: text for waiting, text in texts.items() if text is not None}
+    texts = {one: _text(store, one) for one in batch}
+    there = {one: text for one, text in texts.items() if text is not None}
     parts = [passages(len(text)) for text in there.values()]
     rows = model.embed_parts(list(there.values()), parts)
     found: dict[Waiting, numpy.ndarray] = {}
     at = 0
-    for waiting, number in zip(there, parts, strict=True):
+    for one, number in zip(there, parts, strict=True):
         count = 1 if number == 1 else number + 1
-        found[waiting] = rows[at : at + count]
+        found[one] = rows[at : at + count]
         at += count
     return _store(store, model, found)
 
@@ -122,7 +122,7 @@ def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -
             still = _still_waiting(generation, found)
             writer = GenerationWriter(generation, bulk=False)
             try:
-                writer.fill({waiting.row: found[waiting] for waiting in still})
+                writer.fill({one.row: found[one] for one in still})
                 writer.commit({})
             except BaseException:
                 writer.abandon()
@@ -135,18 +135,18 @@ def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -
 def _still_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) -> list[Waiting]:
     with damage_noticed():
         first, last = min(found).row, max(found).row
-        now = set(generation.catalog.waiting(first - 1, last - first + 1))
-    return [waiting for waiting in found if waiting in now]
+        now = set(waiting(generation.catalog, first - 1, last - first + 1))
+    return [one for one in found if one in now]
 
 
-def _text(store: Store, waiting: Waiting) -> str | None:
+def _text(store: Store, one: Waiting) -> str | None:
     """The text that waits, from its file; None where the file says something else by now."""
     try:
-        raw = store.files.read(waiting.path)
-        text = searchable(codec.read(raw, waiting.path, store.categories, store.clock.now()).lore)
+        raw = store.files.read(one.path)
+        text = searchable(codec.read(raw, one.path, store.categories, store.clock.now()).lore)
     except EngramError:
         return None
-    return text if text_digest(text) == waiting.text_digest else None
+    return text if text_digest(text) == one.text_digest else None
 
 
 def _fill_lock(store: Store) -> FileLock:

@@ -1,1 +1,1 @@
-"""Embedding providers: text in, unit vectors out; never over the network."""
+"""Embedding providers: text in, unit vectors out; over a network only where the person named an endpoint."""

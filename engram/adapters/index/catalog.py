@@ -14,14 +14,13 @@ from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
 FORMAT = 9
-WAITING = -1  # in place of the check number of vectors that are still to be made
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -52,21 +51,21 @@ CREATE INDEX IF NOT EXISTS files_standing ON files (category, status, adopted, c
 CREATE INDEX IF NOT EXISTS row_tags_tag ON row_tags (tag);
 """
 
-_COLUMNS = (
+COLUMNS = (
     "path", "mtime_ns", "size", "inode", "digest", "seen_ns", "error", "line", "hint", "id", "row", "text_digest",
     "vector_check", "adopted", "title", "category", "type", "status", "confidence", "validation_count",
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
     "length", "files", "conflicts",
 )  # fmt: skip
 _SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
-_ROW = _COLUMNS.index("row")
+_ROW = COLUMNS.index("row")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
     for table in ("row_tags", "row_links")
 ]
 _INSERT = (
-    f"INSERT OR REPLACE INTO files ({', '.join(_COLUMNS)}, line_check)"  # noqa: S608
-    f" VALUES ({', '.join('?' * len(_COLUMNS))}, ?)"
+    f"INSERT OR REPLACE INTO files ({', '.join(COLUMNS)}, line_check)"  # noqa: S608
+    f" VALUES ({', '.join('?' * len(COLUMNS))}, ?)"
 )
 
 
@@ -120,14 +119,6 @@ class Text(NamedTuple):
     row: int
     digest: str
     said: str
-
-
-class Waiting(NamedTuple):
-    """A text whose vectors are still to be made: its row, its file, and the digest of the text."""
-
-    row: int
-    path: str
-    text_digest: str
 
 
 class Hit(NamedTuple):
@@ -214,7 +205,7 @@ class Catalog:
             " FROM files"
         )
         rows: Iterator[tuple[str, int, int, int, str, int, int | None, str, int, int | None]] = (
-            self.connection.execute(query) if paths is None else self._where_in(query, "path", paths)
+            self.connection.execute(query) if paths is None else self.where_in(query, "path", paths)
         )
         return {
             r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0, r[9] != 0) for r in rows
@@ -260,11 +251,11 @@ class Catalog:
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
         """The lore ids that these files hold."""
-        return {row[0] for row in self._where_in("SELECT id FROM files", "path", paths) if row[0]}
+        return {row[0] for row in self.where_in("SELECT id FROM files", "path", paths) if row[0]}
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that some file holds."""
-        return {row[0] for row in self._where_in("SELECT id FROM files", "id", ids)}
+        return {row[0] for row in self.where_in("SELECT id FROM files", "id", ids)}
 
     def twin_ids(self) -> list[str]:
         """Ids that more than one file claims."""
@@ -281,7 +272,7 @@ class Catalog:
     def hits(self, rows: Sequence[int]) -> list[Hit]:
         """The lines of these rows that are lore and not shadowed, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
-        return [Hit._make(row) for row in self._where_in(query, "shadowed = 0 AND row", rows)]
+        return [Hit._make(row) for row in self.where_in(query, "shadowed = 0 AND row", rows)]
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
         """The tokens of these rows, as far as there are any."""
@@ -299,7 +290,7 @@ class Catalog:
     def texts(self, statuses: Sequence[str]) -> list[Text]:
         """The lore with one of these statuses, by id: the oldest first."""
         query = "SELECT id, path, category, row, digest, text_digest FROM files"
-        lines = self._where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
+        lines = self.where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
         return [Text._make(line) for line in sorted(lines)]
 
     def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
@@ -333,11 +324,11 @@ class Catalog:
             return [str(answer)]
         tags = self._by_row("SELECT row, tag FROM row_tags")
         named = self._by_row("SELECT row, id FROM row_links")
-        lines = self.connection.execute(f"SELECT {', '.join(_COLUMNS)}, line_check FROM files")  # noqa: S608
+        lines = self.connection.execute(f"SELECT {', '.join(COLUMNS)}, line_check FROM files")  # noqa: S608
         wrong = [
             f"the line of {line[0]}"
             for line in lines
-            if _check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
+            if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
         ]
         wrong += [f"the tags of row {row}" for row in tags] + [f"the links of row {row}" for row in named]
         wrong += beside.damaged(self.connection)
@@ -360,34 +351,6 @@ class Catalog:
         query = "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
         return self.connection.execute(query).fetchall()
 
-    def waiting(self, after: int, most: int) -> list[Waiting]:
-        """The first texts beyond row `after` whose vectors are still to be made."""
-        query = (
-            "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
-        )
-        return [Waiting._make(line) for line in self.connection.execute(query, (WAITING, after, most))]
-
-    def count_waiting(self) -> int:
-        """How many texts have no vectors yet."""
-        query = "SELECT count(*) FROM files WHERE vector_check = ?"
-        return int(self.connection.execute(query, (WAITING,)).fetchone()[0])
-
-    def set_vector_checks(self, checks: Mapping[int, int]) -> None:
-        """Note the check numbers of vectors, by row, in lines that are otherwise as they were."""
-        query = f"SELECT {', '.join(_COLUMNS)} FROM files"  # noqa: S608
-        tags, named = dict[int, list[str]](), dict[int, list[str]]()
-        for row, tag in self._where_in("SELECT row, tag FROM row_tags", "row", list(checks)):
-            tags.setdefault(row, []).append(tag)
-        for row, other in self._where_in("SELECT row, id FROM row_links", "row", list(checks)):
-            named.setdefault(row, []).append(other)
-        place = _COLUMNS.index("vector_check")
-        for line in list(self._where_in(query, "row", list(checks))):
-            row = line[_ROW]
-            values = (*line[:place], checks[row], *line[place + 1 :])
-            update = "UPDATE files SET vector_check = ?, line_check = ? WHERE row = ?"
-            check = _check(values, tags.get(row, ()), named.get(row, ()))
-            self.connection.execute(update, (checks[row], check, row))
-
     def problems(self) -> list[Problem]:
         """Files that cannot be recalled, and why, by path; shadowed twins among them."""
         bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
@@ -401,7 +364,7 @@ class Catalog:
         ]
         return sorted(found)
 
-    def _where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
+    def where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
             yield from self.connection.execute(
@@ -411,10 +374,10 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, _check(values, entry.lore.tags if entry.lore else (), beside.links(entry.lore)))
+    return (*values, line_check(values, entry.lore.tags if entry.lore else (), beside.links(entry.lore)))
 
 
-def _check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
+def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
     """The check number of a file's line, its tags and the ids that it names."""
     # Format 2 of marshal is the last in which equal values always give equal bytes.
     return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags)), sorted(named)), 2))
@@ -425,7 +388,7 @@ def _values(entry: Entry) -> tuple[object, ...]:
     lore, problem = entry.lore, entry.problem
     if lore is None:
         trouble = (problem.message, problem.line, problem.hint) if problem else ("", 0, "")
-        return (*stamp, *trouble, *(None,) * (len(_COLUMNS) - len(stamp) - 3))
+        return (*stamp, *trouble, *(None,) * (len(COLUMNS) - len(stamp) - 3))
     return (
         *stamp, None, None, None, lore.id, entry.row, entry.text_digest, entry.vector_check, int(entry.adopted),
         lore.title, lore.category, lore.type, lore.status, lore.thousandths, lore.validation_count,

@@ -7,9 +7,10 @@ import os
 import zlib
 
 from engram.adapters.index import beside
-from engram.adapters.index.catalog import FORMAT, WAITING, Catalog
+from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.vectors import VectorFile
+from engram.adapters.index.waiting import WAITING
 from engram.adapters.index.words import Words
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.index import beside
-from engram.adapters.index.catalog import WAITING
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.numeric import numpy_module
+from engram.adapters.index.waiting import WAITING, count_waiting, set_vector_checks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class GenerationWriter:
         assert generation.vectors is not None
         with damage_noticed():
             checks = generation.vectors.overwrite(rows, generation.next_row, generation.next_slot)
-            generation.catalog.set_vector_checks(checks)
+            set_vector_checks(generation.catalog, checks)
         self._waits = True
 
     def put(self, entries: Sequence[Entry]) -> None:
@@ -165,7 +165,7 @@ class GenerationWriter:
                 generation.catalog.add_indexes()
             generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
             if self._waits:
-                facts["waiting"] = str(generation.catalog.count_waiting())
+                facts["waiting"] = str(count_waiting(generation.catalog))
             generation.catalog.set_meta(facts)
             generation.catalog.connection.execute("COMMIT")
             if generation.vectors is not None and self._dropped:
