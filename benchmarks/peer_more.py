@@ -155,7 +155,9 @@ class BasicMemory(PythonRival):
         return {**self.environment, "BASIC_MEMORY_CONFIG_DIR": os.path.join(self.folder, "config")}
 
     def _run(self, *arguments: str) -> Spent:
-        return command([self._tool("basic-memory"), *arguments], self.folder, self._home, limit=_COMMAND_SECONDS)
+        return command(
+            [self._tool("basic-memory"), *arguments], self.folder, self._home, limit=_COMMAND_SECONDS
+        )
 
 
 class ServerMemory(NodeRival):

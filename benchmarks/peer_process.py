@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 TICKS = os.sysconf("SC_CLK_TCK")
 LIMIT_SECONDS = 300.0
-_HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"}}
+_HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
 _LONGEST = 300
 
 
@@ -33,7 +37,11 @@ class Spent(NamedTuple):
 
 
 def command(
-    arguments: Sequence[str], folder: str, environment: Mapping[str, str], *, limit: float = LIMIT_SECONDS,
+    arguments: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    *,
+    limit: float = LIMIT_SECONDS,
     good: Sequence[int] = (0,),
 ) -> Spent:
     """Run a command to its end. Raises PeerError where it fails or takes too long."""
@@ -46,6 +54,7 @@ def command(
         output, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         end_group(process)
+        process.communicate()
         raise PeerError(f"took longer than {limit:.0f} s") from None
     after = os.times()
     if process.returncode not in good:
@@ -155,7 +164,10 @@ class Server:
     def _tree(self) -> list[int]:
         found = [self._process.pid]
         for pid in found:
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file,
+            ):
                 found += [int(child) for child in file.read().split()]
         return found
 

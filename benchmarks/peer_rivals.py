@@ -45,7 +45,10 @@ class Rival:
     def __init__(self, installed: str, folder: str, pythons: Sequence[str]) -> None:
         """`installed` is where it is (to be) installed, `folder` an empty one for its data, `pythons` interpreters to try."""
         self.installed, self.folder, self.pythons = installed, folder, pythons
-        self.environment = {"HOME": os.path.join(folder, "home"), "XDG_CACHE_HOME": os.path.join(folder, "cache")}
+        self.environment = {
+            "HOME": os.path.join(folder, "home"),
+            "XDG_CACHE_HOME": os.path.join(folder, "cache"),
+        }
         os.makedirs(self.environment["HOME"], exist_ok=True)
 
     def install(self) -> None:
@@ -123,7 +126,17 @@ class PythonRival(Rival):
             shutil.rmtree(self.installed, ignore_errors=True)
             try:
                 command([python, "-m", "venv", "--without-pip", self.installed], self.folder, {})
-                pip = [sys.executable, "-m", "pip", "--python", self._tool("python"), "install", "--quiet", self.where, *self.also]
+                pip = [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "--python",
+                    self._tool("python"),
+                    "install",
+                    "--quiet",
+                    self.where,
+                    *self.also,
+                ]
                 command(pip, self.folder, {}, limit=_INSTALL_SECONDS)
                 return
             except PeerError as error:
@@ -149,7 +162,16 @@ class NodeRival(Rival):
         if os.path.isdir(os.path.join(self.installed, "node_modules", *self.where.split("/"))):
             return
         os.makedirs(self.installed, exist_ok=True)
-        names = ["npm", "install", "--prefix", self.installed, "--no-audit", "--no-fund", self.where, *self.may_be_absent]
+        names = [
+            "npm",
+            "install",
+            "--prefix",
+            self.installed,
+            "--no-audit",
+            "--no-fund",
+            self.where,
+            *self.may_be_absent,
+        ]
         command(names, self.folder, {}, limit=_INSTALL_SECONDS)
 
     def version(self) -> str:
@@ -180,7 +202,9 @@ class EngramPeer(Rival):
 
     def version(self) -> str:
         """That of this tree."""
-        return command([sys.executable, "-m", "engram", "--version"], self.folder, self.environment).output.split()[-1]
+        return command(
+            [sys.executable, "-m", "engram", "--version"], self.folder, self.environment
+        ).output.split()[-1]
 
     def bring_in(self, notes: Sequence[Note]) -> Spent:
         """`engram import` of JSON lines."""
@@ -201,7 +225,9 @@ class EngramPeer(Rival):
 
     def serve(self) -> Server:
         """`engram mcp`."""
-        return Server([sys.executable, "-m", "engram", "mcp", "--store", self._root], self._root, self.environment)
+        return Server(
+            [sys.executable, "-m", "engram", "mcp", "--store", self._root], self._root, self.environment
+        )
 
     def add(self, server: Server | None, note: Note) -> None:
         """The tool `recall_record`."""
@@ -212,7 +238,9 @@ class EngramPeer(Rival):
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The tool `recall_query`; which notes its answer shows is told by how they begin."""
         assert server is not None
-        result = server.request("tools/call", {"name": "recall_query", "arguments": {"query": question, "k": most}})
+        result = server.request(
+            "tools/call", {"name": "recall_query", "arguments": {"query": question, "k": most}}
+        )
         shown = [_start(one["content"]) for one in result["structuredContent"].get("lore", [])]
         return [self._keys.get(start, "") for start in shown][:most]
 
@@ -307,7 +335,10 @@ class SqliteFts5(Rival):
 
     def rebuild(self) -> Spent:
         """FTS5's own."""
-        code = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(\"INSERT INTO notes(notes) VALUES ('rebuild')\"); d.commit()"
+        code = (
+            "import sqlite3, sys; d = sqlite3.connect(sys.argv[1])\n"
+            "d.execute(\"INSERT INTO notes(notes) VALUES ('rebuild')\"); d.commit()"
+        )
         return command([sys.executable, "-c", code, self._path], self.folder, {})
 
     def add(self, server: Server | None, note: Note) -> None:  # noqa: ARG002

@@ -77,7 +77,9 @@ def til(path: str) -> tuple[list[Note], list[tuple[str, str]]]:
     return notes, asked
 
 
-def measure(rival: Rival, notes: Sequence[Note], asked: Sequence[str], say: Callable[[str], None]) -> dict[str, Row]:
+def measure(
+    rival: Rival, notes: Sequence[Note], asked: Sequence[str], say: Callable[[str], None]
+) -> dict[str, Row]:
     """Every row but quality, each in turn; a row that fails says why, and the others go on."""
     found: dict[str, Row] = {}
     steps: dict[str, Callable[[], Row | dict[str, Row]]] = {
@@ -143,7 +145,9 @@ def _warm(rival: Rival, asked: Sequence[str]) -> dict[str, Row]:
         added = statistics.median(good) if good else None
         found = {
             "warm": Row(f"{warm:.1f}", warm),
-            "add": Row("never found" if added is None else f"{added:.1f}{f' ({lost} lost)' if lost else ''}", added),
+            "add": Row(
+                "never found" if added is None else f"{added:.1f}{f' ({lost} lost)' if lost else ''}", added
+            ),
         }
         if server is not None:
             tokens, memory = server.tools_tokens(), server.resident_mb()
@@ -163,7 +167,9 @@ def _wall(work: Callable[[], object]) -> float:
 def _add_and_find(rival: Rival, server: Server | None, number: int) -> float | None:
     """From the call that adds to the answer that shows it; None where ten seconds do not do."""
     word = f"zephyr{number}quokka"
-    note = Note(f"n9{number:05}", f"The {word} setting decides how the added note number {number} is found again.")
+    note = Note(
+        f"n9{number:05}", f"The {word} setting decides how the added note number {number} is found again."
+    )
     began = time.perf_counter()
     rival.add(server, note)
     while time.perf_counter() - began < 10:
@@ -212,7 +218,9 @@ def _writers(rival: Rival) -> Row:
 
 def _marked(writer: int, number: int) -> Note:
     word = f"walrus{writer}x{number}pelican"
-    return Note(f"n8{writer}{number:04}", f"Writer {writer} says {word} about matter {number} of its own list.")
+    return Note(
+        f"n8{writer}{number:04}", f"Writer {writer} says {word} about matter {number} of its own list."
+    )
 
 
 def _damage(rival: Rival, asked: Sequence[str]) -> Row:
@@ -232,7 +240,9 @@ def _damage(rival: Rival, asked: Sequence[str]) -> Row:
     except (PeerError, OSError, ValueError) as error:
         return Row(f"fails: {' '.join(str(error).split())[:70]}", 0)
     same = sum(one == other for one, other in zip(before, after, strict=True))
-    return Row("answers as before" if same == len(before) else f"{same} of {len(before)} answers as before", same)
+    return Row(
+        "answers as before" if same == len(before) else f"{same} of {len(before)} answers as before", same
+    )
 
 
 def _answers(rival: Rival, asked: Sequence[str]) -> list[list[str]]:

@@ -20,6 +20,7 @@ from figures import describe_machine
 from peer_more import MORE
 from peer_process import PeerError
 from peer_rivals import EngramPeer, Ripgrep, Rival, SqliteFts5
+from peer_section import write_section
 from peer_workload import LOWER_IS_BETTER, ROWS, Row
 from scratch_store import ROOT, isolate
 
@@ -27,17 +28,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RIVALS: tuple[type[Rival], ...] = (EngramPeer, Ripgrep, SqliteFts5, *MORE)
-_BEGIN, _END = "<!-- peers: begin -->", "<!-- peers: end -->"
 _DOCUMENT = os.path.join(ROOT, "docs", "benchmarks.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 0 also where rivals fail, since that is a finding."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="1k,10k", help="numbers of notes (default: %(default)s)")
     parser.add_argument("--til", metavar="SET.json", help="a retrieval set for the row of quality")
     parser.add_argument("--installed", metavar="FOLDER", help="where rivals are, or are to be, installed")
-    parser.add_argument("--python", action="append", default=[], help="an interpreter for those from PyPI (repeatable)")
+    parser.add_argument(
+        "--python", action="append", default=[], help="an interpreter for those from PyPI (repeatable)"
+    )
     parser.add_argument("--only", default="", help="names, comma-separated (default: all)")
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     given = parser.parse_args(arguments)
@@ -48,28 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = _report(chosen, given, installed, temporary)
     print(text)
     if given.write:
-        write(text)
+        write_section(text, _DOCUMENT)
     return 0
-
-
-def write(text: str, path: str = _DOCUMENT) -> None:
-    """Put the section into the document, in the place of the one before."""
-    with open(path, encoding="utf-8") as file:
-        whole = file.read()
-    before, _, rest = whole.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before.rstrip()}\n\n{_BEGIN}\n{text}{_END}\n{after.lstrip()}")
-
-
-def kept_section(path: str = _DOCUMENT) -> str:
-    """The section as it stands in the document; "" where there is none."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            _, mark, rest = file.read().partition(_BEGIN)
-    except FileNotFoundError:
-        return ""
-    return f"\n{_BEGIN}{rest.partition(_END)[0]}{_END}\n" if mark else ""
 
 
 def table(names: Sequence[str], columns: Sequence[dict[str, Row]]) -> list[str]:
@@ -91,9 +75,7 @@ def _beside(key: str, cell: Row, mine: float | None) -> str:
     return f"{cell.text} ({ratio:.1f} ×)" if ratio < 100 else f"{cell.text} ({ratio:.0f} ×)"
 
 
-def _report(
-    chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str
-) -> str:
+def _report(chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str) -> str:
     pythons = [*given.python, sys.executable]
     versions, columns = [], dict[str, list[dict[str, Row]]]()
     sizes = given.sizes.split(",")
@@ -119,7 +101,12 @@ the program's own command, or its server started for one question. "til_titles" 
 
 
 def _one(
-    kind: type[Rival], place: str, temporary: str, pythons: Sequence[str], sizes: Sequence[str], til: str | None
+    kind: type[Rival],
+    place: str,
+    temporary: str,
+    pythons: Sequence[str],
+    sizes: Sequence[str],
+    til: str | None,
 ) -> tuple[str, list[dict[str, Row]]]:
     """The version of a rival and its figures for each size; where it cannot be had, its reason in the first row."""
     found: list[dict[str, Row]] = []
@@ -134,7 +121,9 @@ def _one(
     if til is not None:
         _say(f"{kind.name}: quality")
         try:
-            quality = {"til": workload.recall_at_5(_fresh(kind, place, temporary, pythons), *workload.til(til))}
+            quality = {
+                "til": workload.recall_at_5(_fresh(kind, place, temporary, pythons), *workload.til(til))
+            }
         except (PeerError, OSError, ValueError) as error:
             quality = {"til": Row(f"fails: {' '.join(str(error).split())[:90]}")}
     for number, size in enumerate(sizes):

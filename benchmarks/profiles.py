@@ -65,7 +65,9 @@ finally:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Profile and print tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", default="10k", help="lore in the store (default: %(default)s)")
     parser.add_argument("--only", default="", help="names of paths, comma-separated (default: all)")
     given = parser.parse_args(arguments)
@@ -97,7 +99,9 @@ def _paths(root: str, temporary: str) -> dict[str, Callable[[str], str]]:
     return {
         "rebuild": lambda name: warm(name, _rebuild, 1),
         "refresh, nothing changed": lambda name: warm(name, lambda engram: engram.refresh(), 1),
-        "warm question, hybrid": lambda name: warm(name, lambda e: [e.query(one) for one in asked], len(asked)),
+        "warm question, hybrid": lambda name: warm(
+            name, lambda e: [e.query(one) for one in asked], len(asked)
+        ),
         "warm question, words": lambda name: warm(
             name, lambda e: [e.query(one, strategy="words") for one in asked], len(asked)
         ),
@@ -137,7 +141,9 @@ def _whole_process(name: str, root: str, temporary: str, *words: str) -> str:
     code = "from engram.cli.main import run; run()"
     costs = [run([sys.executable, "-c", code, *words], root).cost for _ in range(_RUNS)]
     dump = os.path.join(temporary, "profile")
-    subprocess.run([sys.executable, "-c", _COLD, dump, *words], cwd=root, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        [sys.executable, "-c", _COLD, dump, *words], cwd=root, stdout=subprocess.DEVNULL, check=True
+    )
     spent: Cost = median(costs)
     return _table(name, spent.cpu_ms, pstats.Stats(dump))
 
@@ -163,9 +169,12 @@ def _table(name: str, plain_ms: float, stats: pstats.Stats) -> str:
             largest[part] = max(largest.get(part, (0.0, "")), (spent, _place(file, function)))
     total = sum(own.values())
     lines = [f"**{name}**: {plain_ms:,.2f} CPU-ms", "", "| Share | Part | most of it |", "|---:|---|---|"]
-    for part in sorted(own, key=own.__getitem__, reverse=True)[:_SHOWN]:
-        if own[part] >= _LEAST * total:
-            lines.append(f"| {100 * own[part] / total:.0f} % | {part} | `{largest[part][1]}` |")
+    largest_parts = sorted(own, key=own.__getitem__, reverse=True)[:_SHOWN]
+    lines += [
+        f"| {100 * own[part] / total:.0f} % | {part} | `{largest[part][1]}` |"
+        for part in largest_parts
+        if own[part] >= _LEAST * total
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import generate
 from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Child, Cost, median, run
+from peer_section import kept_section
 from scratch_store import ROOT, isolate, write_lore
 from steady import ATTEMPTS, Steady, bare_python
 
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     print(text)
     if output:
+        text += kept_section(output)
         with open(output, "w", encoding="utf-8") as file:
             file.write(text)
     return 0

@@ -26,7 +26,9 @@ _CODE_LINES = 25
 _MESSAGE_LEAST = 80
 _CAPS = {"code": 30_000, "rest": 25_000, "command examples": 12_000}
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
-_TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Change-Id|Closes|Fixes|Refs?|PR|Co-authored-by): ?.*$", re.MULTILINE)
+_TRAILER = re.compile(
+    r"^(?:[A-Z][\w-]+-by|Change-Id|Closes|Fixes|Refs?|PR|Co-authored-by): ?.*$", re.MULTILINE
+)
 _NUMBER = re.compile(r"\s*\(#\d+\)|^\[[^\]]+\]\s*")
 
 
@@ -53,7 +55,11 @@ class Source(NamedTuple):
     @property
     def short(self) -> str:
         """The package's name, or the last part of the address."""
-        return self.name.removeprefix("pypi:").partition("==")[0] if self.is_package else self.name.rpartition("/")[2]
+        return (
+            self.name.removeprefix("pypi:").partition("==")[0]
+            if self.is_package
+            else self.name.rpartition("/")[2]
+        )
 
 
 def listed(document: dict[str, Any], only: Iterable[str]) -> list[Source]:
@@ -108,7 +114,9 @@ def commits(log: str) -> Iterator[Pair]:
             yield Pair(_NUMBER.sub("", subject).strip(), body, "commit messages")
 
 
-def _documented(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> Iterator[Pair]:
+def _documented(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]
+) -> Iterator[Pair]:
     said = ast.get_docstring(node)
     if not said:
         return
@@ -173,11 +181,27 @@ def fetch(requirement: str, into: str) -> str:
     """The wheel of a package, by `pip download`; its path."""
     os.makedirs(into, exist_ok=True)
     name = re.split(r"[=<>]", requirement)[0].replace("-", "_").lower()
-    before = [path for path in glob.glob(os.path.join(into, "*.whl")) if os.path.basename(path).lower().startswith(name)]
+    before = [
+        path
+        for path in glob.glob(os.path.join(into, "*.whl"))
+        if os.path.basename(path).lower().startswith(name)
+    ]
     if not before:
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", into]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+            into,
+        ]
         subprocess.run([*pip, requirement], check=True)
-        before = [p for p in glob.glob(os.path.join(into, "*.whl")) if os.path.basename(p).lower().startswith(name)]
+        before = [
+            p for p in glob.glob(os.path.join(into, "*.whl")) if os.path.basename(p).lower().startswith(name)
+        ]
     return before[0]
 
 

@@ -42,19 +42,29 @@ _TAUGHT = 13_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and save."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", help="where the model is written")
-    parser.add_argument("--packages", default="packages", help="where packages are kept (default: %(default)s)")
+    parser.add_argument(
+        "--packages", default="packages", help="where packages are kept (default: %(default)s)"
+    )
     parser.add_argument("--repositories", help="a folder with clones of the repositories in SOURCES.json")
     parser.add_argument("--only", default="", help="short names of sources, comma-separated (default: all)")
-    parser.add_argument("--steps", type=int, default=_FIRST.steps, help="of the first stage (default: %(default)s)")
-    parser.add_argument("--taught", type=int, default=_TAUGHT, help="pairs the teacher reads (default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=int, default=_FIRST.steps, help="of the first stage (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--taught", type=int, default=_TAUGHT, help="pairs the teacher reads (default: %(default)s)"
+    )
     given = parser.parse_args(arguments)
     with open(os.path.join(BUNDLED_FOLDER, "SOURCES.json"), encoding="utf-8") as file:
         sources = listed(json.load(file), [name for name in given.only.split(",") if name])
     found = {source: pairs_of(source, given.packages, given.repositories) for source in sources}
     found = {source: pairs for source, pairs in found.items() if pairs}
-    _say(f"{sum(map(len, found.values())):,} pairs of {len(found)} sources ({len(sources) - len(found)} not there)")
+    _say(
+        f"{sum(map(len, found.values())):,} pairs of {len(found)} sources ({len(sources) - len(found)} not there)"
+    )
     settings, table = trained(found, given.packages, given.steps, given.taught)
     save(given.folder, settings, table, _card(found))
     _say(f"saved {given.folder}")
@@ -118,7 +128,9 @@ def save(folder: str, settings: dict[str, Any], table: NDArray[np.float32], card
 
     os.makedirs(folder, exist_ok=True)
     scale = 127 / np.abs(table).max()
-    save_file({"embeddings": np.rint(table * scale).astype(np.int8)}, os.path.join(folder, "model.safetensors"))
+    save_file(
+        {"embeddings": np.rint(table * scale).astype(np.int8)}, os.path.join(folder, "model.safetensors")
+    )
     documents = {
         "tokenizer.json": settings,
         "config.json": {"max_length": 512, "normalize": True, "embedding_dtype": "int8"},
@@ -135,7 +147,12 @@ def save(folder: str, settings: dict[str, Any], table: NDArray[np.float32], card
 def _card(found: dict[Source, list[Pair]]) -> dict[str, Any]:
     teacher = {"packages": [MODEL[0], FILES], "weights_sha256": MODEL_SHA256, "licence": LICENCE}
     sources = [
-        {"source": source.name, "commit": source.commit or None, "licence": source.licence, "pairs": len(pairs)}
+        {
+            "source": source.name,
+            "commit": source.commit or None,
+            "licence": source.licence,
+            "pairs": len(pairs),
+        }
         for source, pairs in found.items()
     ]
     return {"teacher": teacher, "pairs_total": sum(map(len, found.values())), "sources": sources}

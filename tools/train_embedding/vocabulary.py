@@ -26,7 +26,8 @@ def read_tokenizer(folder: str) -> dict[str, Any]:
     words = [
         word
         for word in sorted(found["model"]["vocab"], key=found["model"]["vocab"].__getitem__)
-        if not word.startswith("[unused") and (word in KEPT_SPECIAL or word not in ("[CLS]", "[SEP]", "[MASK]"))
+        if not word.startswith("[unused")
+        and (word in KEPT_SPECIAL or word not in ("[CLS]", "[SEP]", "[MASK]"))
     ]
     special = [token for token in found["added_tokens"] if token["content"] in KEPT_SPECIAL]
     found |= {"truncation": None, "padding": None, "post_processor": None}

@@ -365,6 +365,7 @@ class Catalog:
         return sorted(found)
 
     def where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
+        """The lines that a query without conditions finds, where a column (or a condition before it) has one of the values."""
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
             yield from self.connection.execute(
