@@ -127,6 +127,9 @@ def _one(
         except (PeerError, OSError, ValueError) as error:
             quality = {"til": Row(f"fails: {' '.join(str(error).split())[:90]}")}
     for number, size in enumerate(sizes):
+        if found and found[-1]["import"].number is None:
+            found.append({"import": Row("not tried: it failed with fewer")})
+            continue
         notes = workload.generated(int(size.replace("k", "000")))
         rival = _fresh(kind, place, temporary, pythons)
         _say(f"{kind.name}: {size}")

@@ -131,7 +131,7 @@ def test_training_brings_pairs_together() -> None:
 
 
 def test_words_that_are_often_said_are_added(tmp_path: Path) -> None:
-    vocabulary, pair = module("vocabulary"), module("sources").Pair
+    vocabulary, pair = module("word_pieces"), module("sources").Pair
     shutil.copy(Path(BUNDLED_FOLDER, "tokenizer.json"), tmp_path)
     settings = vocabulary.read_tokenizer(str(tmp_path))
     assert list(settings["model"]["vocab"])[:2] == ["[PAD]", "[UNK]"]
@@ -144,7 +144,7 @@ def test_words_that_are_often_said_are_added(tmp_path: Path) -> None:
 def test_what_is_saved_reads_the_same_with_model2vec_and_here(tmp_path: Path) -> None:
     from model2vec import StaticModel
 
-    vocabulary, train = module("vocabulary"), module("train")
+    vocabulary, train = module("word_pieces"), module("train")
     shutil.copy(Path(BUNDLED_FOLDER, "tokenizer.json"), tmp_path)
     settings = vocabulary.read_tokenizer(str(tmp_path))
     words = vocabulary.words_of(settings)[:3000]

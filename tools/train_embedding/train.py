@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 from contrast import Stage, train  # noqa: E402
 from sources import Pair, Source, listed, pairs_of  # noqa: E402
 from teacher import FILES, LICENCE, MODEL, MODEL_SHA256, Teacher, teacher_folder  # noqa: E402
-from vocabulary import frequent_words, read_tokenizer, with_words, words_of  # noqa: E402
+from word_pieces import frequent_words, read_tokenizer, with_words, words_of  # noqa: E402
 
 from engram.adapters.embed.identity import derived_files  # noqa: E402
 from engram.adapters.embed.provider import BUNDLED_FOLDER  # noqa: E402
