@@ -135,6 +135,16 @@ def test_a_question_asked_twice_is_sent_once(loopback: LoopbackEndpoint, tmp_pat
     assert not mine.embed_one("  ").any()
 
 
+def test_stores_that_are_asked_together_send_a_question_once(
+    loopback: LoopbackEndpoint, tmp_path: Path
+) -> None:
+    one, other = (embedder(loopback, tmp_path / name, Clock()) for name in ("a", "b"))
+    other.share(one)
+    before = len(loopback.asked)
+    assert np.array_equal(one.embed_one("car"), other.embed_one("car"))
+    assert len(loopback.asked) == before + 1
+
+
 def test_an_answer_that_takes_too_long_is_given_up(loopback: LoopbackEndpoint, tmp_path: Path) -> None:
     mine = embedder(loopback, tmp_path, Clock(), timeout=0.1)
     loopback.held.clear()

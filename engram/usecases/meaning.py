@@ -54,10 +54,14 @@ class Meaning:
         return None if self._broken else self._model
 
     def borrow(self, other: Meaning, settings: Settings) -> None:
-        """Use the model that another store has loaded, unless vectors of it are kept for each store."""
+        """Use the model that another store has loaded; where vectors are kept for each store, only ask together."""
         model = other.model(settings)
-        if self._opened_with is None and model is not None and not model.costly:
+        if self._opened_with is not None or model is None:
+            return
+        if not model.costly:
             self._model, self._opened_with = model, tuple([settings.get(key) for key in KEYS])
+        elif (mine := self.model(settings)) is not None:
+            mine.share(model)
 
     def give_up(self, error: EmbeddingError) -> bool:
         """Go on without the model: for a while if it may come back (False), else for good (True)."""

@@ -84,7 +84,7 @@ class Rehearsal:
         self._store = store
         places = store.places._replace(state=folder)
         self._copy = Store(places, store.settings, _Still(store.clock.nanoseconds()), store.caller)
-        self._copy.borrow_embedder(store)
+        self._copy.meaning = store.meaning
         self._copy.scope = store.scope
         self._files = _Planned(store)
         self._copy.files = self._files  # type: ignore[assignment]

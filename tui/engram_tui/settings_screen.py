@@ -132,7 +132,8 @@ class SettingsScreen(ShellScreen):
             ]
             self.app.push_screen(Picker(one.key.name, picked, hint="which …"), changed)
         else:
-            prompt = Prompt(one.key.name, written(one.value), explain=one.key.doc)
+            before = "" if one.key.secret else written(one.value)
+            prompt = Prompt(one.key.name, before, explain=one.key.doc)
             self.app.push_screen(prompt, changed)
 
     def action_unset(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.protocols import Encoder
+    from engram.adapters.embed.protocols import Embedder, Encoder
     from engram.adapters.embed.vector_cache import VectorCache
 
 _LATER = "It is asked again in a while; `engram reindex` asks now."
@@ -100,6 +100,16 @@ class EncodedEmbedder:
                 self._questions.clear()
             self._questions[text] = found
         return found
+
+    def share(self, other: Embedder) -> None:
+        """Take over the questions and the loaded model of another store's: one question is asked of several stores."""
+        if isinstance(other, EncodedEmbedder) and other.identity == self.identity:
+            self._questions, self._encoder = other.questions_and_encoder
+
+    @property
+    def questions_and_encoder(self) -> tuple[dict[str, NDArray[np.float32]], Encoder]:
+        """What `share` takes over."""
+        return self._questions, self._encoder
 
     def forget_the_rest(self) -> None:
         """Keep no vectors but those asked for since this was opened: every text of the store was."""

@@ -52,6 +52,9 @@ class Embedder(Protocol):
         Of a costly provider: those made before, and the rest where that is at most `most` slices.
         """
 
+    def share(self, other: Embedder) -> None:
+        """Ask together with another of the same identity: what one of them was asked, the other need not be."""
+
     def forget_the_rest(self) -> None:
         """Keep no vectors but those asked for since this was opened: every text of the store was."""
 

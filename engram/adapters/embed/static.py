@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.late import Nearness
     from engram.adapters.embed.model import StaticModel
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.tokenizing import SizedTokenizer
 
 
@@ -53,6 +54,9 @@ class StaticEmbedder:
         """The same, that all of them are there, and the tokens of each text. Raises EmbeddingError."""
         vectors, tokens = self._model().embed_parts(texts, parts)
         return vectors, [True] * len(texts), tokens
+
+    def share(self, other: Embedder) -> None:
+        """Nothing is asked of anybody."""
 
     def forget_the_rest(self) -> None:
         """Nothing is kept."""
