@@ -139,6 +139,7 @@ def save(folder: str, settings: dict[str, Any], table: NDArray[np.float32], card
     for name, document in documents.items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             json.dump(document, file, ensure_ascii=False, indent=1)
+    os.chmod(os.path.join(folder, "model.safetensors"), 0o644)  # safetensors makes it for its owner alone
     for name, content in derived_files(folder).items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(content)
