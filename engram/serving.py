@@ -156,7 +156,7 @@ def listen(address: Address) -> socket.socket:
     except OSError as error:
         raise EngramError(
             f"Nobody can be served at {address.host} port {address.port}: {error.strerror or error}.",
-            "Choose another with --host and --port.",
+            "Choose another with --port" + ("." if address.host in _LOOPBACK else " or --host."),
         ) from None
 
 

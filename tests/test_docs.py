@@ -116,7 +116,15 @@ def test_the_fields_are_documented_in_the_order_in_which_they_are_written() -> N
 
 
 # Variables that name a machine's or a test's own things, not choices of a user.
-NOT_CHOICES = {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LOCALAPPDATA", "APPDATA"}
+NOT_CHOICES = {
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "TEXTUAL_DRIVER",
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "LOCALAPPDATA",
+    "APPDATA",
+}
 
 
 def test_every_environment_variable_that_the_code_reads_is_documented() -> None:

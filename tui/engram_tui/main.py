@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from engram.domain.errors import UsageError
 
+WEB_DRIVER = "textual.drivers.web_driver:WebDriver"  # what textual-serve has an app draw with
+
 if TYPE_CHECKING:
     from engram.app import Engram
 
@@ -38,11 +40,12 @@ def first_run(*, chosen: bool) -> Iterator[str | None]:
 def run(store: Engram) -> int:
     """Show the app until its user leaves; returns the exit code. The caller closes the store.
 
-    Raises UsageError where there is no terminal to draw on.
+    Raises UsageError where there is no terminal to draw on, and no browser at the other end of the pipes.
     """
-    if not all(
+    in_terminal = all(
         stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)
-    ):
+    )
+    if not (in_terminal or in_browser()):
         raise UsageError(
             "The app needs a terminal, and this is none.",
             "In scripts and pipes use `engram list` or `engram query`.",
@@ -52,6 +55,11 @@ def run(store: Engram) -> int:
 
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
     assert sys.__stdin__ is not None
-    with Lifeline(app, sys.__stdin__.fileno()).held():
+    with Lifeline(app, sys.__stdin__.fileno() if in_terminal else None).held():
         app.run()
     return app.return_code or 0
+
+
+def in_browser() -> bool:
+    """Whether this process was started to draw for a browser."""
+    return os.environ.get("TEXTUAL_DRIVER", "") == WEB_DRIVER

@@ -14,18 +14,33 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
 
 DESCRIPTION = (
-    "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same."
+    "Open the terminal app: browse, search and judge lore. `engram` alone at a terminal does the same.\n"
+    "With --web the same app opens in a browser on this machine, at an address that works once."
 )
-EXAMPLES = ("engram", "engram tui --store ~/notes")
+EXAMPLES = ("engram", "engram tui --store ~/notes", "engram tui --web --no-open   # says at which address")
+PORT = 8850
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--web", action="store_true", help="serve it to a browser (needs the extra engram-lore[web])")
+    add("--port", type=int, metavar="N", help=f"with --web: the port (default: {PORT}; 0: any)")
+    add("--no-open", action="store_true", help="with --web: open no browser, only say the address")
 
 
 def run(call: Call) -> int:
     """Open it; returns the app's exit code."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or call.output.json:
+    given = call.arguments
+    if call.output.json:
+        raise UsageError("The app prints no JSON document.", "Leave out --json, or use `engram list --json`.")
+    if given.web:
+        return _run_web(call)
+    if given.port is not None or given.no_open:
+        raise UsageError("--port and --no-open are about --web.", "Add --web, or leave them out.")
+    from engram_tui.main import in_browser
+
+    if not (_can_draw() or in_browser()):
         raise UsageError("The app needs a terminal.", "Here, use `engram list` and `engram query`.")
     from engram.app import Engram
     from engram_tui.main import first_run
@@ -40,6 +55,32 @@ def run(call: Call) -> int:
             return run_app(store)
         finally:
             store.leave()
+
+
+def _run_web(call: Call) -> int:
+    """Serve it until Ctrl-C. The store is opened here, too: what is wrong with it is to be said at once."""
+    from engram_tui.main import first_run
+    from engram_tui.reading import short_path
+    from engram_tui.web.server import check_packages, serve_web
+
+    check_packages()
+    given = call.arguments
+    with first_run(chosen=_is_chosen(call) or not _can_draw()) as path:
+        if path is None:
+            return 0
+        given.store = path or given.store
+        title = f"Engram · {short_path(call.store.places.root)}"
+        call.leave_store()
+        chosen = [f"--store={given.store}"] if given.store else []
+        scope = [f"--scope={call.scope}"] if call.scope else []
+        command = (sys.executable, "-P", "-m", "engram", "tui", *chosen, *scope)
+        return serve_web(
+            command, PORT if given.port is None else given.port, title, browser=not given.no_open
+        )
+
+
+def _can_draw() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _is_chosen(call: Call) -> bool:

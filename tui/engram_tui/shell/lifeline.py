@@ -28,8 +28,8 @@ TOLD = 128  # an exit code of a program that a signal ended is this and its numb
 class Lifeline:
     """Whether the app still has somebody to talk to."""
 
-    def __init__(self, app: EngramApp, terminal: int) -> None:
-        """`terminal` is the file descriptor that keys come from."""
+    def __init__(self, app: EngramApp, terminal: int | None) -> None:
+        """`terminal` is the file descriptor that keys come from; None: a pipe, whose other end is the parent's."""
         self._app, self._terminal = app, terminal
         self._parent = os.getppid()
         self._over = threading.Event()
@@ -58,7 +58,7 @@ class Lifeline:
 
     def _watch(self) -> None:
         while not self._wake.wait(LOOK):
-            if not os.isatty(self._terminal) or os.getppid() != self._parent:
+            if os.getppid() != self._parent or not (self._terminal is None or os.isatty(self._terminal)):
                 break
         if self._over.is_set():
             return

@@ -1,0 +1,160 @@
+"""Serving the app to browsers on this machine, until Ctrl-C; then every app that it started ends, too."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from engram.domain.errors import UsageError
+from engram.serving import Address, listen
+
+if TYPE_CHECKING:
+    import socket
+
+    from aiohttp import web
+
+    from engram_tui.web.entrance import Entrance
+    from engram_tui.web.session import Session
+
+MOST = 8  # pages at a time: each is a process
+_GOODBYE_SECONDS = 2.0
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def check_packages() -> None:
+    """Raises UsageError where what serving a browser needs is not installed."""
+    try:
+        import textual_serve.app_service  # noqa: F401 - only whether it is there
+    except ImportError:
+        raise UsageError(
+            "Serving the app to a browser needs more packages.",
+            "Install them: pip install 'engram-lore[web]'",
+        ) from None
+
+
+def serve_web(command: Sequence[str], port: int, title: str, *, browser: bool) -> int:
+    """Serve the app that `command` starts at this port (0: any) until the process is told to end; returns the exit code.
+
+    `browser` opens it in the browser of whoever sits here. Raises EngramError where nobody can be served there.
+    """
+    listening = listen(Address("127.0.0.1", port))
+    with suppress(KeyboardInterrupt):  # Ctrl-C where asyncio takes no signals, as on Windows
+        asyncio.run(Server(command, title, listening).run(browser=browser))
+    return 0
+
+
+class Server:
+    """The pages of the app, and the apps behind them."""
+
+    def __init__(self, command: Sequence[str], title: str, listening: socket.socket) -> None:
+        """Nothing is served before `run`."""
+        from textual_serve.download_manager import DownloadManager
+
+        from engram_tui.web.entrance import Entrance
+
+        self.entrance: Entrance = Entrance(listening.getsockname()[1])
+        self._command, self._title, self._listening = command, title, listening
+        self._downloads = DownloadManager()
+        self._sessions: set[Session] = set()
+
+    async def run(self, *, browser: bool) -> None:
+        """Serve until the process is told to end."""
+        from aiohttp import web
+
+        told = _told_to_end()
+        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=_GOODBYE_SECONDS)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, self._listening).start()
+            _announce(self.entrance.address)
+            if browser:
+                await asyncio.to_thread(_open, self.entrance.address)
+            await told.wait()
+        finally:
+            await runner.cleanup()
+
+    def app(self) -> web.Application:
+        """The pages, behind the entrance."""
+        import textual_serve
+        from aiohttp import web
+
+        from engram_tui.web import page
+
+        root = self.entrance.root
+        static = os.path.join(os.path.dirname(str(textual_serve.__file__)), "static")
+        app = web.Application(middlewares=[self.entrance.admit])
+        app.router.add_get(root, self._page)
+        app.router.add_get(root + page.SCRIPT, self._script)
+        app.router.add_get(root + page.SOCKET, self._talk)
+        app.router.add_static(root + page.STATIC, static)
+        app.on_response_prepare.append(page.harden)
+        app.on_shutdown.append(self._end_sessions)
+        return app
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        from engram_tui.web import page
+
+        return page.of_app(request, self._title)
+
+    async def _script(self, _request: web.Request) -> web.StreamResponse:
+        from engram_tui.web import page
+
+        return page.script()
+
+    async def _talk(self, request: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        from engram_tui.web import page
+        from engram_tui.web.session import Session
+
+        if "Origin" not in request.headers:  # every browser sends one here
+            return page.refusal(403, "Only a page may ask for this.")
+        if len(self._sessions) >= MOST:
+            return page.refusal(503, f"The app is open in {MOST} pages already: close one.")
+        websocket = web.WebSocketResponse(heartbeat=15)
+        session = Session(self._command, websocket, self._downloads)
+        self._sessions.add(session)
+        try:
+            await websocket.prepare(request)
+            await session.talk(_number(request, "width", 80), _number(request, "height", 24))
+        finally:
+            self._sessions.discard(session)
+        return websocket
+
+    async def _end_sessions(self, _app: Any) -> None:
+        await asyncio.gather(*(session.stop() for session in tuple(self._sessions)), return_exceptions=True)
+
+
+def _told_to_end() -> asyncio.Event:
+    """What is set once this process is told to end."""
+    told = asyncio.Event()
+    for name in _SIGNALS:
+        with suppress(AttributeError, NotImplementedError):  # as on Windows
+            asyncio.get_running_loop().add_signal_handler(getattr(signal, name), told.set)
+    return told
+
+
+def _announce(address: str) -> None:
+    sys.stderr.write(
+        f"The app is at {address}\nThe address works once and on this machine alone. Ctrl-C ends it.\n"
+    )
+    sys.stderr.flush()
+
+
+def _open(address: str) -> None:
+    """Open a browser, where there is a screen for one: else it would be one in this very terminal."""
+    import webbrowser
+
+    if sys.platform in {"win32", "darwin"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        with suppress(webbrowser.Error):
+            webbrowser.open(address)
+
+
+def _number(request: web.Request, name: str, otherwise: int) -> int:
+    text = request.query.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 5 else otherwise

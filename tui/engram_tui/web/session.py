@@ -1,0 +1,107 @@
+"""One app for one page: a process of its own, which ends with the page and with the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aiohttp import WSMsgType
+from textual_serve.app_service import AppService
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+
+    from aiohttp import web
+    from textual_serve.download_manager import DownloadManager
+
+PATIENCE = 3.0  # seconds for an app to end by itself
+_MOST_CELLS = 1000  # of a terminal's side
+_OWN_EDITOR = ("VISUAL", "EDITOR")  # one of a terminal cannot be shown; without it the app edits by itself
+
+
+class Session(AppService):
+    """An app that is drawn by a page at the other end of a websocket."""
+
+    def __init__(
+        self, command: Sequence[str], websocket: web.WebSocketResponse, downloads: DownloadManager
+    ) -> None:
+        """`command` starts the app in a process."""
+        super().__init__(
+            command[0],
+            write_bytes=websocket.send_bytes,
+            write_str=websocket.send_str,
+            close=self._closed,
+            download_manager=downloads,
+        )
+        self._words = tuple(command)
+        self._websocket = websocket
+
+    async def talk(self, width: int, height: int) -> None:
+        """Start the app with so many cells, and hand over what is typed until page or app end."""
+        await self.start(_cells(width), _cells(height))
+        try:
+            async for message in self._websocket:
+                if message.type is WSMsgType.TEXT:
+                    await self._told(message.json())
+        except ValueError:
+            return  # not what our page sends
+        finally:
+            await self.stop()
+
+    async def _told(self, message: object) -> None:
+        match message:
+            case ["stdin", str(text)]:
+                await self.send_bytes(text.encode("utf-8", "replace"))
+            case ["resize", {"width": int(width), "height": int(height)}]:
+                await self.set_terminal_size(_cells(width), _cells(height))
+            case ["ping", str(data) | int(data)]:
+                await self._websocket.send_json(["pong", data])
+            case ["blur", *_]:
+                await self.blur()
+            case ["focus", *_]:
+                await self.focus()
+            case _:
+                return
+
+    async def run(self) -> None:
+        """Hand over what the app draws; when it ends, so does the page's connection."""
+        await super().run()
+        await self._closed()
+
+    async def stop(self) -> None:
+        """Have the app end as by `q`; one that does not is ended."""
+        try:
+            await asyncio.wait_for(super().stop(), PATIENCE)
+        except TimeoutError:
+            self._task = None
+        if self._process is not None:
+            await _ended(self._process)
+
+    async def _closed(self) -> None:
+        await self._websocket.close()
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        """As its base does, without a shell in between that would outlive us."""
+        environment = self._build_environment(width=width, height=height)
+        for name in _OWN_EDITOR:
+            environment.pop(name, None)
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *self._words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
+        )
+        self._process, self._stdin = process, process.stdin
+        return process
+
+
+async def _ended(process: Process) -> None:
+    """Wait for a process; end it where it goes on."""
+    try:
+        await asyncio.wait_for(process.wait(), PATIENCE)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _cells(number: int) -> int:
+    return min(_MOST_CELLS, max(1, number))
