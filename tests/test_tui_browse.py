@@ -196,7 +196,7 @@ async def test_a_store_that_cannot_be_read_is_one_line(
         def refuse(*_: object, **__: object) -> None:
             raise StoreError("The disk is gone.", "Plug it in.")
 
-        monkeypatch.setattr("engram_tui.reading.list_hits", refuse)
+        monkeypatch.setattr("engram_tui.reading.list_packed", refuse)
         await user.press("r")
         await user.sees_text("The disk is gone. Plug it in.")
         assert len(user.titles()) == 4

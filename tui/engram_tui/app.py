@@ -59,13 +59,13 @@ class EngramApp(App[None]):
         self._typist = Typist(self, super().on_event)
         self._token: object = None
         self._looking = False
+        if not plain:
+            self._use_theme(self._first_theme())  # before the first style sheet is read, or it is read twice
 
     def on_mount(self) -> None:
         """Open on the screen of the last run."""
         runner.listeners.append(self._git_ran)
         self.set_keymap(self.own_keys)
-        if not self._plain:
-            self._use_theme(self._first_theme())
         self.go(self.remembered.get("screen", "browse"))
         self.set_interval(LOOK, self._look)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +16,31 @@ WEB_DRIVER = "textual.drivers.web_driver:WebDriver"  # what textual-serve has an
 
 if TYPE_CHECKING:
     from engram.app import Engram
+
+
+START = 3.0  # seconds after which the start is certainly over
+
+
+@contextmanager
+def undisturbed_start() -> Iterator[None]:
+    """Within this the first seconds go without looking for garbage, a sixth of the time to the first paint.
+
+    What is there after them stays until the end, so no later look has to go through it.
+    """
+    gc.disable()
+    settled = threading.Timer(START, _settle)
+    settled.daemon = True
+    settled.start()
+    try:
+        yield
+    finally:
+        settled.cancel()
+        gc.enable()
+
+
+def _settle() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import review
 from engram.domain.errors import NotFoundError
-from engram.usecases.listing import list_hits
+from engram.usecases.listing import Narrow, list_packed
 from engram.usecases.refresh import refresh
 from engram.usecases.scopes import reach
 from engram_tui.facets import Facets
-from engram_tui.rows import LazyRows, Row, row_of_recalled, row_of_shown
+from engram_tui.lazy_rows import COLUMNS, LazyRows
+from engram_tui.rows import Row, row_of_recalled, row_of_shown
 from engram_tui.shell.frame import Heading
 
 if TYPE_CHECKING:
@@ -55,20 +56,26 @@ class Matches(NamedTuple):
 
 
 def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int | None) -> Page:
-    """The first `limit` lore in this order (None: all). Raises StoreError, NotFoundError (no such scope)."""
+    """The first `limit` lore in this order (None: all). Raises StoreError, NotFoundError (no such scope).
+
+    Of a first page that is not all, without filters, the numbers may count files that share an id twice.
+    """
     where = reach(store.store, facets.scope)
-    hits, matching = list_hits(
+    narrow = facets.narrow(now)
+    ids, packed, matching = list_packed(
         where,
+        COLUMNS,
         limit=limit,
         sort=order,
         categories=(facets.category,) if facets.category else (),
         status=facets.status,
         tags=(facets.tag,) if facets.tag else (),
-        narrow=facets.narrow(now),
+        narrow=None if narrow == Narrow() else narrow,
     )
     generation = where.index.generation
-    total = generation.catalog.count() if generation else matching
-    rows = LazyRows(hits, _refs(store), where.places.scope)
+    filtered = any(facets._replace(scope=""))
+    total = generation.catalog.count() if generation and filtered else matching
+    rows = LazyRows(ids, packed, _refs(store), where.places.scope)
     return Page(rows, matching, total, order, facets, limit is None or matching <= limit)
 
 

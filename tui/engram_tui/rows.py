@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 from engram.usecases.listing import Shown
 
 if TYPE_CHECKING:
-    from engram.adapters.index.catalog import Hit
     from engram.usecases.query import Recalled
 
 BEST = "best"
@@ -65,14 +64,6 @@ class Row(NamedTuple):
     scope: str = ""
 
 
-def row_of_hit(hit: Hit, refs: Mapping[str, str], scope: str = "") -> Row:
-    """The line of a lore that was listed; `refs` maps ids to their names in this session."""
-    return Row(
-        hit.id, refs.get(hit.id, ""), hit.confidence, hit.category, hit.title,
-        hit.created_at, hit.updated_at, hit.validation_count, hit.status, "", hit.agent or "", bool(hit.pinned), hit.path, scope,
-    )  # fmt: skip
-
-
 def row_of_shown(shown: Shown, why: str = "") -> Row:
     """The line of a lore that was read from its file; `why` says why a search found it."""
     lore = shown.lore
@@ -91,40 +82,22 @@ def row_of_recalled(recalled: Recalled, refs: Mapping[str, str]) -> Row:
     return row_of_shown(Shown(lore, recalled.path, refs.get(lore.id, ""), recalled.scope), why)
 
 
-class LazyRows(Sequence[Row]):
-    """The lines of a long list, each made when it is looked at: 100,000 at once would hold the screen up."""
-
-    def __init__(self, hits: list[Hit], refs: Mapping[str, str], scope: str = "") -> None:
-        """`refs` maps ids to their names in this session."""
-        self._hits, self._refs, self._scope = hits, refs, scope
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
-        if isinstance(index, slice):
-            return LazyRows(self._hits[index], self._refs, self._scope)
-        return row_of_hit(self._hits[index], self._refs, self._scope)
-
-    def ids(self) -> list[str]:
-        """All ids, in order."""
-        return [hit.id for hit in self._hits]
-
-
 def ids_of(rows: Sequence[Row]) -> list[str]:
     """The ids of these rows, in order."""
+    from engram_tui.lazy_rows import LazyRows
+
     return rows.ids() if isinstance(rows, LazyRows) else [row.id for row in rows]
 
 
 def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequence[Row]:
     """The same list with some rows changed or (None) gone, in the order it had."""
+    from engram_tui.lazy_rows import LazyRows
+
     ids = ids_of(rows)
     if not any(lore_id in changed for lore_id in ids):
         return rows
+    if isinstance(rows, LazyRows):
+        return rows.having(changed)
     found = [
         (changed.get(lore_id, rows[at]) if lore_id in changed else rows[at]) for at, lore_id in enumerate(ids)
     ]

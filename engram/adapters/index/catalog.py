@@ -287,6 +287,17 @@ class Catalog:
         query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
         return [Hit._make(row) for row in self.connection.execute(query, tuple(values))]
 
+    def select_packed(
+        self, columns: Sequence[str], where: str, values: Sequence[object] = (), tail: str = ""
+    ) -> tuple[list[str], list[bytes]]:
+        """The same, but ids and these columns alone, packed by `marshal`: a fifth of the memory."""
+        query = f"SELECT id, {', '.join(columns)} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
+        ids, packed = list[str](), list[bytes]()
+        for lore_id, *line in self.connection.execute(query, tuple(values)):
+            ids.append(lore_id)
+            packed.append(marshal.dumps(tuple(line), 2))
+        return ids, packed
+
     def texts(self, statuses: Sequence[str]) -> list[Text]:
         """The lore with one of these statuses, by id: the oldest first."""
         query = "SELECT id, path, category, row, digest, text_digest FROM files"
