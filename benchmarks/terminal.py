@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import fcntl
 import os
 import pty
@@ -14,13 +15,13 @@ import time
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _SEQUENCE = re.compile(
     r"\x1b\[[0-9;?<>=:]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[=>78]"
 )
 _QUIET_SECONDS = 0.25
-_LIMIT_SECONDS = 90.0
+_LIMIT_SECONDS = 25.0
 
 
 class TooLateError(RuntimeError):
@@ -79,14 +80,20 @@ class Terminal:
             pass
         return self._drawn[-1][0] if self._drawn else 0.0
 
+    def take(self, until: float) -> None:
+        """Go on reading until that moment."""
+        while (left := until - self.now()) > 0:
+            self._read(left)
+
     def cpu_ms(self) -> float:
         """What all threads of the program have used so far (0 where the system does not tell)."""
-        total = 0
         folder = f"/proc/{self._process.pid}/task"
-        for thread in os.listdir(folder) if os.path.isdir(folder) else []:
-            with open(f"{folder}/{thread}/schedstat", encoding="ascii") as file:
-                total += int(file.read().split()[0])
-        return total / 1e6
+        threads = os.listdir(folder) if os.path.isdir(folder) else []
+        return sum(_scheduled(f"{folder}/{thread}")[0] for thread in threads)
+
+    def waited_ms(self) -> float:
+        """How long its main thread could have run, but others had the processor."""
+        return _scheduled(f"/proc/{self._process.pid}/task/{self._process.pid}")[1]
 
     def memory_mb(self) -> tuple[float, float]:
         """Resident memory: all of it, and without the files that are mapped into it."""
@@ -96,18 +103,20 @@ class Terminal:
         return whole, own
 
     def _shown(self, texts: Sequence[str], since: float) -> float | None:
-        raw = b""
-        missing = set(texts)
-        for at, drawn in self._drawn:
-            if at > since:
-                raw += drawn
-                text = _SEQUENCE.sub("", raw.decode("utf-8", "replace"))
-                missing = {one for one in missing if one not in text}
-                if not missing:
-                    return at
-        return None
+        """When all of the texts were there; found by halving, for long outputs."""
+        drawn = [(at, part) for at, part in self._drawn if at > since]
 
-    def _wait(self, found, what: str) -> float:  # type: ignore[no-untyped-def]
+        def misses(parts: int) -> bool:
+            raw = b"".join(part for _, part in drawn[:parts]).decode("utf-8", "replace")
+            text = _SEQUENCE.sub("", raw)
+            return not all(one in text for one in texts)
+
+        if misses(len(drawn)):
+            return None
+        first = bisect.bisect_left(range(len(drawn)), x=True, key=lambda parts: not misses(parts + 1))
+        return drawn[first][0]
+
+    def _wait(self, found: Callable[[], float | None], what: str) -> float:
         end = time.perf_counter() + _LIMIT_SECONDS
         while (at := found()) is None:
             if time.perf_counter() > end or not self._alive():
@@ -128,3 +137,13 @@ class Terminal:
             return False
         self._drawn.append((self.now(), drawn))
         return bool(drawn)
+
+
+def _scheduled(thread: str) -> tuple[float, float]:
+    """Milliseconds that a thread ran, and that it waited for a processor (0 where the system does not tell)."""
+    try:
+        with open(f"{thread}/schedstat", encoding="ascii") as file:
+            ran, waited, _ = file.read().split()
+    except OSError:
+        return 0.0, 0.0
+    return int(ran) / 1e6, int(waited) / 1e6

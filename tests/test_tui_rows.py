@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import engram
 from engram.domain.lore import Lore
+from engram_tui.facets import Facets
 from engram_tui.markdown_cost import is_light, nesting
 from engram_tui.preview import body_of
-from engram_tui.reading import short_path
-from engram_tui.rows import SORT_NAMES, Row, age, bar, fraction, short_category, sorted_rows
+from engram_tui.reading import read_page, short_path
+from engram_tui.rows import (
+    SORT_NAMES,
+    Row,
+    age,
+    bar,
+    fraction,
+    ids_of,
+    row_of_shown,
+    short_category,
+    sorted_rows,
+    with_rows,
+)
 from engram_tui.shell.frame import Heading, heading_line
 from engram_tui.wording import counts
 
@@ -115,3 +129,23 @@ def test_counts_of_the_whole_list_and_of_a_part() -> None:
 def test_home_is_written_as_a_tilde(home: object) -> None:
     assert short_path(f"{home}/notes") == "~/notes"
     assert short_path(f"{home}less/notes") == f"{home}less/notes"
+
+
+def test_lines_of_a_long_list_are_what_the_catalog_says_and_change_in_place(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "s", session="t") as store:
+        for number in range(5):
+            store.record(f"Lore number {number} of five.", category="FACT", agent=f"agent-{number}")
+        page = read_page(store, "created", Facets(), 0.0, None)
+        first = read_page(store, "created", Facets(), 0.0, 2)
+        named = read_page(store, "created", Facets(agent="agent-3"), 0.0, 2)
+        shown = {one.lore.id: one for one in store.list().lore}
+    assert (page.total, page.matching, page.complete) == (5, 5, True)
+    assert (len(first.rows), first.matching, first.complete) == (2, 5, False)
+    assert (len(named.rows), named.matching, named.total) == (1, 1, 5)
+    assert list(page.rows) == [row_of_shown(shown[row.id]) for row in page.rows]
+    one, two = page.rows[1], page.rows[3]
+    changed = with_rows(page.rows, {one.id: one._replace(title="Another"), two.id: None})
+    assert ids_of(changed) == [row.id for row in page.rows if row != two]
+    assert [row.title for row in changed].count("Another") == 1
+    assert [row.id for row in changed[:2]] == [page.rows[0].id, one.id]
+    assert changed[:2][1].title == "Another"

@@ -57,7 +57,7 @@ class LazyRows(Sequence[Row]):
     def _row(self, lore_id: str, packed: bytes) -> Row:
         confidence, category, title, created, updated, count, status, agent, pinned, path = marshal.loads(
             packed
-        )  # noqa: S302 - packed here, a moment ago
+        )
         return Row(
             lore_id, self._refs.get(lore_id, ""), confidence, category, title, created, updated, count, status,
             "", agent or "", bool(pinned), path, self._scope,

@@ -1,0 +1,239 @@
+"""The terminal app as its user meets it: `python benchmarks/app.py [--sizes 1k,10k,100k] [--keep FOLDER] [--runs 5]`.
+
+Starts `engram tui` on a pseudo-terminal of 120 columns and 40 lines: bytes in, bytes out. Stores are generated in a temporary
+folder, or in one that `--keep` names, to be used again. `--store FOLDER` measures one that is there, on a copy.
+
+Wall times are without the time in which the app's main thread waited for a processor that others had (Linux tells); how
+much that was stands beside them where it is of weight.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+import generate
+from figures import Figure, Group, against, describe_machine, report
+from run import SEED, compile_all, count_of
+from scratch_store import ROOT, isolate
+from steady import bare_python
+from terminal import Terminal
+
+import engram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FIRST = {1_000: 500, 10_000: 500, 100_000: 800}  # ms until the first paint
+_QUESTION = "retry with jitter before the cache of the broker is full"
+_RATE = 30  # keys a second that a keyboard repeats
+_HELD = 90
+_MEMORY_MB = 150
+_DETAIL_MS = 150
+_KEY_MS = 50
+# A lore has at most 4,000 characters, so no line of one is wider than 8,000 cells.
+_HOSTILE = {
+    "one line of 7,800 cells": "BODYWIDE\n\n" + "漢" * 3_900,
+    "one word of 3,900 letters": "BODYLONG\n\n" + "x" * 3_900,
+    "a table of 4,000 characters": "BODYTABLE\n\n| a | b | c |\n|---|---|---|\n" + "| o | t | h |\n" * 275,
+    "500 quotes in one another": "BODYQUOTES\n\n" + ">" * 500 + " deep",
+    "emphasis that never ends": "BODYSTARS\n\n" + "*a **b " * 550,
+    "escapes, emoji, right to left": "BODYSIGNS\n\n"
+    + "\x1b]0;t\x07 \x9b2J \u202e👩‍👩‍👧 漢字 العربية [@click=app.quit]x[/] " * 60,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", default="1k,10k,100k", help="store sizes (default: %(default)s)")
+    parser.add_argument("--store", help="measure a copy of this store instead")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the generated stores here and use them again")
+    parser.add_argument("--runs", type=int, default=5, help="how often it is started (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
+        isolate(os.path.join(temporary, "home"))
+        os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        compile_all()
+        bare = [bare_python(temporary)]
+        groups = []
+        for size in ["copy"] if given.store else given.sizes.split(","):
+            groups += _size(_store(given, temporary, size), given.runs)
+            bare.append(bare_python(temporary))
+        groups.append(_hostile(os.path.join(temporary, "hostile")))
+        machine = [
+            *describe_machine(),
+            f"bare Python {min(bare):.1f} to {max(bare):.1f} CPU-ms between the groups",
+        ]
+    print(report(groups, machine, time.strftime("%Y-%m-%d"), "python benchmarks/app.py"))
+    return 0
+
+
+def _store(given: argparse.Namespace, temporary: str, size: str) -> str:
+    """A store of that size, its index there."""
+    root = os.path.join(given.keep or temporary, f"store-{size}")
+    if given.store:
+        shutil.copytree(given.store, root)
+    elif not os.path.isdir(root):
+        generate.generate(root, count_of(size), SEED)
+    with engram.open(root) as store:
+        store.refresh()
+    return root
+
+
+def _open(root: str) -> Terminal:
+    return Terminal([sys.executable, "-m", "engram", "tui", "--store", root], root)
+
+
+def _size(root: str, runs: int) -> list[Group]:
+    with engram.open(root) as store:
+        first = store.list(limit=_HELD + 40)
+        titles = [shown.lore.title for shown in first.lore]
+        count = first.total
+    limit = next((ms for size, ms in _FIRST.items() if count <= size * 1.2), 800)
+    starts = [_start(root, titles[0]) for _ in range(runs)]
+    figures = _start_figures(starts, limit)
+    with _open(root) as app:
+        app.shows("all keys", _begin(titles[0]))
+        app.shows("· hybrid")
+        app.rest()
+        whole, own = app.memory_mb()
+        memory = f"{whole:.0f} MB, {own:.0f} without mapped files"
+        figures.append(
+            against(
+                Figure("Memory before a search: the list, no model", more=memory), whole, _MEMORY_MB, "MB"
+            )
+        )
+        figures += [_held(app, titles), *_filtering(app)]
+        whole, own = app.memory_mb()
+        figures.append(
+            Figure(
+                "Memory after searches, with the model",
+                more=f"{whole:.0f} MB, {own:.0f} without mapped files",
+            )
+        )
+    return [Group(f"{count:,} lore", figures)]
+
+
+class Watch:
+    """What passes from its making on: CPU of the app, wall time, and how much of that was waiting for a processor."""
+
+    def __init__(self, app: Terminal, since: float | None = None) -> None:
+        self._app = app
+        self._since = app.now() if since is None else since
+        self._cpu, self._waited = (app.cpu_ms(), app.waited_ms()) if since is None else (0.0, 0.0)
+
+    def stop(self, at: float) -> tuple[float, float, float]:
+        """CPU-ms, wall-ms without the wait, and the wait in ms, until the moment `at`."""
+        cpu, waited = self._app.cpu_ms() - self._cpu, self._app.waited_ms() - self._waited
+        wall = (at - self._since) * 1000
+        return cpu, max(0.0, wall - waited), min(wall, waited)
+
+
+def _start(root: str, title: str) -> list[tuple[float, float, float]]:
+    """What it takes until the first whole frame, and until the first row stands in it."""
+    with _open(root) as app:
+        watch = Watch(app, since=0.0)
+        frame = watch.stop(app.shows("1 Browse", "all keys"))
+        return [frame, watch.stop(app.shows(_begin(title)))]
+
+
+def _start_figures(starts: Sequence[list[tuple[float, float, float]]], limit: float) -> list[Figure]:
+    found = []
+    for number, name in enumerate(("First paint: the whole frame", "Rows shown")):
+        cpu, wall, waited = (statistics.median(start[number][part] for start in starts) for part in range(3))
+        figure = Figure(name, cpu, wall, f"and {waited:.0f} ms of waiting")
+        found.append(against(figure, wall, limit, "ms") if number == 0 else figure)
+    return found
+
+
+def _held(app: Terminal, titles: Sequence[str]) -> Figure:
+    """`j` at the rate of a keyboard: how long after the last key its row is drawn."""
+    cpu, due = app.cpu_ms(), app.now()
+    for _ in range(_HELD):
+        watch, sent = Watch(app), app.types("j")
+        due += 1 / _RATE
+        app.take(until=due)
+    _, lag, waited = watch.stop(app.shows(_begin(titles[_HELD]), since=sent))
+    app.rest()
+    spent = (app.cpu_ms() - cpu) / _HELD
+    name = f"`j` held, {_HELD} at {_RATE}/s: lag of the last (CPU of one)"
+    return against(Figure(name, spent, lag, f"and {waited:.0f} ms of waiting"), lag, 1000 / _RATE * 2, "ms")
+
+
+def _filtering(app: Terminal) -> list[Figure]:
+    """A question typed letter by letter; while it is typed, it is searched for."""
+    app.types("/")
+    app.rest()
+    cpu, waits = app.cpu_ms(), []
+    for letter in _QUESTION:
+        watch, sent = Watch(app), app.types(letter)
+        waits.append(watch.stop(app.repaint(sent)))
+        app.rest()  # what is drawn next is the answer to the next key alone
+    spent = (app.cpu_ms() - cpu) / len(waits)
+    app.types("\x1b")
+    app.rest()
+    middle = statistics.median(wall for _, wall, _ in waits)
+    repaint = Figure(
+        "Key to repaint while filtering (CPU with its search)",
+        spent,
+        middle,
+        _spread([wall for _, wall, _ in waits]),
+    )
+    return [against(repaint, middle, _KEY_MS, "ms")]
+
+
+def _hostile(root: str) -> Group:
+    """A detail pane and a whole lore for each text that is meant to stall them."""
+    with engram.open(root) as store:
+        written = [
+            (name, store.record(f"Trial of {name}\n\n{text}", category="FACT"))
+            for name, text in _HOSTILE.items()
+        ]
+        store.record("A start to move from.", category="FACT")
+        assert all(done for _, done in written)
+    figures = []
+    with _open(root) as app:
+        app.shows("all keys", "A start to move")
+        app.rest()
+        for name, text in reversed(_HOSTILE.items()):
+            mark = text.split("\n")[0]
+            cpu, pane, _ = _until(app, "j", mark)
+            figure = Figure(f"Pane: {name}", cpu, pane, "the cursor's rest of 50 ms included")
+            figures.append(against(figure, pane, _DETAIL_MS, "ms"))
+            cpu, whole, _ = _until(app, "\r", mark)
+            figures.append(Figure(f"Whole lore: {name}", cpu, whole))
+            app.types("\x1b")
+            app.rest()
+    return Group("Content that is meant to stall", figures)
+
+
+def _until(app: Terminal, key: str, text: str) -> tuple[float, float, float]:
+    watch, sent = Watch(app), app.types(key)
+    found = watch.stop(app.shows(text, since=sent))
+    app.rest()
+    return found
+
+
+def _begin(title: str) -> str:
+    """As much of a title as its column surely shows."""
+    return title[:14].rstrip()
+
+
+def _spread(waits: Sequence[float]) -> str:
+    ordered = sorted(waits)
+    at: Callable[[float], float] = lambda share: ordered[min(len(ordered) - 1, int(len(ordered) * share))]  # noqa: E731
+    return f"p50 {at(0.5):.0f}, p99 {at(0.99):.0f}, most {ordered[-1]:.0f} ms"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

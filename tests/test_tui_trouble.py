@@ -1,0 +1,71 @@
+"""What may go wrong around the app while it is open: it says so, lives on, and nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tui_kit import QUEUE, lore, make_template, open_copy, using
+
+import engram
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_template(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
+    with open_copy(template, tmp_path) as store:
+        yield store
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Files of this process cannot grow: what a full disk does."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot limit the size of files")
+async def test_a_full_disk_is_said_and_the_same_key_works_once_there_is_room(store: engram.Engram) -> None:
+    async with using(store) as user:
+        with no_room():
+            await user.press("h")
+            await user.sees(lambda: user.text("trouble") or user.toasts())
+            said = user.text("trouble")
+            await user.press("j", "k")
+            assert user.titles()[0] == QUEUE
+        assert said
+        assert "Traceback" not in said
+        assert "defect" not in said
+        assert lore(store, QUEUE).validation_count == 0
+        await user.press("h")
+        await user.told("helpful")
+        assert lore(store, QUEUE).validation_count == 1
+
+
+async def test_a_lock_of_another_git_keeps_nobody_from_judging_and_the_commit_follows(
+    store: engram.Engram,
+) -> None:
+    lock = os.path.join(store.path, ".git", "index.lock")
+    async with using(store) as user:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+        await user.press("h")
+        await user.told("helpful")
+        assert lore(store, QUEUE).validation_count == 1
+        await user.searches("money cents")
+        os.unlink(lock)  # it was there until now
+    store.close()
+    with engram.open(store.path, session="t") as again:
+        assert "feedback" in again.log()[0].subject
