@@ -55,9 +55,8 @@ class LazyRows(Sequence[Row]):
         return LazyRows(ids, packed, self._refs, self._scope, {**self._changed, **others})
 
     def _row(self, lore_id: str, packed: bytes) -> Row:
-        confidence, category, title, created, updated, count, status, agent, pinned, path = marshal.loads(
-            packed
-        )
+        line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago
+        confidence, category, title, created, updated, count, status, agent, pinned, path = line
         return Row(
             lore_id, self._refs.get(lore_id, ""), confidence, category, title, created, updated, count, status,
             "", agent or "", bool(pinned), path, self._scope,
