@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,3 +71,22 @@ async def test_a_lock_of_another_git_keeps_nobody_from_judging_and_the_commit_fo
     store.close()
     with engram.open(store.path, session="t") as again:
         assert "feedback" in again.log()[0].subject
+
+
+async def test_links_that_take_long_hold_up_neither_reading_nor_judging(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    monkeypatch.setattr("engram_tui.lore_reading.links", lambda _id, _store: over.wait(30) and ())
+    async with using(store) as user:
+        try:
+            await user.press("enter")
+            await user.sees_text("redelivers")
+            await user.press("h")
+            await user.told("helpful")
+            await user.press("J")
+            await user.sees_text("full jitter; equal waits")
+            assert not over.is_set()
+        finally:
+            over.set()
+    assert lore(store, QUEUE).validation_count == 1
