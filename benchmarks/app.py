@@ -99,7 +99,7 @@ def _size(root: str, runs: int) -> list[Group]:
         first = store.list(limit=_HELD + 40)
         titles = [shown.lore.title for shown in first.lore]
         count = first.total
-    limit = next((ms for size, ms in _FIRST.items() if count <= size * 1.2), 800)
+    limit = next((ms for size, ms in _FIRST.items() if count <= size * 1.5), 800)
     starts = [_start(root, titles[0]) for _ in range(runs)]
     figures = _start_figures(starts, limit)
     with _open(root) as app:
