@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
 from tui_kit import NARROW, WIDE, User, lore, open_copy, using
 
 import engram
@@ -15,32 +15,10 @@ from engram_tui.difference import DifferenceScreen
 from engram_tui.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
 
-RETRY = "Retry with full jitter; equal waits synchronised the clients of the queue."
-OTHERS = (
-    "Retry with a full jitter: equal waits synchronised the clients of the queue.",
-    "Retries with full jitter; the equal waits synchronised the clients of the queue.",
-)
-FRIDAY, PIPELINE = "Deployments happen on Friday with the blue script.", "Deployments happen by the pipeline."
-HOSTS = ("alpha", "beta", "gamma")
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("template") / "s"
-    with engram.open(root, session="t") as store:
-        store.record(RETRY, category="FAILURE", tags=["retry"])
-        old = store.record(FRIDAY, category="FACT").lore
-        store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
-        store.record(OTHERS[0], category="FAILURE", tags=["queue"])
-        for host in HOSTS:
-            store.record(
-                f"Host {host} is down.",
-                category="EDGE_CASE_DISCOVERY",
-                expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
-            )
-        store.record(OTHERS[1], category="FAILURE", tags=["jitter"])
-        store.query("how should clients of the queue retry")
-    return root
+    return make(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture

@@ -6,22 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
+from tui_stores import ASKED, asked
 
 import engram
 from engram_tui.live import LiveScreen
 
-ASKED = "why does the queue consumer see a message twice"
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which an agent asked two questions, and the second found nothing."""
-    made = make_template(tmp_path_factory.mktemp("template"))
-    with engram.open(made, session="agent", agent="claude-code") as store:
-        store.query(ASKED)
-        store.query("how to bake bread without yeast")
-    return made
+    return asked(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from effort import is_thorough
-from storekit import SteadyClock
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, shown, using
+from tui_stores import NOTE, with_a_past
 
 import engram
 from engram.usecases.edit import Edit
@@ -24,23 +24,11 @@ if TYPE_CHECKING:
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
-NOTE = "Acks are sent before the work is done."
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four lore and a note that refines the newest of them, which has been judged, edited and asked for."""
-    folder = make_template(tmp_path_factory.mktemp("template"))
-    with engram.open(folder, session="t", clock=SteadyClock()) as store:
-        queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
-        store.record(
-            NOTE, category="FACT", relations=[("refines", queue), ("see_also", money)], agent="codex"
-        )
-        store.feedback(helpful=[queue])
-        store.edit(queue, Edit(content=f"# {QUEUE}\n\nThe broker delivers again after a missed ack."))
-        store.edit(queue, Edit(add_tags=("ack",)))
-        store.query("idempotent queue consumers")
-    return folder
+    return with_a_past(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
