@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from textual.widgets import TextArea
@@ -12,7 +12,6 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
-import engram
 from engram_tui.compare import Compare
 from engram_tui.insight import InsightScreen, Panel
 from engram_tui.live import LiveScreen
@@ -21,6 +20,9 @@ from engram_tui.new_lore import NewLoreForm
 from engram_tui.settings_screen import SettingsScreen
 from engram_tui.shell.command_log_screen import CommandLogScreen
 from engram_tui.shell.picker import Picker
+
+if TYPE_CHECKING:
+    import engram
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
@@ -48,6 +50,11 @@ def store(
 
 def of(kind: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("store", [kind], indirect=True)
+
+
+def write_over(file: Path, old: bytes, new: bytes) -> None:
+    """Change a file as an editor does."""
+    file.write_bytes(file.read_bytes().replace(old, new))
 
 
 async def all_deeds(tour: Tour, title: str) -> None:
@@ -163,8 +170,7 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
         await tour.does("redo", lambda: lore(store, QUEUE).pinned, told="Brought back")
         await tour.does("new_lore", lambda: isinstance(app.screen, NewLoreForm))
         await user.press("escape")
-        file = Path(store.path, shown(store, MONEY).path)
-        file.write_bytes(file.read_bytes().replace(b"integer cents", b"whole cents"))
+        write_over(Path(store.path, shown(store, MONEY).path), b"integer cents", b"whole cents")
         await tour.does("refresh", lambda: any("whole cents" in title for title in user.titles()))
         await tour.does("log", lambda: isinstance(app.screen, CommandLogScreen))
         assert "engram undo" in app.commands.written()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -81,6 +81,10 @@ class EngramApp(App[None]):
             self._typist.type(event)
         else:
             await super().on_event(event)
+
+    def hold_keys(self) -> Callable[[], None]:
+        """Have keys wait until what is returned is called."""
+        return self._typist.hold()
 
     @property
     def current(self) -> ShellScreen | None:
@@ -258,6 +262,7 @@ class EngramApp(App[None]):
         self._tell(screen, "Brought back", step.said, "u undoes it")
 
     def _tell(self, screen: ShellScreen, title: str, said: str, how: str) -> None:
+        self.follow_settings()
         screen.tell(title, f"{said}  ·  {how}")
         self.written_here(screen)
         screen.store_changed()
@@ -301,6 +306,12 @@ class EngramApp(App[None]):
             self._use_theme(name)
         self.remembered.set("theme", name)
         self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
+
+    def follow_settings(self) -> None:
+        """A theme that was set in the configuration counts at once."""
+        name = self._first_theme()
+        if name != self.remembered.get("theme", name):
+            self.choose_theme(name)
 
     def _first_theme(self) -> str:
         configured = self.store.store.settings.text("app.theme")

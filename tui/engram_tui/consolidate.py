@@ -305,7 +305,7 @@ class ConsolidateScreen(ShellScreen):
         """The past queries whose answers change."""
         plan = self.choices.plan
         if plan is not None:
-            self.ask("rehearsal", lambda store: rehearsed(store, plan), self._show_rehearsal)
+            self.ask("rehearsal", lambda store: rehearsed(store, plan), self._show_rehearsal, opens=True)
 
     def _show_rehearsal(self, text: Text) -> None:
         from engram_tui.difference import DifferenceScreen
@@ -352,7 +352,7 @@ class ConsolidateScreen(ShellScreen):
             assert item is not None
             return read_source(store, item)
 
-        self.ask("versions", read, self._merge)
+        self.ask("versions", read, self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
         from engram_tui.merge_editor import MergeEditor

@@ -319,6 +319,7 @@ class LoreScreen(BrowseDeeds):
             "compare",
             lambda store: lore_reading.texts(store, lore_id, [one.commit for one in pair]),
             partial(self._show_pair, at if other is before else None, pair),
+            opens=True,
         )
 
     def _show_pair(self, at: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.containers import Container
@@ -131,6 +131,10 @@ class ShellScreen(StoreWork):
         widget = self.query_one("#trouble", Static)
         widget.update(words(line))
         widget.display = bool(line)
+
+    def keys_wait(self) -> Callable[[], None]:
+        """Hold keys back until what is returned is called."""
+        return self.shell.hold_keys()
 
     def tell(self, title: str, said: str) -> None:
         """A toast; it takes the place of the one before."""

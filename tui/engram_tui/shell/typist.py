@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PATIENCE = 0.5  # seconds for one that is busy; then the next key goes on
+LONGEST = 10.0  # seconds that keys wait for a question to open; then they are dropped
 
 
 class Typist:
@@ -28,6 +29,20 @@ class Typist:
         self._deal = deal
         self._keys: deque[events.Key] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._opening = 0
+        self._opened = asyncio.Event()
+
+    def hold(self) -> Callable[[], None]:
+        """Have the keys that follow wait until what is returned is called: something opens that they are meant for."""
+        self._opening += 1
+        self._opened.clear()
+
+        def release() -> None:
+            self._opening -= 1
+            if not self._opening:
+                self._opened.set()
+
+        return release
 
     def type(self, key: events.Key) -> None:
         """Deal with a key as soon as those before it are dealt with."""
@@ -38,11 +53,23 @@ class Typist:
     async def _work(self) -> None:
         try:
             while self._keys and self._app.is_running:
+                if self._opening and not await self._has_opened():
+                    self._keys.clear()
+                    return
                 await self._deal(self._keys.popleft())
                 if self._keys:
                     await self._quiet()
         finally:
             self._task = None
+
+    async def _has_opened(self) -> bool:
+        """Whether what opens is there in time: elsewhere these keys would do what nobody meant."""
+        try:
+            await asyncio.wait_for(self._opened.wait(), LONGEST)
+        except TimeoutError:
+            return False
+        await self._quiet()
+        return True
 
     async def _quiet(self) -> None:
         """Wait until the focused widget, then the screen have done what they were told until now."""
