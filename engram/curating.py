@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.worth import Worths
+    from engram.usecases.would_answer import WouldAnswer
 
 
 class Curating(ABC):
@@ -123,6 +124,15 @@ class Curating(ABC):
         from engram.usecases.worth import worth
 
         return worth(self.store, names, limit=limit, sort=sort)
+
+    def would_answer(self, name: str) -> WouldAnswer:
+        """Which past queries would show this lore if nothing held it back: `.queries`, of `.asked`.
+
+        Raises NotFoundError, AmbiguousError, StoreError.
+        """
+        from engram.usecases.would_answer import would_answer
+
+        return would_answer(self.store, name)
 
     @abstractmethod
     def _changed(self) -> None:

@@ -212,7 +212,12 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         await all_judgements(tour, RETRY)
         await all_deeds(tour, RETRY)
         await tour.does("previous_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
-        await tour.changes("forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten")
+        await tour.changes(
+            "forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten", stays=True
+        )
+        await user.sees_text("not here any more")
+        await user.press("h")  # nothing to judge
+        await tour.does("undo", lambda: one.shown and one.shown.lore.title == QUEUE)
         assert tour.left_out("lore") == set()
 
 

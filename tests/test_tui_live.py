@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
-from tui_stores import ASKED, asked
+from tui_stores import asked
 
 import engram
 from engram_tui.live import LiveScreen
@@ -61,25 +61,6 @@ async def test_questions_show_with_their_lore_and_what_was_withheld(
         await user.press("escape", "F")
         await user.sees(lambda: "following" in user.text("about"))
         assert live(user).line_list.has_focus
-
-
-async def test_a_lore_is_judged_where_it_was_shown_and_that_is_undone(store: engram.Engram) -> None:
-    async with using(store) as user:
-        screen = await opened(user)
-        screen.line_list.cursor = titles(user).index(QUEUE, titles(user).index(f"“{ASKED}”"))
-        await user.sees_text("The broker redelivers")
-        await user.press("h")
-        await user.told("Helpful", QUEUE, ".70 → .78")
-        assert lore(store, QUEUE).validation_count == 1
-        await user.press("u")
-        await user.told("Taken back")
-        assert lore(store, QUEUE).confidence == 0.7
-        await user.press("x")
-        await user.told("Incorrect", ".70 → .55")
-        assert lore(store, QUEUE).confidence == 0.55
-        await user.press("n")
-        await user.told("Not relevant", "confidence stays")
-        await user.sees(lambda: any("judged" in text for text in titles(user)))
 
 
 async def test_it_follows_until_one_scrolls(store: engram.Engram) -> None:

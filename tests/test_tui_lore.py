@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from effort import is_thorough
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
 from tui_stores import NOTE, with_a_past
 
 import engram
@@ -132,49 +132,6 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         await user.sees_text(one.versions[0].commit, one.versions[-1].commit, "tags")
         await user.press("j", "k", "escape", "space")
         await user.sees(lambda: one.marked_version == one.versions[-1].commit)
-
-
-@SIZE
-async def test_every_deed_is_written_told_and_undone(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
-        await reads(user, RETRY)
-        for key, told, is_done in (
-            ("h", ".70 → .78", lambda: lore(store, RETRY).confidence == 0.78),
-            ("x", ".78 → .63", lambda: lore(store, RETRY).confidence == 0.63),
-            ("n", "noted", lambda: lore(store, RETRY).confidence == 0.63),
-            ("p", "is pinned", lambda: lore(store, RETRY).pinned),
-            ("a", "is archived", lambda: lore(store, RETRY).status == "archived"),
-            ("A", "is active", lambda: lore(store, RETRY).status == "active"),
-        ):
-            await user.press(key)
-            await user.told(told)
-            assert is_done()
-        await user.sees_text("pinned · ▆▆▆▆▆▁▁▁ .63 trusted · ✓1")
-        await user.press("u", "u", "u")
-        await user.told("Taken back", "is pinned")
-        assert not lore(store, RETRY).pinned
-
-
-async def test_tags_category_copies_and_forgetting(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        one = await reads(user, RETRY)
-        user.types("tclients -demo\n")
-        await user.told("Tags", "+clients −demo")
-        user.types("cfact\n")
-        await user.told("Category", "is FACT now")
-        assert (lore(store, RETRY).tags, lore(store, RETRY).category) == (("clients",), "FACT")
-        await user.press("y")
-        await user.sees(lambda: user.app.clipboard == str(Path(store.path, shown(store, RETRY).path)))
-        await user.press("Y")
-        await user.sees(lambda: user.app.clipboard == "L2")  # its ref in this session
-        await user.press("d")
-        await user.told("Forget", "forgotten")
-        await user.sees_text("not here any more")
-        await user.press("h")  # nothing to judge
-        await user.press("u")
-        await user.sees(lambda: one.shown and one.shown.lore.title == RETRY)
-        await user.press("escape")
-        await user.sees(lambda: user.app.screen is user.browse and RETRY in user.titles())
 
 
 async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store: engram.Engram) -> None:

@@ -158,16 +158,6 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
         assert commits(store) == before
 
 
-async def test_later_puts_an_item_last_and_decides_nothing(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        found = await reviewing(user)
-        first = found.queue.current
-        await user.press("l")
-        assert found.queue.current != first
-        assert found.queue.items[-1] == first
-        assert not user.app.steps.done
-
-
 async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
@@ -183,22 +173,6 @@ async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.En
         found._go_to_kind("problem")
         await user.press("r")
         await user.told("Review", "reject fits no problem; possible: edit, snooze")
-
-
-async def test_a_lore_is_edited_first_and_then_let_in(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        found = await reviewing(user, "pending")
-        title = current(found)
-        await user.press("e")
-        await user.sees(lambda: user.app.screen.query(TextArea))
-        area = user.app.screen.query_one(TextArea)
-        area.text = area.text.replace(title, "A better sentence.")
-        await user.press("ctrl+s")
-        await user.told("Accept edited", "A better sentence", "it becomes active")
-        assert lore(store, "A better sentence.").status == "active"
-        await user.press("u")
-        await user.told("Taken back")
-        assert lore(store, title).status == "pending"
 
 
 async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> None:

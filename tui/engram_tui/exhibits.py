@@ -59,8 +59,6 @@ def read_exhibit(store: Engram, item: Item, other: int = 0) -> Exhibit:
     if item.kind == review.PROBLEM:
         return _of_file(store, item)
     left, right, notes = _versions(store, item, other)
-    if item.lore and not notes:
-        notes = _worth(store, item)
     if right is None:
         text = Text(lines(left.lore.content)[:MOST])
         return Exhibit(item, (Side(left.name, facts(left.lore, now), text),), notes, _all_fields(left.lore))
@@ -128,16 +126,6 @@ def _nearest(store: Engram, lore: Lore) -> Version | None:
                     f"the most similar, cosine {fraction(round((hit.score.cosine or 0) * 1000))}", hit.lore
                 )
     return None
-
-
-def _worth(store: Engram, item: Item) -> tuple[str, ...]:
-    used = store.store.state.used_since(0)
-    shown = sum(lore_id in used for lore_id in item.lore)
-    return (
-        (f"{count(shown)} of its lore answered queries here before.",)
-        if shown and len(item.lore) > 1
-        else (("It answered queries here before.",) if shown else ())
-    )
 
 
 def _of_file(store: Engram, item: Item) -> Exhibit:
