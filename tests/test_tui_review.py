@@ -110,6 +110,18 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
         assert lore(store, title).status == "active"
 
 
+async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_in(
+    store: engram.Engram,
+) -> None:
+    store.query("which node does the nightly build need")
+    store.query("how are orders numbered")
+    async with using(store, NARROW) as user:
+        found = await reviewing(user, "pending")
+        while current(found) != NIGHTLY:
+            await user.press("j")
+        await user.sees_text("would have answered 1 of the last 2 queries · about ")
+
+
 async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")

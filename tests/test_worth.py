@@ -100,3 +100,18 @@ def test_the_command_lists_worth_and_tells_of_one_lore_in_words(tmp_path: Path) 
         "Removing it would change 1 top-3 result, and weaken 1 answer.\n    idempotent queue handlers\n"
         in said
     )
+
+
+def test_what_a_lore_that_waits_would_answer_is_found_by_asking_again(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    ok("record", "The nightly build needs Node 22.", "--category", "FACT", "--status", "pending", cwd=root)
+    ok("query", "which node does the nightly build need", cwd=root)
+    ok("query", "how are orders numbered", cwd=root)
+    store = opened(root, clock=SetClock())
+    (item,) = store.review(kinds="pending").items
+    found = store.would_answer(item.lore[0])
+    assert (found.queries, found.asked) == (("which node does the nightly build need",), 2)
+    assert store.query("which node does the nightly build need", keep=False).lore == ()
+    told = ok("worth", item.lore[0], cwd=root)
+    assert "It would have answered 1 of 2 past queries." in told.out
+    assert ok("worth", item.lore[0], "--json", cwd=root).json["would_answer"][0]["asked"] == 2

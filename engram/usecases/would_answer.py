@@ -7,7 +7,7 @@ from engram.usecases import search
 from engram.usecases.consult import consult
 from engram.usecases.query import Question, filters_for, worth_showing
 from engram.usecases.resolve import resolve
-from engram.usecases.use import usage_of
+from engram.usecases.use import latest_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,8 @@ def would_answer(store: Store, name: str) -> WouldAnswer:
     """Ask the latest queries again, with this lore let in. Raises NotFoundError, AmbiguousError, StoreError."""
     with store.lock:
         lore_id = resolve(store, name).id
-        queries = past_queries(store)
+        queries = latest_queries(store, MOST_QUERIES)
         return WouldAnswer(lore_id, answered(store, lore_id, queries), len(queries))
-
-
-def past_queries(store: Store) -> list[str]:
-    """The latest queries of the live record, each once. Raises StoreError."""
-    return [*usage_of(store).queries][:MOST_QUERIES]
 
 
 def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:

@@ -15,17 +15,19 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.usecases.take_version import take_version
 from engram_tui.preview import since
-from engram_tui.rows import bar, count, fraction
+from engram_tui.rows import bar, fraction
 from engram_tui.shell.gate import lines, words
 from engram_tui.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_side
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.review import Item
+    from engram.usecases.would_answer import WouldAnswer
 
 NEAR = 0.35  # cosine from which another lore is worth looking at beside
 PAIRS = (review.CONTRADICTION, review.DUPLICATE)
 COMPARED = (*PAIRS, review.CONFLICT)  # field by field, too
+AT_ONCE = 10  # queries that are asked again before others get at the store
 _FIELDS = ("category", "type", "tags", "context", "files", "entities", "status", "pinned")
 
 
@@ -74,6 +76,24 @@ def read_exhibit(store: Engram, item: Item, other: int = 0) -> Exhibit:
         for version, text in zip((left, right), marked, strict=True)
     )
     return Exhibit(item, sides, notes, _difference(left, right))
+
+
+def read_use(lore_id: str, store: Engram) -> WouldAnswer:
+    """Which past queries a lore answers, or would. Takes the store's lock for a moment at a time: it may take long."""
+    from textual.worker import get_current_worker
+
+    from engram.usecases.use import latest_queries
+    from engram.usecases.would_answer import MOST_QUERIES, WouldAnswer, answered
+
+    worker, found = get_current_worker(), list[str]()
+    with store.store.lock:
+        queries = latest_queries(store.store, MOST_QUERIES)
+    for start in range(0, len(queries), AT_ONCE):
+        if worker.is_cancelled:
+            break
+        with store.store.lock:
+            found += answered(store.store, lore_id, queries[start : start + AT_ONCE])
+    return WouldAnswer(lore_id, tuple(found), len(queries))
 
 
 def versions_of(store: Engram, item: Item) -> list[Version]:

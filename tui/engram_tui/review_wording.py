@@ -99,7 +99,12 @@ def use_phrase(item: Item, would: WouldAnswer) -> str:
     if not would.asked:
         return ""
     does = "would have answered" if item.kind in (PENDING, FOREIGN) else "answers"
-    return f"{does} {count(len(would.queries))} of your last {count(would.asked)} queries"
+    last = "the last query" if would.asked == 1 else f"the last {count(would.asked)} queries"
+    return (
+        f"{does} {count(len(would.queries))} of {last}"
+        if would.asked > 1 or not would.queries
+        else f"{does} {last}"
+    )
 
 
 def _hanging(line: str, cells: int) -> list[str]:
