@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from engram_tui.actions import everywhere
 from engram_tui.actions.action import Action, bindings, written
-from engram_tui.shell.frame import NARROW, HeadingLine, KeyLine, TabLine
+from engram_tui.shell.frame import NARROW, ROOMY, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.gate import words
 from engram_tui.shell.steps import Step
 from engram_tui.shell.table import ENTRIES, actions_of, entry_named, every_action
@@ -32,7 +32,7 @@ class ShellScreen(StoreWork):
     SCREEN: ClassVar[str] = ""  # the name in the table of screens
     OVER: ClassVar[bool] = False  # it lies over a screen of the table and has no number key
     CHOOSES: ClassVar[str] = "lore"  # what `chosen` gives the ids of
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
         & > #body { height: 1fr; }
