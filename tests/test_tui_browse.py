@@ -38,7 +38,7 @@ async def test_wide_shows_list_and_lore_side_by_side(store: engram.Engram) -> No
     async with using(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         first = next(line for line in user.screen().splitlines() if "▌" in line)
-        assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempoten…")
+        assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent    now     · │")
         assert user.titles()[-1] == "Money is stored as integer cents, never as float."
         assert "PATTERN_OUTCOME · trusted" in user.screen()
         assert "· main · 4 lore · hybrid" in user.text("heading")

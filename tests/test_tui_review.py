@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,7 +120,7 @@ async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_
         found = await reviewing(user, "pending")
         while current(found) != NIGHTLY:
             await user.press("j")
-        await user.sees_text("would have answered 1 of the last 2 queries · about ")
+        await user.sees_text("would have answered 1 of the last 2 queries · costs about ")
 
 
 async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
@@ -258,6 +259,29 @@ async def test_duplicates_become_one_by_paragraph_and_field(
         await user.press("u")
         await user.told("Taken back")
         assert {RETRY, AGAIN} <= set(titles(store))
+
+
+async def test_keys_typed_before_the_editor_is_there_wait_for_it(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram_tui import merge_source
+
+    read, typed = merge_source.read_source, threading.Event()
+
+    def slow(*asked: object) -> object:
+        typed.wait(10)  # a disk that is slow: longer than a burst of keys
+        return read(*asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(merge_source, "read_source", slow)
+    async with using(store, NARROW) as user:
+        await reviewing(user, "duplicate")
+        user.types("mr")  # `r` is right in the editor, and reject behind it
+        await user.pilot.pause(0.1)
+        typed.set()
+        await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
+        await user.sees(lambda: user.app.screen.query_one(TextArea).text.startswith(AGAIN))
+        assert {RETRY, AGAIN} <= set(titles(store))
+        assert not user.app.steps.done
 
 
 async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engram) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
-PATIENCE = 300  # looks at the screen, 20 ms apart; reached only where something is broken
+PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
 LORE = [
     ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
     ("Sessions expire after 12 hours; the proxy cuts them earlier for admins.", "EDGE_CASE_DISCOVERY"),

@@ -66,6 +66,7 @@ class EngramApp(App[None]):
         self.set_keymap(self.own_keys)
         if not self._plain:
             self._use_theme(self._first_theme())
+        self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
         self.go(self.remembered.get("screen", "browse"))
         self.set_interval(LOOK, self._look)
 
@@ -82,8 +83,8 @@ class EngramApp(App[None]):
         else:
             await super().on_event(event)
 
-    def hold_keys(self) -> Callable[[], None]:
-        """Have keys wait until what is returned is called."""
+    def hold_keys(self) -> Callable[[bool], None]:
+        """Have keys wait until what is returned is called, with whether what they are for is there."""
         return self._typist.hold()
 
     @property
@@ -310,7 +311,7 @@ class EngramApp(App[None]):
     def follow_settings(self) -> None:
         """A theme that was set in the configuration counts at once."""
         name = self._first_theme()
-        if name != self.remembered.get("theme", name):
+        if not self._plain and name != self.theme:
             self.choose_theme(name)
 
     def _first_theme(self) -> str:

@@ -180,11 +180,9 @@ class LoreList(ScrollView, can_focus=True):
             (fraction(row.confidence), base, 5),
             (short_category(row.category), quiet, CATEGORY_CELLS + 1),
         ]
-        worth = (
-            [(f"w {fraction(row.worth)}", quiet, WORTH_CELLS)]
-            if self.shows_worth or width >= VERY_ROOMY
-            else []
-        )
+        said = f"w {fraction(row.worth)}" if row.worth else NO_REF
+        worth = [(f"{said:>{WORTH_CELLS - 1}}", quiet, WORTH_CELLS)]
+        worth = worth if self.shows_worth or width >= VERY_ROOMY else []
         taken = 2 + sum(cells for _, _, cells in (*parts, *worth)) + AGE_CELLS + COUNT_CELLS
         title = f"{'⚲ ' if row.pinned else ''}{row.title}"
         title = title if row.status == ACTIVE else f"({row.status}) {title}"

@@ -23,6 +23,7 @@ from engram.domain.review import (
     TAKE,
     allowed,
 )
+from engram_tui.lore_list import fitted
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
 
@@ -83,10 +84,11 @@ def why_lines(
 ) -> list[str]:
     """Why the item is here, what speaks for it, what it would be good for, and what it costs; lines of so many cells."""
     told = [f"why  {words(item.why)}"]
-    told += [f"     {words(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    shown = [f"     {words(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    told += [fitted(note, cells).rstrip() for note in shown] if narrow else shown
     worth = [
         use_phrase(item, would) if would else "",
-        f"about {count(item.cost)} tokens each time" if item.cost else "",
+        f"costs about {count(item.cost)} tokens each time" if item.cost else "",
         f"by {words(item.agent)}" if item.agent and item.cost else "",
     ]
     if any(worth):

@@ -132,8 +132,8 @@ class ShellScreen(StoreWork):
         widget.update(words(line))
         widget.display = bool(line)
 
-    def keys_wait(self) -> Callable[[], None]:
-        """Hold keys back until what is returned is called."""
+    def keys_wait(self) -> Callable[[bool], None]:
+        """Hold keys back until what is returned is called, with whether what they are for is there."""
         return self.shell.hold_keys()
 
     def tell(self, title: str, said: str) -> None:

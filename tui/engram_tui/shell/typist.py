@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PATIENCE = 0.5  # seconds for one that is busy; then the next key goes on
-LONGEST = 10.0  # seconds that keys wait for a question to open; then they are dropped
+LONGEST = 5.0  # seconds that keys wait for what opens; then they are dropped
 
 
 class Typist:
@@ -29,16 +29,22 @@ class Typist:
         self._deal = deal
         self._keys: deque[events.Key] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._opening = 0
+        self._opening: set[object] = set()
         self._opened = asyncio.Event()
 
-    def hold(self) -> Callable[[], None]:
-        """Have the keys that follow wait until what is returned is called: something opens that they are meant for."""
-        self._opening += 1
+    def hold(self) -> Callable[[bool], None]:
+        """Have the keys that follow wait for what opens until what is returned is called, with whether it is there.
+
+        Where it is not, they are dropped: elsewhere they would do what nobody meant.
+        """
+        token = object()
+        self._opening.add(token)
         self._opened.clear()
 
-        def release() -> None:
-            self._opening -= 1
+        def release(opened: bool) -> None:
+            self._opening.discard(token)
+            if not opened:
+                self._keys.clear()
             if not self._opening:
                 self._opened.set()
 
@@ -53,23 +59,24 @@ class Typist:
     async def _work(self) -> None:
         try:
             while self._keys and self._app.is_running:
-                if self._opening and not await self._has_opened():
-                    self._keys.clear()
-                    return
+                if self._opening:
+                    await self._until_opened()
+                    continue
                 await self._deal(self._keys.popleft())
                 if self._keys:
                     await self._quiet()
         finally:
             self._task = None
 
-    async def _has_opened(self) -> bool:
-        """Whether what opens is there in time: elsewhere these keys would do what nobody meant."""
+    async def _until_opened(self) -> None:
+        """Wait for what opens; where that takes too long, without the keys."""
         try:
             await asyncio.wait_for(self._opened.wait(), LONGEST)
         except TimeoutError:
-            return False
-        await self._quiet()
-        return True
+            self._keys.clear()
+            self._opening.clear()
+        else:
+            await self._quiet()
 
     async def _quiet(self) -> None:
         """Wait until the focused widget, then the screen have done what they were told until now."""
