@@ -10,6 +10,8 @@ import engram
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engram.usecases.clock import Clock
+
 BROKEN = "---\nid: nonsense\nconfidence: [\n---\nA file that nobody can read.\n"
 CACHE = "The cache is warmed at deploy."
 RETRY = "Retry with full jitter, because equal waits synchronised all clients of the queue."
@@ -36,10 +38,12 @@ CONFLICTS = f"""conflicts:
 """
 
 
-def make(folder: Path) -> Path:
+def make(folder: Path, clock: Clock | None = None) -> Path:
     """Make it; where it is."""
     root = folder / "s"
-    with engram.open(root, session="t") as store:  # others in between: ids of one millisecond have no order
+    with engram.open(
+        root, session="t", clock=clock
+    ) as store:  # others in between: ids of one millisecond have no order
         store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
         store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
         store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")
@@ -59,7 +63,7 @@ def make(folder: Path) -> Path:
     text = (root / cache).read_text("utf-8")
     (root / cache).write_text(text.replace("---\n\n", f"{CONFLICTS}\n", 1), "utf-8")
     (root / "lore" / "broken.md").write_text(BROKEN, "utf-8")
-    with engram.open(root, session="t") as store:
+    with engram.open(root, session="t", clock=clock) as store:
         assert set(store.review().by_kind) == {
             "problem", "conflict", "pending", "contradiction", "duplicate", "stale", "weak",
         }  # fmt: skip
