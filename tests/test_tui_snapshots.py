@@ -10,7 +10,7 @@ import pytest
 import review_store
 from storekit import SteadyClock
 from tui_kit import NARROW, QUEUE, WIDE, make_template, using
-from tui_snapshots import is_as_kept, svg_of, text_of
+from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
 from engram_tui.lore_screen import LoreScreen
@@ -42,11 +42,11 @@ def review_of(app: EngramApp) -> ReviewScreen | None:
 async def test_browse_and_its_keys(store: engram.Engram, size: tuple[int, int], name: str) -> None:
     async with using(store, size) as user:
         await user.sees_text("4 lore", "The broker redelivers" if size == WIDE else QUEUE)
-        await user.pilot.pause(0.1)
+        await at_rest(user)
         is_as_kept(f"browse-{name}.txt", text_of(user))
         await user.press("question_mark")
         await user.sees(lambda: isinstance(user.app.screen, Picker))
-        await user.sees_text("which one", "which one")
+        await at_rest(user)
         is_as_kept(f"keys-{name}.txt", text_of(user))
 
 
@@ -56,7 +56,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int], name: str) ->
         await user.press("enter")
         await user.sees(lambda: isinstance(user.app.screen, LoreScreen) and user.app.screen.versions)
         await user.sees_text("The broker redelivers", "Links" if size == NARROW else "names no other lore")
-        await user.pilot.pause(0.1)
+        await at_rest(user)
         is_as_kept(f"lore-{name}.txt", text_of(user))
 
 
@@ -72,12 +72,12 @@ async def test_review(tmp_path: Path, size: tuple[int, int], name: str) -> None:
             found._go_to_kind("contradiction")
             await user.sees(lambda: found.exhibit and found.exhibit.item == found.queue.current)
             await user.sees_text("costs about")
-            await user.pilot.pause(0.1)
+            await at_rest(user)
             is_as_kept(f"review-{name}.txt", text_of(user))
 
 
 async def test_the_colours_of_browse(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.sees_text("4 lore", QUEUE)
-        await user.pilot.pause(0.1)
+        await at_rest(user)
         is_as_kept("browse.svg", svg_of(user))

@@ -5,6 +5,7 @@ With WRITE_SNAPSHOTS=1 in the environment they are written anew: look at the dif
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
@@ -31,6 +32,13 @@ def text_of(user: User) -> str:
     return re.sub(r"\b\d+ ms", "N ms", text)
 
 
+async def at_rest(user: User) -> None:
+    """Wait until the screen stays as it is."""
+    before = ""
+    while before != (before := text_of(user)):
+        await user.pilot.pause(0.1)
+
+
 def svg_of(user: User) -> str:
     """The screen with its colours and styles, without the names that Textual makes up and the path of the store."""
     svg = user.app.export_screenshot(title="engram", simplify=True)
@@ -44,5 +52,9 @@ def is_as_kept(name: str, found: str) -> bool:
     if os.environ.get(WRITE):
         FOLDER.mkdir(exist_ok=True)
         kept.write_text(found, "utf-8")
-    assert found == kept.read_text("utf-8"), f"tests/snapshots/{name}: see tests/tui_snapshots.py"
+    wanted = kept.read_text("utf-8")
+    apart = "\n".join(
+        difflib.unified_diff(wanted.splitlines(), found.splitlines(), "kept", "found", lineterm="", n=1)
+    )
+    assert found == wanted, f"tests/snapshots/{name}, see tests/tui_snapshots.py:\n{apart}"
     return True

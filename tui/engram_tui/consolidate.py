@@ -14,7 +14,6 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.consolidation import MERGE
-from engram.domain.errors import NotFoundError
 from engram_tui import review_deeds
 from engram_tui.actions.action import bindings
 from engram_tui.actions.consolidate import ACTIONS
@@ -22,11 +21,11 @@ from engram_tui.lore_list import LoreList
 from engram_tui.pair_search import PairSearch
 from engram_tui.plan_rows import Choices, what_happens
 from engram_tui.plan_tree import PlanTree
+from engram_tui.planning import WHILE_PLANNING, apply_deed, planned
 from engram_tui.preview import Preview
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.work import Deed
 from engram_tui.step_result import item_of, read_result, rehearsed
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class ConsolidateScreen(ShellScreen):
     def _plan_now(self) -> None:
         chosen = dict(self.choices.chosen)
         self.ask(
-            "plan", lambda store: _planned(store, chosen, self._told), self._take_plan, failed=self._no_plan
+            "plan", lambda store: planned(store, chosen, self._told), self._take_plan, failed=self._no_plan
         )
 
     def _told(self, doing: str) -> None:
@@ -188,6 +187,7 @@ class ConsolidateScreen(ShellScreen):
         doing = f"{self.doing} …" if self.doing else ""
         if plan is None:
             said = doing or "No plan."
+            self.tree_list.say(*(WHILE_PLANNING if doing else ()))
         else:
             number = len(self.choices.selected)
             taken = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
@@ -331,7 +331,7 @@ class ConsolidateScreen(ShellScreen):
     def _apply(self, plan: Plan) -> None:
         self.doing = "tidying up"
         self.show_plan()
-        self.do(_apply_deed(plan), tuple(step.id for step in plan.selected))
+        self.do(apply_deed(plan), tuple(step.id for step in plan.selected))
 
     def lore_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
         """What was done is no step any more."""
@@ -364,29 +364,3 @@ class ConsolidateScreen(ShellScreen):
             self.tell("Merge", "Nothing was written.")
         else:
             self.do(review_deeds.decide([item], decision, made), (item.id,))
-
-
-def _planned(store: Engram, chosen: dict[str, bool], told: object) -> Plan:
-    """A plan for these choices; those about steps that there are no longer are forgotten."""
-    off, on = ([name for name, wanted in chosen.items() if wanted is is_on] for is_on in (False, True))
-    try:
-        return store.consolidate(skip=off, confirm=on, progress=told)  # type: ignore[arg-type]
-    except NotFoundError:
-        plan = store.consolidate()
-        known = {step.id for step in (*plan.steps, *(one.step for one in plan.withheld))}
-        off, on = ([name for name in names if name in known] for names in (off, on))
-        return store.consolidate(skip=off, confirm=on, progress=told)  # type: ignore[arg-type]
-
-
-def _apply_deed(plan: Plan) -> Deed:
-    def work(store: Engram, _ids: tuple[str, ...]) -> str:
-        done = store.apply(plan)
-        told = ", ".join(f"{kind} {count(number)}" for kind, number in done.done.items())
-        return f"{told or 'nothing was left to do'}"
-
-    off = [step.id for step in plan.steps if not step.selected]
-    on = [step.id for step in plan.selected if step.confirm]
-    options = "".join(
-        [*(f" --skip {name}" for name in off[:20]), *(f" --confirm {name}" for name in on[:20])]
-    )
-    return Deed("Consolidate", work, f"engram consolidate{options} --apply", repeats=False, about="step")
