@@ -53,13 +53,15 @@ async def test_a_plan_is_applied_as_one_commit_and_taken_back(
         await user.sees_text(
             "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 lore", "archive   3"
         )
+        user.app.can_undo = False
         await user.press("p")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.sees_text("3 lore become 1", "One commit here")
         await user.press("n")
         await user.sees(lambda: user.app.screen is found)
         assert state(store) == before
-        await user.press("p", "y")
+        user.app.can_undo = True
+        await user.press("p")
         await user.told("Consolidate", "merge 1, supersede 1, archive 3", "u undoes it")
         assert commits(store) == number + 1
         after = state(store)
@@ -86,7 +88,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         await user.press("G", "space")
         await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
         await user.sees_text("[-] archive")
-        await user.press("p", "y")
+        await user.press("p")
         await user.told("Consolidate", "archive 2")
         assert {title: status for title, status in state(store).items() if status == "archived"} == {
             f"Host {host} is down.": "archived" for host in HOSTS[:2]

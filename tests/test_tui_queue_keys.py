@@ -176,7 +176,6 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.changes(
             "apply_plan",
             lambda: {one.lore.status for one in store.list(limit=None).lore} > {"archived", "superseded"},
-            types="y",
             told="merge 1, supersede 1, archive 3",
         )
         await user.sees(lambda: still() and len(choices.steps) == 5)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
 
-MOST_QUERIES = 200  # the latest
+MOST_QUERIES = 100  # the latest
 
 
 class WouldAnswer(NamedTuple):

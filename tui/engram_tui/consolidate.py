@@ -1,6 +1,6 @@
 """The third screen: a plan that tidies the store up, as a tree with boxes, rehearsed again for what one takes of it.
 
-Nothing is written before `p` and a yes. The tree's lines are in `plan_rows`, what a step comes to in `step_result`.
+Nothing is written before `p`. The tree's lines are in `plan_rows`, what a step comes to in `step_result`.
 """
 
 from __future__ import annotations
@@ -315,14 +315,16 @@ class ConsolidateScreen(ShellScreen):
     # Applying
 
     def action_apply_plan(self) -> None:
-        """Say what will happen; on yes, do it."""
+        """Do it; where undo cannot help, say what will happen and ask."""
         from engram_tui.shell.prompts import Confirm
 
         if self.doing or not self.choices.is_rehearsed:
             self.tell("Apply", "This choice is still being rehearsed; p again in a moment.")
             return
         plan, steps = self.choices.plan, self.choices.selected
-        if plan is not None and steps:
+        if plan is not None and steps and self.shell.can_undo:
+            self._apply(plan)
+        elif plan is not None and steps:
             said = f"{what_happens(steps)}\n\n{plan.rehearsal.sentence}"
             self.app.push_screen(
                 Confirm("Apply the plan", said), lambda yes: self._apply(plan) if yes else None
