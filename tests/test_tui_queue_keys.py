@@ -30,6 +30,8 @@ from engram_tui.shell.prompts import Confirm
 from engram_tui.sync import SyncScreen
 
 if TYPE_CHECKING:
+    from sync_kit import Clones
+
     import engram
     from engram.domain.lore import Lore
 
@@ -57,6 +59,13 @@ def store(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     with open_copy(templates[request.param], tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Iterator[Clones]:
+    found = copy(tmp_path / "c")
+    yield found
+    found.leave()
 
 
 def of(kind: str) -> pytest.MarkDecorator:
@@ -185,8 +194,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
 
 
 @SIZES
-async def test_sync(tmp_path: Path, size: tuple[int, int]) -> None:
-    clones = copy(tmp_path / "c")
+async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> None:
     store, hub = clones["a"], clones.hub
     async with using(store, size) as user:
         tour = Tour(user, store)
@@ -212,7 +220,6 @@ async def test_sync(tmp_path: Path, size: tuple[int, int]) -> None:
         await user.sees(lambda: screen.view and len(screen.view.remotes) == 2)
         await tour.changes("remove_remote", lambda: names() == ["origin"], types="second\n", told="forgotten")
         assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_tui_sync
-    clones.leave()
 
 
 @SIZES

@@ -128,6 +128,7 @@ class User:
 async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
     """The app, open, its list and first line there."""
     app = EngramApp(store)
+    app.NOTIFICATION_TIMEOUT = 600  # a busy machine must not miss what was told
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         user = User(app, pilot)
