@@ -42,6 +42,7 @@ class SettingsScreen(ShellScreen):
     SettingsScreen {
         & #about { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
         & #settings { height: 1fr; padding: 0 1; }
+        & ToastRack { margin-bottom: 9; }
         & #doc { height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary 40%; background: $surface; }
     }
     """
