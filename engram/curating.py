@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.review import Queue
     from engram.usecases.store import Store
     from engram.usecases.worth import Worths
+    from engram.usecases.would_answer import WouldAnswer
 
 
 class Curating(ABC):
@@ -135,6 +136,15 @@ class Curating(ABC):
 
         with self.store.lock:
             return worths_at_once(self.store, consult(self.store, lambda found: hits_of(found, ids)).values())
+
+    def would_answer(self, name: str) -> WouldAnswer:
+        """Which past queries would show this lore if nothing held it back: `.queries`, of `.asked`.
+
+        Raises NotFoundError, AmbiguousError, StoreError.
+        """
+        from engram.usecases.would_answer import would_answer
+
+        return would_answer(self.store, name)
 
     @abstractmethod
     def _changed(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engram.adapters.index.catalog import Catalog, Entry, Problem
+from engram.adapters.index.catalog_check import damaged
 from engram.domain.lore import Lore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
@@ -40,7 +41,7 @@ def test_entries_come_back_as_they_were_put(catalog: Catalog, new: bool) -> None
     assert (hit.title, hit.created_at, hit.vector_check) == ("Note 1", NOW.timestamp(), 1)
     assert tags_of(catalog) == [("lore/1.md", "a"), ("lore/1.md", "b"), ("lore/2.md", "a")]
     assert catalog.problems() == [Problem("lore/bad.md", 3, "no id", "add it")]
-    assert catalog.damaged() == []
+    assert damaged(catalog.connection) == []
 
 
 def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog) -> None:
@@ -48,7 +49,7 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
     catalog.put([entry(1, "c")])
     catalog.put([entry(2, "d")._replace(row=7)])
     assert tags_of(catalog) == [("lore/1.md", "c"), ("lore/2.md", "d")]
-    assert catalog.damaged() == []
+    assert damaged(catalog.connection) == []
     catalog.remove(["lore/1.md", "lore/2.md"])
     assert catalog.connection.execute("SELECT count(*) FROM row_tags").fetchone() == (0,)
 
@@ -67,7 +68,7 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
 def test_a_change_behind_its_back_is_noticed(catalog: Catalog, change: str) -> None:
     catalog.put([entry(1, "a"), entry(2, "b")])
     catalog.touch([(5, 6, 7, 8, "lore/1.md")])  # seen again: no damage
-    assert catalog.damaged() == []
+    assert damaged(catalog.connection) == []
     catalog.connection.execute(change)
-    [damage] = catalog.damaged()
+    [damage] = damaged(catalog.connection)
     assert "1.md" in damage or "row 9" in damage

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.widgets import Input
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, make_template, open_copy, shown, using
 
 import engram
 from engram.domain.errors import StoreError
@@ -38,7 +38,7 @@ async def test_wide_shows_list_and_lore_side_by_side(store: engram.Engram) -> No
     async with using(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         first = next(line for line in user.screen().splitlines() if "▌" in line)
-        assert first.startswith("▌ ·   ▆▆▆▁ .70  PATTERN     Queue consumers must be idemp…")
+        assert first.startswith("▌ ▆▆▆▁ .70  PATTERN     Queue consumers must be idempotent    now     · │")
         assert user.titles()[-1] == "Money is stored as integer cents, never as float."
         assert "PATTERN_OUTCOME · trusted" in user.screen()
         assert "· main · 4 lore · hybrid" in user.text("heading")
@@ -100,25 +100,6 @@ async def test_a_search_without_result_says_so(store: engram.Engram) -> None:
     async with using(store) as user:
         await user.searches("zzqx vwvw")
         await user.sees_text("Nothing here answers “zzqx vwvw”.", "0 of 4 · none")
-
-
-@pytest.mark.parametrize(
-    ("key", "confidence", "said"),
-    [
-        ("h", 0.78, "confidence .70 → .78, helpful 1×"),
-        ("x", 0.55, "confidence .70 → .55"),
-        ("n", 0.70, "noted, confidence stays .70"),
-    ],
-)
-async def test_judging_is_written_shown_and_said(
-    store: engram.Engram, key: str, confidence: float, said: str
-) -> None:
-    async with using(store) as user:
-        await user.press("j", key)
-        await user.told(said)
-        await user.sees(lambda: user.browse.lore_list.rows[1].confidence == round(confidence * 1000))
-        assert user.browse.lore_list.cursor == 1
-        assert lore(store, RETRY).confidence == confidence
 
 
 async def test_saying_it_twice_changes_nothing_and_says_so(store: engram.Engram) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
 from tui_kit import NARROW, WIDE, User, lore, open_copy, using
 
 import engram
@@ -15,32 +15,10 @@ from engram_tui.difference import DifferenceScreen
 from engram_tui.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
 
-RETRY = "Retry with full jitter; equal waits synchronised the clients of the queue."
-OTHERS = (
-    "Retry with a full jitter: equal waits synchronised the clients of the queue.",
-    "Retries with full jitter; the equal waits synchronised the clients of the queue.",
-)
-FRIDAY, PIPELINE = "Deployments happen on Friday with the blue script.", "Deployments happen by the pipeline."
-HOSTS = ("alpha", "beta", "gamma")
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("template") / "s"
-    with engram.open(root, session="t") as store:
-        store.record(RETRY, category="FAILURE", tags=["retry"])
-        old = store.record(FRIDAY, category="FACT").lore
-        store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
-        store.record(OTHERS[0], category="FAILURE", tags=["queue"])
-        for host in HOSTS:
-            store.record(
-                f"Host {host} is down.",
-                category="EDGE_CASE_DISCOVERY",
-                expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
-            )
-        store.record(OTHERS[1], category="FAILURE", tags=["jitter"])
-        store.query("how should clients of the queue retry")
-    return root
+    return make(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
@@ -75,13 +53,15 @@ async def test_a_plan_is_applied_as_one_commit_and_taken_back(
         await user.sees_text(
             "5 of 5 steps", "rehearsed on 1 past query", "1 group, 3 → 1 lore", "archive   3"
         )
+        user.app.can_undo = False
         await user.press("p")
         await user.sees(lambda: isinstance(user.app.screen, Confirm))
         await user.sees_text("3 lore become 1", "One commit here")
         await user.press("n")
         await user.sees(lambda: user.app.screen is found)
         assert state(store) == before
-        await user.press("p", "y")
+        user.app.can_undo = True
+        await user.press("p")
         await user.told("Consolidate", "merge 1, supersede 1, archive 3", "u undoes it")
         assert commits(store) == number + 1
         after = state(store)
@@ -108,7 +88,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         await user.press("G", "space")
         await user.sees(lambda: found.choices.is_rehearsed and not found.doing)
         await user.sees_text("[-] archive")
-        await user.press("p", "y")
+        await user.press("p")
         await user.told("Consolidate", "archive 2")
         assert {title: status for title, status in state(store).items() if status == "archived"} == {
             f"Host {host} is down.": "archived" for host in HOSTS[:2]

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from textual.widgets import TextArea
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, SESSIONS, User, lore, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, SESSIONS, User, lore, make_template, open_copy, using
 
 import engram
-from engram.domain.errors import NotFoundError
 from engram_tui.shell.prompts import Confirm
 
 
@@ -67,19 +66,6 @@ async def test_undo_takes_back_what_the_app_did_not_what_others_did_since(store:
         assert lore(store, "Written since.").category == "FACT"
 
 
-async def test_forgetting_and_bringing_back(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        await user.press("d")
-        await user.told("Forget", "u undoes it")
-        await user.sees(lambda: QUEUE not in user.titles())
-        with pytest.raises(NotFoundError):
-            shown(store, QUEUE)
-        await undone_and_redone(user, "forgotten")
-        await user.press("u")
-        await user.sees(lambda: QUEUE in user.titles())
-        assert lore(store, QUEUE).title == QUEUE
-
-
 async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) -> None:
     with engram.open(tmp_path / "owned", session="t") as store:
         store.record("One.", category="FACT")
@@ -94,39 +80,6 @@ async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) ->
             await user.told("Forget", "forgotten")
 
 
-async def test_tags_are_typed_and_a_category_is_picked(store: engram.Engram) -> None:
-    async with using(store) as user:
-        await user.press("t")
-        user.types("queue -demo\n")
-        await user.told("Tags", "+queue −demo")
-        assert lore(store, QUEUE).tags == ("queue",)
-        user.types("cfact\n")
-        await user.told("Category", "is FACT now")
-        assert lore(store, QUEUE).category == "FACT"
-        await user.press("u", "u")
-        await user.told("Taken back", "+queue")
-        assert lore(store, QUEUE).tags == ("demo",)
-        assert lore(store, QUEUE).category == "PATTERN_OUTCOME"
-
-
-async def test_editing_here_where_no_editor_is_set(
-    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.delenv("EDITOR", raising=False)
-    async with using(store) as user:
-        await user.press("j", "e")
-        await user.sees(lambda: user.app.screen.query(TextArea))
-        area = user.app.screen.query_one(TextArea)
-        area.text = area.text.replace("full jitter", "equal jitter")
-        await user.press("ctrl+s")
-        await user.told("Edit", "is changed")
-        await user.sees(lambda: any("equal jitter" in title for title in user.titles()))
-        await user.press("u")
-        await user.told("Taken back")
-        assert lore(store, RETRY).title == RETRY
-
-
 async def test_a_text_that_is_no_lore_changes_nothing_and_says_why(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,14 +92,6 @@ async def test_a_text_that_is_no_lore_changes_nothing_and_says_why(
         await user.press("ctrl+s")
         await user.sees(lambda: "id" in user.text("trouble") if user.app.screen is user.browse else False)
         assert lore(store, QUEUE).title == QUEUE
-
-
-async def test_paths_and_names_are_copied(store: engram.Engram) -> None:
-    async with using(store) as user:
-        await user.press("y")
-        await user.sees(lambda: user.app.clipboard == str(Path(store.path, shown(store, QUEUE).path)))
-        await user.press("Y")
-        await user.sees(lambda: user.app.clipboard == lore(store, QUEUE).id)
 
 
 async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:

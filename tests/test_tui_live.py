@@ -6,22 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
+from tui_stores import asked
 
 import engram
 from engram_tui.live import LiveScreen
 
-ASKED = "why does the queue consumer see a message twice"
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store in which an agent asked two questions, and the second found nothing."""
-    made = make_template(tmp_path_factory.mktemp("template"))
-    with engram.open(made, session="agent", agent="claude-code") as store:
-        store.query(ASKED)
-        store.query("how to bake bread without yeast")
-    return made
+    return asked(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
@@ -67,25 +61,6 @@ async def test_questions_show_with_their_lore_and_what_was_withheld(
         await user.press("escape", "F")
         await user.sees(lambda: "following" in user.text("about"))
         assert live(user).line_list.has_focus
-
-
-async def test_a_lore_is_judged_where_it_was_shown_and_that_is_undone(store: engram.Engram) -> None:
-    async with using(store) as user:
-        screen = await opened(user)
-        screen.line_list.cursor = titles(user).index(QUEUE, titles(user).index(f"“{ASKED}”"))
-        await user.sees_text("The broker redelivers")
-        await user.press("h")
-        await user.told("Helpful", QUEUE, ".70 → .78")
-        assert lore(store, QUEUE).validation_count == 1
-        await user.press("u")
-        await user.told("Taken back")
-        assert lore(store, QUEUE).confidence == 0.7
-        await user.press("x")
-        await user.told("Incorrect", ".70 → .55")
-        assert lore(store, QUEUE).confidence == 0.55
-        await user.press("n")
-        await user.told("Not relevant", "confidence stays")
-        await user.sees(lambda: any("judged" in text for text in titles(user)))
 
 
 async def test_it_follows_until_one_scrolls(store: engram.Engram) -> None:

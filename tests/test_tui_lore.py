@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from effort import is_thorough
-from storekit import SteadyClock
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, make_template, open_copy, shown, using
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, using
+from tui_stores import NOTE, with_a_past
 
 import engram
 from engram.usecases.edit import Edit
@@ -24,23 +24,11 @@ if TYPE_CHECKING:
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])
-NOTE = "Acks are sent before the work is done."
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four lore and a note that refines the newest of them, which has been judged, edited and asked for."""
-    folder = make_template(tmp_path_factory.mktemp("template"))
-    with engram.open(folder, session="t", clock=SteadyClock()) as store:
-        queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
-        store.record(
-            NOTE, category="FACT", relations=[("refines", queue), ("see_also", money)], agent="codex"
-        )
-        store.feedback(helpful=[queue])
-        store.edit(queue, Edit(content=f"# {QUEUE}\n\nThe broker delivers again after a missed ack."))
-        store.edit(queue, Edit(add_tags=("ack",)))
-        store.query("idempotent queue consumers")
-    return folder
+    return with_a_past(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
@@ -144,49 +132,6 @@ async def test_versions_are_shown_side_by_side(store: engram.Engram, size: tuple
         await user.sees_text(one.versions[0].commit, one.versions[-1].commit, "tags")
         await user.press("j", "k", "escape", "space")
         await user.sees(lambda: one.marked_version == one.versions[-1].commit)
-
-
-@SIZE
-async def test_every_deed_is_written_told_and_undone(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
-        await reads(user, RETRY)
-        for key, told, is_done in (
-            ("h", ".70 → .78", lambda: lore(store, RETRY).confidence == 0.78),
-            ("x", ".78 → .63", lambda: lore(store, RETRY).confidence == 0.63),
-            ("n", "noted", lambda: lore(store, RETRY).confidence == 0.63),
-            ("p", "is pinned", lambda: lore(store, RETRY).pinned),
-            ("a", "is archived", lambda: lore(store, RETRY).status == "archived"),
-            ("A", "is active", lambda: lore(store, RETRY).status == "active"),
-        ):
-            await user.press(key)
-            await user.told(told)
-            assert is_done()
-        await user.sees_text("pinned · ▆▆▆▆▆▁▁▁ .63 trusted · ✓1")
-        await user.press("u", "u", "u")
-        await user.told("Taken back", "is pinned")
-        assert not lore(store, RETRY).pinned
-
-
-async def test_tags_category_copies_and_forgetting(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        one = await reads(user, RETRY)
-        user.types("tclients -demo\n")
-        await user.told("Tags", "+clients −demo")
-        user.types("cfact\n")
-        await user.told("Category", "is FACT now")
-        assert (lore(store, RETRY).tags, lore(store, RETRY).category) == (("clients",), "FACT")
-        await user.press("y")
-        await user.sees(lambda: user.app.clipboard == str(Path(store.path, shown(store, RETRY).path)))
-        await user.press("Y")
-        await user.sees(lambda: user.app.clipboard == "L2")  # its ref in this session
-        await user.press("d")
-        await user.told("Forget", "forgotten")
-        await user.sees_text("not here any more")
-        await user.press("h")  # nothing to judge
-        await user.press("u")
-        await user.sees(lambda: one.shown and one.shown.lore.title == RETRY)
-        await user.press("escape")
-        await user.sees(lambda: user.app.screen is user.browse and RETRY in user.titles())
 
 
 async def test_it_is_left_for_another_screen_and_follows_changes_of_others(store: engram.Engram) -> None:

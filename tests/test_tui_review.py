@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
 from tui_kit import NARROW, WIDE, User, lore, open_copy, using
 
@@ -19,61 +20,10 @@ from engram_tui.review import ReviewScreen
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
 
-BROKEN = "---\nid: nonsense\nconfidence: [\n---\nA file that nobody can read.\n"
-CACHE = "The cache is warmed at deploy."
-RETRY = "Retry with full jitter, because equal waits synchronised all clients of the queue."
-AGAIN = "Retry with full jitter, as equal waits had synchronised all clients of the queue."
-HOURS, MINUTES = (
-    f"Sessions of the proxy expire after {time} of inactivity." for time in ("12 hours", "30 minutes")
-)
-NIGHTLY, ORDERS, QUESTION = (
-    "The nightly build needs Node 22.",
-    "Orders are numbered by the database.",
-    "Is this the right place?",
-)
-WEAK, OLD = "Use selectinload for collections.", "Staging is down until Friday."
-CONFLICTS = f"""conflicts:
-  - field: content
-    value: "{CACHE}\\n\\nIt takes 90 seconds."
-    from: P3ZD0000
-    at: "2026-03-04T10:00:00Z"
-  - field: tags
-    value: "cache\\ndeploy"
-    from: P3ZD0000
-    at: "2026-03-04T10:00:00Z"
----
-"""
-
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One item or more of each kind that a store alone can have."""
-    root = tmp_path_factory.mktemp("template") / "s"
-    with engram.open(root, session="t") as store:  # others in between: ids of one millisecond have no order
-        store.record(HOURS, category="EDGE_CASE_DISCOVERY", tags=["session", "auth"])
-        store.record(f"{RETRY}\n\nThe load test showed it.", category="FAILURE", tags=["retry"])
-        store.record(NIGHTLY, category="FACT", agent="claude-code", status="pending")
-        store.record(ORDERS, category="FACT", agent="codex", status="pending")
-        store.record(QUESTION, category="FACT", agent="codex", status="pending")
-        store.record(WEAK, category="PATTERN_OUTCOME", confidence=0.2)
-        store.record(OLD, category="FACT", expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
-        store.record(MINUTES, category="EDGE_CASE_DISCOVERY", agent="claude-code", tags=["session"])
-        store.record(
-            f"{AGAIN}\n\nThe load test showed it again.", category="FAILURE", tags=["jitter"], agent="codex"
-        )
-        cache = store.get(
-            store.record(
-                f"{CACHE}\n\nIt takes 40 seconds.", category="DEPENDENCY_BEHAVIOR", tags=["cache"]
-            ).lore.id
-        ).path
-    text = (root / cache).read_text("utf-8")
-    (root / cache).write_text(text.replace("---\n\n", f"{CONFLICTS}\n", 1), "utf-8")
-    (root / "lore" / "broken.md").write_text(BROKEN, "utf-8")
-    with engram.open(root, session="t") as store:
-        assert set(store.review().by_kind) == {
-            "problem", "conflict", "pending", "contradiction", "duplicate", "stale", "weak",
-        }  # fmt: skip
-    return root
+    return make(tmp_path_factory.mktemp("template"))
 
 
 @pytest.fixture
@@ -161,6 +111,18 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
         assert lore(store, title).status == "active"
 
 
+async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_in(
+    store: engram.Engram,
+) -> None:
+    store.query("which node does the nightly build need")
+    store.query("how are orders numbered")
+    async with using(store, NARROW) as user:
+        found = await reviewing(user, "pending")
+        while current(found) != NIGHTLY:
+            await user.press("j")
+        await user.sees_text("would have answered 1 of the last 2 queries · costs about ")
+
+
 async def test_a_burst_of_keys_decides_one_item_each_and_a_deed_repeats(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "pending")
@@ -209,16 +171,6 @@ async def test_what_changes_no_file_is_undone_too(store: engram.Engram) -> None:
         assert commits(store) == before
 
 
-async def test_later_puts_an_item_last_and_decides_nothing(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        found = await reviewing(user)
-        first = found.queue.current
-        await user.press("l")
-        assert found.queue.current != first
-        assert found.queue.items[-1] == first
-        assert not user.app.steps.done
-
-
 async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         found = await reviewing(user, "stale")
@@ -234,22 +186,6 @@ async def test_archiving_superseding_and_what_cannot_be_decided(store: engram.En
         found._go_to_kind("problem")
         await user.press("r")
         await user.told("Review", "reject fits no problem; possible: edit, snooze")
-
-
-async def test_a_lore_is_edited_first_and_then_let_in(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        found = await reviewing(user, "pending")
-        title = current(found)
-        await user.press("e")
-        await user.sees(lambda: user.app.screen.query(TextArea))
-        area = user.app.screen.query_one(TextArea)
-        area.text = area.text.replace(title, "A better sentence.")
-        await user.press("ctrl+s")
-        await user.told("Accept edited", "A better sentence", "it becomes active")
-        assert lore(store, "A better sentence.").status == "active"
-        await user.press("u")
-        await user.told("Taken back")
-        assert lore(store, title).status == "pending"
 
 
 async def test_a_file_that_nobody_can_read_is_mended(store: engram.Engram) -> None:
@@ -323,6 +259,29 @@ async def test_duplicates_become_one_by_paragraph_and_field(
         await user.press("u")
         await user.told("Taken back")
         assert {RETRY, AGAIN} <= set(titles(store))
+
+
+async def test_keys_typed_before_the_editor_is_there_wait_for_it(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram_tui import merge_source
+
+    read, typed = merge_source.read_source, threading.Event()
+
+    def slow(*asked: object) -> object:
+        typed.wait(10)  # a disk that is slow: longer than a burst of keys
+        return read(*asked)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(merge_source, "read_source", slow)
+    async with using(store, NARROW) as user:
+        await reviewing(user, "duplicate")
+        user.types("mr")  # `r` is right in the editor, and reject behind it
+        await user.pilot.pause(0.1)
+        typed.set()
+        await user.sees(lambda: isinstance(user.app.screen, MergeEditor))
+        await user.sees(lambda: user.app.screen.query_one(TextArea).text.startswith(AGAIN))
+        assert {RETRY, AGAIN} <= set(titles(store))
+        assert not user.app.steps.done
 
 
 async def test_the_result_is_typed_and_leaving_writes_nothing(store: engram.Engram) -> None:

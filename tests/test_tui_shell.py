@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, make_template, open_copy, using
+from tui_kit import MONEY, QUEUE, RETRY, make_template, open_copy, using
 
 from engram_tui.actions.action import Action, written
 from engram_tui.shell.frame import fitting
-from engram_tui.shell.picker import Picker
 from engram_tui.shell.table import ENTRIES, actions_of, every_action
 
 if TYPE_CHECKING:
@@ -67,23 +66,6 @@ def test_keys_are_written_as_people_write_them() -> None:
         "ctrl+d",
         "*",
     ]
-
-
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
-async def test_the_list_of_keys_finds_one_and_runs_it(store: engram.Engram, size: tuple[int, int]) -> None:
-    async with using(store, size) as user:
-        user.types("?to the last\n")
-        await user.sees(lambda: user.browse.lore_list.cursor == 3)
-        assert user.app.screen is user.browse
-
-
-async def test_the_palette_opens_by_two_keys_and_closes(store: engram.Engram) -> None:
-    async with using(store, NARROW) as user:
-        for key in ("colon", "ctrl+p"):
-            await user.press(key)
-            await user.sees(lambda: isinstance(user.app.screen, Picker))
-            await user.press("escape")
-            await user.sees(lambda: user.app.screen is user.browse)
 
 
 async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import prepared
 import pytest
+from apart_clones import GONE, NEW_THERE, copy
 from apikit import git
 from remote_kit import allow_loopback, listening, refusing
-from sync_kit import Clones, Left, bare, files
+from sync_kit import Clones, bare, files
 from tui_kit import NARROW, WIDE, User, make_template, using
 
 import engram
-from engram.usecases.edit import Edit
 from engram.usecases.init import init
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.prompts import Confirm, Prompt
@@ -23,38 +22,10 @@ from engram_tui.sync import SyncScreen
 if TYPE_CHECKING:
     from engram.app import Engram
 
-JITTER, MONEY, SESSIONS, GONE = (
-    "Retry with full jitter.",
-    "Money is integer cents.",
-    "Sessions last 12 hours.",
-    "Old.",
-)
-NEW_HERE, NEW_THERE = "The linter runs first.", "Cursors need a unique last key."
-
-
-def _apart(folder: Path) -> Left:
-    """Two clones that had four lore in common and went on, each on its own; the second has sent what it did."""
-    made = Clones(folder)
-    ids = [made.record("a", text).id for text in (JITTER, MONEY, SESSIONS, GONE)]
-    made.settle()
-    made.clock.advance(seconds=5)
-    made["b"].feedback(helpful=[ids[0]])
-    made["b"].edit(ids[1], Edit(add_tags=("cents",)))
-    made["b"].edit(ids[2], Edit(content="Sessions last 30 minutes."))
-    made["b"].forget(ids[3])
-    made.record("b", NEW_THERE)
-    made.sync("b")
-    made.clock.advance(seconds=5)
-    made["a"].feedback(helpful=[ids[0]])
-    made["a"].edit(ids[2], Edit(content="Sessions last 8 hours."))
-    made.record("a", NEW_HERE)
-    return made.leave()
-
 
 @pytest.fixture
 def clones(tmp_path: Path) -> Iterator[Clones]:
-    left = prepared.copy("clones that went on", tmp_path / "c", _apart)
-    found = Clones.again(tmp_path / "c", left)
+    found = copy(tmp_path / "c")
     yield found
     found.leave()
 

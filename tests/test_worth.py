@@ -127,3 +127,18 @@ def test_the_parts_of_one_document_make_one_another_no_more_important(store: Eng
     assert (first.links, first.importance) == (0, 0.0)
     store.record(QUEUE, category="fact", relations=[("see_also", first.id)])
     assert store.worth(first.id).lore[0].links == 1
+
+
+def test_what_a_lore_that_waits_would_answer_is_found_by_asking_again(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    ok("record", "The nightly build needs Node 22.", "--category", "FACT", "--status", "pending", cwd=root)
+    ok("query", "which node does the nightly build need", cwd=root)
+    ok("query", "how are orders numbered", cwd=root)
+    store = opened(root, clock=SetClock())
+    (item,) = store.review(kinds="pending").items
+    found = store.would_answer(item.lore[0])
+    assert (found.queries, found.asked) == (("which node does the nightly build need",), 2)
+    assert store.query("which node does the nightly build need", keep=False).lore == ()
+    told = ok("worth", item.lore[0], cwd=root)
+    assert "It would have answered 1 of 2 past queries." in told.out
+    assert ok("worth", item.lore[0], "--json", cwd=root).json["would_answer"][0]["asked"] == 2

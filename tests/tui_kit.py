@@ -37,11 +37,10 @@ LORE = [
 MONEY, SESSIONS, RETRY, QUEUE = (text.lstrip("# ").split("\n")[0] for text, _ in LORE)
 
 
-def make_template(folder: Path) -> Path:
+def make_template(folder: Path, clock: SteadyClock | None = None) -> Path:
     """A store of four lore, the queue's the newest."""
-    with engram.open(
-        folder / "s", session="t", clock=SteadyClock()
-    ) as store:  # two in a millisecond keep their order
+    clock = clock or SteadyClock()  # two in a millisecond keep their order
+    with engram.open(folder / "s", session="t", clock=clock) as store:
         for content, category in LORE:
             store.record(content, category=category, tags=["demo"])
     return folder / "s"
@@ -129,6 +128,7 @@ class User:
 async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIterator[User]:
     """The app, open, its list and first line there."""
     app = EngramApp(store)
+    app.NOTIFICATION_TIMEOUT = 600  # a busy machine must not miss what was told
     async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         user = User(app, pilot)

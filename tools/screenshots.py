@@ -15,13 +15,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from engram_tui.app import EngramApp
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tui")]
 IMAGES = ROOT / "docs" / "images"
 SIZE = (120, 34)
 PATIENCE = 400  # looks, 25 ms apart
+QUIET = 6  # looks at which nothing is asked any more
 
 
 class Picture(NamedTuple):
@@ -35,7 +41,7 @@ class Picture(NamedTuple):
 PICTURES = (
     Picture("browse", "browse", ("slash", *"git locks", "enter")),
     Picture("lore", "browse", ("slash", *"git locks", "enter", "enter", "v")),
-    Picture("review", "review", ("2",)),
+    Picture("review", "review", ("2", "f", *"stale", "enter")),
 )
 
 
@@ -53,9 +59,19 @@ async def draw(picture: Picture, path: str) -> str:
                     break
             for key in picture.keys:
                 await pilot.press({" ": "space"}.get(key, key))
-                await pilot.pause(0.15)
+                await at_rest(app, pilot)
             await pilot.pause(1.0)
             return app.export_screenshot(title="engram", simplify=True)
+
+
+async def at_rest(app: EngramApp, pilot: Pilot[None]) -> None:
+    """Wait until nothing is asked of the store for a moment."""
+    quiet = 0
+    for _ in range(PATIENCE * 4):
+        quiet = 0 if any(worker.is_running for worker in app.workers) else quiet + 1
+        if quiet == QUIET:
+            return
+        await pilot.pause(0.025)
 
 
 def copied(folder: str) -> str:

@@ -78,7 +78,7 @@ def _plan(
         progress("looking for steps")
         steps, left = _steps(look, before, kinds, to)
         steps = list(choose(steps, skip, confirm))
-        progress("asking them again")
+        progress("asking past queries again")
         return _rehearsed(look, rehearsal, steps, left, before)
 
 

@@ -67,7 +67,9 @@ class RehearsedIndex:
         """As `Catalog.linked`, with the status that lore have here."""
         found = self._linked(rows)
         self.looked_at.update([link.other for link in found])
-        return [link._replace(status=self._hits[link.other].status) for link in found if link.other in self._hits]
+        return [
+            link._replace(status=self._hits[link.other].status) for link in found if link.other in self._hits
+        ]
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """As `Words.weigh`."""

@@ -39,7 +39,8 @@ class Filters(NamedTuple):
     """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter.
 
     What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
-    of texts that wait for a person; None stands for every text of that lore.
+    of texts that wait for a person; None stands for every text of that lore. The lore with the id `admitted` passes
+    all of this: to see what letting it in would do.
     """
 
     min_confidence: int
@@ -49,6 +50,7 @@ class Filters(NamedTuple):
     files: tuple[str, ...]
     horizon: float = 0.0
     held: Mapping[str, Collection[str] | None] = {}
+    admitted: str = ""
 
 
 class Candidate(NamedTuple):
@@ -215,7 +217,7 @@ def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _passes(hit: Hit, filters: Filters, now: float) -> bool:
-    return (
+    return hit.id == filters.admitted or (
         hit.status == ACTIVE
         and (hit.confidence + 5) // 10 * 10 >= filters.min_confidence
         and (hit.expires_at is None or hit.expires_at > now)

@@ -17,10 +17,18 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
+_REPEATED = 10  # how often a question is looked for among the answers, on average
+
 
 def usage_of(store: Store) -> Usage:
     """How all lore of a store were used. Raises StoreError where another process holds the log."""
     return usage([_log(store)])
+
+
+def latest_queries(store: Store, most: int) -> list[str]:
+    """The latest questions of the live record, each once, the newest first. Raises StoreError."""
+    latest = _log(store).live.answers(most * _REPEATED)
+    return [*dict.fromkeys([query for _, query, _ in latest if query])][:most]
 
 
 def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -66,6 +66,7 @@ class EngramApp(App[None]):
         """Open on the screen of the last run."""
         runner.listeners.append(self._git_ran)
         self.set_keymap(self.own_keys)
+        self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
         self.go(self.remembered.get("screen", "browse"))
         self.set_interval(LOOK, self._look)
 
@@ -81,6 +82,10 @@ class EngramApp(App[None]):
             self._typist.type(event)
         else:
             await super().on_event(event)
+
+    def hold_keys(self) -> Callable[[bool], None]:
+        """Have keys wait until what is returned is called, with whether what they are for is there."""
+        return self._typist.hold()
 
     @property
     def current(self) -> ShellScreen | None:
@@ -258,6 +263,7 @@ class EngramApp(App[None]):
         self._tell(screen, "Brought back", step.said, "u undoes it")
 
     def _tell(self, screen: ShellScreen, title: str, said: str, how: str) -> None:
+        self.follow_settings()
         screen.tell(title, f"{said}  ·  {how}")
         self.written_here(screen)
         screen.store_changed()
@@ -301,6 +307,12 @@ class EngramApp(App[None]):
             self._use_theme(name)
         self.remembered.set("theme", name)
         self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
+
+    def follow_settings(self) -> None:
+        """A theme that was set in the configuration counts at once."""
+        name = self._first_theme()
+        if not self._plain and name != self.theme:
+            self.choose_theme(name)
 
     def _first_theme(self) -> str:
         configured = self.store.store.settings.text("app.theme")

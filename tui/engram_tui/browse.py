@@ -1,30 +1,28 @@
 """The first screen: all lore as a list, a search over it, and the chosen lore beside it (or in its place).
 
-Wide terminals show list and lore side by side; narrow ones one of them. What is done to
-lore is in `browse_deeds`, how they are filtered in `browse_facets`.
+Wide terminals show list and lore side by side, very wide ones the filters, too; narrow ones one of them. What is
+listed is in `browse_listing`, what is done to lore in `browse_deeds`, how they are filtered in `browse_facets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from engram_tui import reading, ways_in
+from engram_tui import ways_in
 from engram_tui.actions.action import bindings
 from engram_tui.actions.browse import ACTIONS
-from engram_tui.browse_facets import BrowseFacets
+from engram_tui.browse_listing import BrowseListing
+from engram_tui.facet_pane import FacetLines, FacetPane
 from engram_tui.facets import Facets
 from engram_tui.filter_input import FilterInput
 from engram_tui.lore_list import LoreList
 from engram_tui.preview import Preview
-from engram_tui.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
-from engram_tui.shell.gate import words
-from engram_tui.wording import counts, no_match, nothing_fits
+from engram_tui.rows import BEST, SORT_NAMES, ids_of, sorted_rows
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -32,14 +30,12 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.listing import Shown
 
 TYPING_REST = 0.06  # seconds without a key before a search starts
 CURSOR_REST = 0.05  # seconds on a row before its lore is shown
-FIRST_PAGE = 500
 
 
-class BrowseScreen(BrowseFacets):
+class BrowseScreen(BrowseListing):
     """Browse, search, read and judge lore."""
 
     SCREEN = "browse"
@@ -55,6 +51,7 @@ class BrowseScreen(BrowseFacets):
         & LoreList { height: 1fr; }
         & Preview { width: 2fr; border-left: solid $primary 40%; }
         & Preview:focus { border-left: solid $primary; }
+        &.-roomy FacetPane { display: block; }
         &.-narrow Preview { display: none; }
         &.-narrow.-reading Preview { display: block; width: 1fr; border-left: none; }
         &.-narrow.-reading #left { display: none; }
@@ -64,18 +61,13 @@ class BrowseScreen(BrowseFacets):
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
-        self.listed: Sequence[Row] = ()
-        self.total = self.matching = 0
-        self.order = "created"
-        self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
-        self.matches: reading.Matches | None = None
-        self.match_order = BEST
         self._typing: Timer | None = None
         self._resting: Timer | None = None
 
     def compose_body(self) -> Iterator[Widget]:
         """Search line, list and filters; beside them the lore."""
         with Horizontal(id="panes"):
+            yield FacetPane(id="values")
             with Vertical(id="left"):
                 with Horizontal(id="search"):
                     yield Static("/", id="slash", markup=False)
@@ -94,39 +86,11 @@ class BrowseScreen(BrowseFacets):
         self._show_facets()
         self.read_list()
 
-    @property
-    def lore_list(self) -> LoreList:
-        """The list of lore."""
-        return self.query_one(LoreList)
-
-    @property
-    def preview(self) -> Preview:
-        """The chosen lore."""
-        return self.query_one(Preview)
-
-    @property
-    def search_line(self) -> FilterInput:
-        """The search line."""
-        return self.query_one(FilterInput)
-
-    @property
-    def wanted(self) -> str:
-        """What is searched for; empty: the whole list is shown."""
-        return self.search_line.value.strip()
-
     # What actions ask
 
     def has_lore(self) -> bool:
         """Whether there is a lore to do something to."""
         return bool(self.chosen())
-
-    def is_reading(self) -> bool:
-        """Whether the lore has the focus."""
-        return self.has_class("-reading")
-
-    def is_listing(self) -> bool:
-        """Whether the list has the focus."""
-        return not self.is_reading()
 
     def can_read(self) -> bool:
         """Whether there is a line to open or mark."""
@@ -136,115 +100,9 @@ class BrowseScreen(BrowseFacets):
         """Whether there is a lore to open, or an empty store to begin."""
         return self.lore_list.current is not None or self.has_nothing()
 
-    def has_nothing(self) -> bool:
-        """Whether there is no lore at all, as far as is known."""
-        return self.page_of is not None and not self.total and not self.wanted
-
     def can_clear(self) -> bool:
         """Whether esc has something to let go of."""
         return self.is_listing() and bool(self.lore_list.marked or self.wanted or self.is_filtered())
-
-    def is_filtered(self) -> bool:
-        """Whether a filter is on."""
-        return any(self.facets)
-
-    # Questions to the store
-
-    def read_list(self) -> None:
-        """The list: a first page soon, then all of it."""
-        order, facets, now = self.order, self.facets, self.now()
-        first = self.page_of != (order, facets)
-        question = partial(self._page, order, facets, now, FIRST_PAGE if first else None)
-        self.ask("list", question, self._take_list)
-
-    @staticmethod
-    def _page(order: str, facets: Facets, now: float, limit: int | None, store: Engram) -> reading.Page:
-        return reading.read_page(store, order, facets, now, limit)
-
-    def _take_list(self, page: reading.Page) -> None:
-        if (page.order, page.facets) != (self.order, self.facets):
-            return
-        top = self.page_of != (page.order, page.facets)
-        self.listed, self.page_of = page.rows, (page.order, page.facets)
-        self.total, self.matching = page.total, page.matching
-        self.trouble("")
-        if self.wanted:
-            self._show_counts()
-        else:
-            self._show(self.listed, top=top)
-        if page.complete:
-            self.shell.listed(self)
-        else:
-            self.read_list()
-
-    def _search(self) -> None:
-        if self.wanted:
-            text, facets, now = self.wanted, self.facets, self.now()
-            self.ask(
-                "search", lambda store: reading.read_matches(store, text, facets, now), self.take_matches
-            )
-
-    def take_matches(self, matches: reading.Matches) -> None:
-        """A search was answered: show it if it is still what is asked."""
-        if (matches.text, matches.facets) != (self.wanted, self.facets):
-            return
-        new = self.matches is None or (self.matches.text, self.matches.facets) != (
-            matches.text,
-            matches.facets,
-        )
-        self.matches = matches
-        self.trouble("; ".join(matches.notes))
-        self._show(sorted_rows(matches.rows, self.match_order), top=new)
-
-    def _ask_lore(self) -> None:
-        row = self.lore_list.current
-        if row is None:
-            self.preview.say()
-        elif not self.is_narrow or self.is_reading():
-            self.ask(
-                "lore",
-                lambda store: store.get(row.id),
-                partial(self.take_lore, row.id),
-                failed=partial(self._no_lore, row),
-            )
-
-    def take_lore(self, lore_id: str, shown: Shown) -> None:
-        """The lore under the cursor was read."""
-        row = self.lore_list.current
-        if row is not None and row.id == lore_id:
-            self.preview.show(shown, self.now(), row.why)
-
-    def _no_lore(self, row: Row, line: str) -> None:
-        if self.lore_list.current == row:
-            self.preview.say(row.title, line)
-
-    def store_changed(self) -> None:
-        """Somebody else changed the store."""
-        self.read_list()
-        self._search()
-        self._ask_lore()
-
-    def lore_changed(self, ids: Sequence[str]) -> None:
-        """Show in place what a deed did; the order stays as it is."""
-        self.ask("rows", lambda store: reading.read_rows(store, ids), self._take_rows, exclusive=False)
-
-    def _take_rows(self, changed: dict[str, Row | None]) -> None:
-        gone = [lore_id for lore_id, row in changed.items() if row is None]
-        self.total, self.matching = self.total - len(gone), self.matching - len(gone)
-        self.lore_list.mark(gone, on=False)
-        ids = ids_of(self.lore_list.rows)
-        refs = {lore_id: self.lore_list.rows[ids.index(lore_id)] for lore_id in changed if lore_id in ids}
-        kept = {
-            lore_id: row and row._replace(ref=refs[lore_id].ref, why=refs[lore_id].why)
-            if lore_id in refs
-            else row
-            for lore_id, row in changed.items()
-        }
-        self.listed = with_rows(self.listed, kept)
-        if self.matches is not None:
-            self.matches = self.matches._replace(rows=list(with_rows(self.matches.rows, kept)))
-        self._show(with_rows(self.lore_list.rows, kept))
-        self._ask_lore()
 
     # What the user does
 
@@ -259,6 +117,12 @@ class BrowseScreen(BrowseFacets):
             self.matches = None
             self.trouble("")
             self._show(self.listed)
+
+    @on(FacetLines.Picked)
+    def facet_clicked(self, event: FacetLines.Picked) -> None:
+        """Filter by the value that was clicked, or not any more."""
+        value = "" if getattr(self.facets, event.facet) == event.value else event.value
+        self.narrow_to(self.facets._replace(**{event.facet: value}))
 
     @on(LoreList.Highlighted)
     def moved(self) -> None:
@@ -365,35 +229,7 @@ class BrowseScreen(BrowseFacets):
     def on_resize(self) -> None:
         """A terminal that became wide shows a lore it had not read."""
         self.call_after_refresh(self._ask_lore)
-
-    def _show(self, rows: Sequence[Row], *, top: bool = False) -> None:
-        """Show rows, the cursor on the lore where it was, or at the top."""
-        current = self.lore_list.current
-        self.lore_list.now = self.now()
-        if self.matches is not None:
-            self.lore_list.say(*no_match(self.matches.text))
-        elif self.page_of is not None:
-            self.lore_list.say(
-                *(nothing_fits(self.facets.written) if self.is_filtered() else ways_in.empty_store())
-            )
-        self.lore_list.show(rows, keep="" if top or current is None else current.id)
-        self._show_counts()
-        self.refresh_bindings()
-
-    def _show_counts(self) -> None:
-        found = counts(self.matches, self.matching, self.total, self.is_narrow)
-        marked = len(self.lore_list.marked)
-        self.query_one("#counts", Static).update(f"{f'{marked} marked · ' if marked else ''}{found}")
-        self._show_facets()
-
-    def marks_changed(self) -> None:
-        """Say how many are marked."""
-        self._show_counts()
-
-    def _show_facets(self) -> None:
-        order = self.order if self.matches is None else self.match_order
-        line = f"{self.facets.written or 'all lore'} · {SORT_NAMES[order]}   (f filters, s sorts)"
-        self.query_one("#facets", Static).update(words(line))
+        self.call_after_refresh(self.read_values)
 
 
 def _after(name: str, names: list[str], by: int) -> str:

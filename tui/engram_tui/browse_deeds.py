@@ -156,7 +156,7 @@ class BrowseDeeds(ShellScreen):
     def _with_lore(self, then) -> None:  # type: ignore[no-untyped-def]
         row = self.row
         if row is not None:
-            self.ask("one", lambda store: store.get(row.id), then)
+            self.ask("one", lambda store: store.get(row.id), then, opens=True)
 
     def _root(self, shown: Shown) -> str:
         from engram.usecases.scopes import root_of
@@ -197,7 +197,7 @@ class BrowseDeeds(ShellScreen):
 
             return reach(store.store, shown.scope).files.read(shown.path)
 
-        self.ask("file", read, partial(self._edit_file, shown))
+        self.ask("file", read, partial(self._edit_file, shown), opens=True)
 
     def _edit_file(self, shown: Shown, before: bytes) -> None:
         from engram_tui.shell.editing import TextEditor, edited_outside

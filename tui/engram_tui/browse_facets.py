@@ -35,7 +35,9 @@ class BrowseFacets(BrowseDeeds):
 
     def _facet_named(self, name: str | None) -> None:
         if name:
-            self.ask("facet", lambda store: values_of(store, name), partial(self._facet_values, name))
+            self.ask(
+                "facet", lambda store: values_of(store, name), partial(self._facet_values, name), opens=True
+            )
 
     def _facet_values(self, name: str, values: list[tuple[str, str]]) -> None:
         from engram_tui.shell.picker import Choice, Picker

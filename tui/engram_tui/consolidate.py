@@ -1,6 +1,6 @@
 """The third screen: a plan that tidies the store up, as a tree with boxes, rehearsed again for what one takes of it.
 
-Nothing is written before `p` and a yes. The tree's lines are in `plan_rows`, what a step comes to in `step_result`.
+Nothing is written before `p`. The tree's lines are in `plan_rows`, what a step comes to in `step_result`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.consolidation import MERGE
-from engram.domain.errors import NotFoundError
 from engram_tui import review_deeds
 from engram_tui.actions.action import bindings
 from engram_tui.actions.consolidate import ACTIONS
@@ -22,11 +21,11 @@ from engram_tui.lore_list import LoreList
 from engram_tui.pair_search import PairSearch
 from engram_tui.plan_rows import Choices, what_happens
 from engram_tui.plan_tree import PlanTree
+from engram_tui.planning import WHILE_PLANNING, apply_deed, planned
 from engram_tui.preview import Preview
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.work import Deed
 from engram_tui.step_result import item_of, read_result, rehearsed
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class ConsolidateScreen(ShellScreen):
     def _plan_now(self) -> None:
         chosen = dict(self.choices.chosen)
         self.ask(
-            "plan", lambda store: _planned(store, chosen, self._told), self._take_plan, failed=self._no_plan
+            "plan", lambda store: planned(store, chosen, self._told), self._take_plan, failed=self._no_plan
         )
 
     def _told(self, doing: str) -> None:
@@ -188,6 +187,7 @@ class ConsolidateScreen(ShellScreen):
         doing = f"{self.doing} …" if self.doing else ""
         if plan is None:
             said = doing or "No plan."
+            self.tree_list.say(*(WHILE_PLANNING if doing else ()))
         else:
             number = len(self.choices.selected)
             taken = f"{count(number)} of {count(len(plan.steps))} steps" if plan.steps else "no steps"
@@ -305,7 +305,7 @@ class ConsolidateScreen(ShellScreen):
         """The past queries whose answers change."""
         plan = self.choices.plan
         if plan is not None:
-            self.ask("rehearsal", lambda store: rehearsed(store, plan), self._show_rehearsal)
+            self.ask("rehearsal", lambda store: rehearsed(store, plan), self._show_rehearsal, opens=True)
 
     def _show_rehearsal(self, text: Text) -> None:
         from engram_tui.difference import DifferenceScreen
@@ -315,14 +315,16 @@ class ConsolidateScreen(ShellScreen):
     # Applying
 
     def action_apply_plan(self) -> None:
-        """Say what will happen; on yes, do it."""
+        """Do it; where undo cannot help, say what will happen and ask."""
         from engram_tui.shell.prompts import Confirm
 
         if self.doing or not self.choices.is_rehearsed:
             self.tell("Apply", "This choice is still being rehearsed; p again in a moment.")
             return
         plan, steps = self.choices.plan, self.choices.selected
-        if plan is not None and steps:
+        if plan is not None and steps and self.shell.can_undo:
+            self._apply(plan)
+        elif plan is not None and steps:
             said = f"{what_happens(steps)}\n\n{plan.rehearsal.sentence}"
             self.app.push_screen(
                 Confirm("Apply the plan", said), lambda yes: self._apply(plan) if yes else None
@@ -331,7 +333,7 @@ class ConsolidateScreen(ShellScreen):
     def _apply(self, plan: Plan) -> None:
         self.doing = "tidying up"
         self.show_plan()
-        self.do(_apply_deed(plan), tuple(step.id for step in plan.selected))
+        self.do(apply_deed(plan), tuple(step.id for step in plan.selected))
 
     def lore_changed(self, ids: Sequence[str]) -> None:  # noqa: ARG002
         """What was done is no step any more."""
@@ -352,7 +354,7 @@ class ConsolidateScreen(ShellScreen):
             assert item is not None
             return read_source(store, item)
 
-        self.ask("versions", read, self._merge)
+        self.ask("versions", read, self._merge, opens=True)
 
     def _merge(self, source: MergeSource) -> None:
         from engram_tui.merge_editor import MergeEditor
@@ -364,29 +366,3 @@ class ConsolidateScreen(ShellScreen):
             self.tell("Merge", "Nothing was written.")
         else:
             self.do(review_deeds.decide([item], decision, made), (item.id,))
-
-
-def _planned(store: Engram, chosen: dict[str, bool], told: object) -> Plan:
-    """A plan for these choices; those about steps that there are no longer are forgotten."""
-    off, on = ([name for name, wanted in chosen.items() if wanted is is_on] for is_on in (False, True))
-    try:
-        return store.consolidate(skip=off, confirm=on, progress=told)  # type: ignore[arg-type]
-    except NotFoundError:
-        plan = store.consolidate()
-        known = {step.id for step in (*plan.steps, *(one.step for one in plan.withheld))}
-        off, on = ([name for name in names if name in known] for names in (off, on))
-        return store.consolidate(skip=off, confirm=on, progress=told)  # type: ignore[arg-type]
-
-
-def _apply_deed(plan: Plan) -> Deed:
-    def work(store: Engram, _ids: tuple[str, ...]) -> str:
-        done = store.apply(plan)
-        told = ", ".join(f"{kind} {count(number)}" for kind, number in done.done.items())
-        return f"{told or 'nothing was left to do'}"
-
-    off = [step.id for step in plan.steps if not step.selected]
-    on = [step.id for step in plan.selected if step.confirm]
-    options = "".join(
-        [*(f" --skip {name}" for name in off[:20]), *(f" --confirm {name}" for name in on[:20])]
-    )
-    return Deed("Consolidate", work, f"engram consolidate{options} --apply", repeats=False, about="step")

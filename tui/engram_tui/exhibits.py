@@ -15,17 +15,19 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
 from engram.usecases.take_version import take_version
 from engram_tui.preview import since
-from engram_tui.rows import bar, count, fraction
+from engram_tui.rows import bar, fraction
 from engram_tui.shell.gate import lines, words
 from engram_tui.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_side
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.review import Item
+    from engram.usecases.would_answer import WouldAnswer
 
 NEAR = 0.35  # cosine from which another lore is worth looking at beside
 PAIRS = (review.CONTRADICTION, review.DUPLICATE)
 COMPARED = (*PAIRS, review.CONFLICT)  # field by field, too
+AT_ONCE = 10  # queries that are asked again before others get at the store
 _FIELDS = ("category", "type", "tags", "context", "files", "entities", "status", "pinned")
 
 
@@ -59,8 +61,6 @@ def read_exhibit(store: Engram, item: Item, other: int = 0) -> Exhibit:
     if item.kind == review.PROBLEM:
         return _of_file(store, item)
     left, right, notes = _versions(store, item, other)
-    if item.lore and not notes:
-        notes = _worth(store, item)
     if right is None:
         text = Text(lines(left.lore.content)[:MOST])
         return Exhibit(item, (Side(left.name, facts(left.lore, now), text),), notes, _all_fields(left.lore))
@@ -76,6 +76,24 @@ def read_exhibit(store: Engram, item: Item, other: int = 0) -> Exhibit:
         for version, text in zip((left, right), marked, strict=True)
     )
     return Exhibit(item, sides, notes, _difference(left, right))
+
+
+def read_use(lore_id: str, store: Engram) -> WouldAnswer:
+    """Which past queries a lore answers, or would. Takes the store's lock for a moment at a time: it may take long."""
+    from textual.worker import get_current_worker
+
+    from engram.usecases.use import latest_queries
+    from engram.usecases.would_answer import MOST_QUERIES, WouldAnswer, answered
+
+    worker, found = get_current_worker(), list[str]()
+    with store.store.lock:
+        queries = latest_queries(store.store, MOST_QUERIES)
+    for start in range(0, len(queries), AT_ONCE):
+        if worker.is_cancelled:
+            break
+        with store.store.lock:
+            found += answered(store.store, lore_id, queries[start : start + AT_ONCE])
+    return WouldAnswer(lore_id, tuple(found), len(queries))
 
 
 def versions_of(store: Engram, item: Item) -> list[Version]:
@@ -128,16 +146,6 @@ def _nearest(store: Engram, lore: Lore) -> Version | None:
                     f"the most similar, cosine {fraction(round((hit.score.cosine or 0) * 1000))}", hit.lore
                 )
     return None
-
-
-def _worth(store: Engram, item: Item) -> tuple[str, ...]:
-    used = store.store.state.used_since(0)
-    shown = sum(lore_id in used for lore_id in item.lore)
-    return (
-        (f"{count(shown)} of its lore answered queries here before.",)
-        if shown and len(item.lore) > 1
-        else (("It answered queries here before.",) if shown else ())
-    )
 
 
 def _of_file(store: Engram, item: Item) -> Exhibit:

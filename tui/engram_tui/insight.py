@@ -12,6 +12,7 @@ from engram.domain.insight_charts import charts
 from engram_tui.actions.action import bindings
 from engram_tui.actions.insight import ACTIONS
 from engram_tui.preview import Preview
+from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.gate import lines, words
 from engram_tui.shell.screen import ShellScreen
 
@@ -65,6 +66,7 @@ class InsightScreen(ShellScreen):
         & #findings { height: 1fr; scrollbar-size-vertical: 1; }
         & #panels { height: auto; grid-size: 1; grid-rows: auto; grid-gutter: 0; }
         &.-wide #panels { grid-size: 2; }
+        &.-roomy #panels { grid-size: 3; }
         & #opening { padding: 1 2; }
         & Preview { display: none; height: 1fr; padding: 0 2; }
         &.-reading Preview { display: block; }
@@ -123,7 +125,8 @@ class InsightScreen(ShellScreen):
         if self.found is None:
             return
         room = self.app.size.width - 1  # of the scroll bar
-        width = max(NARROWEST, (room if self.is_narrow else room // 2) - AROUND)
+        columns = 1 if self.is_narrow else 2 if self.app.size.width < ROOMY else 3
+        width = max(NARROWEST, room // columns - AROUND)
         drawn = charts(self.found, self.now(), width)
         if drawn != self._drawn:
             self._drawn = drawn

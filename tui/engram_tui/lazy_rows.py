@@ -6,11 +6,12 @@ import marshal
 from collections.abc import Mapping, Sequence
 from typing import overload
 
-from engram_tui.rows import Row
+from engram_tui.rows import Row, worth_of
 
 # What is kept of a line beside its id, in this order: `_row` below puts it back together.
 COLUMNS = (
     "confidence", "category", "title", "created_at", "updated_at", "validation_count", "status", "agent", "pinned", "path",
+    "importance",
 )  # fmt: skip
 
 
@@ -19,11 +20,19 @@ class LazyRows(Sequence[Row]):
 
     def __init__(
         self, ids: list[str], packed: list[bytes], refs: Mapping[str, str], scope: str = "",
-        changed: Mapping[str, Row] | None = None,
+        shown: Mapping[str, int] | None = None, changed: Mapping[str, Row] | None = None,
     ) -> None:  # fmt: skip
-        """`refs` maps ids to their names in this session, `changed` to lines that are other ones by now."""
+        """`refs` maps ids to their names in this session, `shown` to how many answers they were in.
+
+        `changed` maps them to lines that are other ones by now.
+        """
         self._ids, self._packed, self._refs, self._scope = ids, packed, refs, scope
-        self._changed = dict(changed or {})
+        self._shown, self._changed = shown or {}, dict(changed or {})
+
+    @property
+    def have_refs(self) -> bool:
+        """Whether any lore has a name in this session."""
+        return bool(self._refs)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -34,9 +43,7 @@ class LazyRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if isinstance(index, slice):
-            return LazyRows(
-                self._ids[index], self._packed[index], self._refs, self._scope, self._changed
-            )  # fmt: skip
+            return self._with(self._ids[index], self._packed[index], self._changed)
         lore_id = self._ids[index]
         return self._changed.get(lore_id) or self._row(lore_id, self._packed[index])
 
@@ -52,12 +59,21 @@ class LazyRows(Sequence[Row]):
         if kept is not None:
             ids, packed = [ids[at] for at in kept], [packed[at] for at in kept]
         others = {lore_id: row for lore_id, row in changed.items() if row is not None}
-        return LazyRows(ids, packed, self._refs, self._scope, {**self._changed, **others})
+        return self._with(ids, packed, {**self._changed, **others})
+
+    def by_worth(self) -> LazyRows:
+        """The same lines, those worth most first."""
+        order = sorted(range(len(self._ids)), key=lambda at: (-self[at].worth, self._ids[at]))
+        return self._with([self._ids[at] for at in order], [self._packed[at] for at in order], self._changed)
+
+    def _with(self, ids: list[str], packed: list[bytes], changed: Mapping[str, Row]) -> LazyRows:
+        return LazyRows(ids, packed, self._refs, self._scope, self._shown, changed)
 
     def _row(self, lore_id: str, packed: bytes) -> Row:
         line = marshal.loads(packed)  # noqa: S302 - packed in this process, a moment ago
-        confidence, category, title, created, updated, count, status, agent, pinned, path = line
+        confidence, category, title, created, updated, count, status, agent, pinned, path, given = line
         return Row(
             lore_id, self._refs.get(lore_id, ""), confidence, category, title, created, updated, count, status,
             "", agent or "", bool(pinned), path, self._scope,
+            worth_of(lore_id, given, bool(pinned), count, self._shown),
         )  # fmt: skip

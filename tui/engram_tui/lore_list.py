@@ -22,10 +22,11 @@ from engram.domain.lore import ACTIVE
 from engram.domain.safe_text import safe_text
 from engram_tui.actions.action import bindings
 from engram_tui.actions.everywhere import MOVES
-from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, ids_of, short_category
+from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, have_refs, ids_of, short_category
 
 ROOMY = 82  # cells from which the longer confidence bar fits
-AGE_CELLS, COUNT_CELLS = 7, 6
+VERY_ROOMY = 96  # cells from which the worth fits, too
+AGE_CELLS, COUNT_CELLS, WORTH_CELLS = 7, 6, 6
 
 if TYPE_CHECKING:
     from textual import events
@@ -72,6 +73,7 @@ class LoreList(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.rows: Sequence[Row] = ()
         self.now = now  # ages are told from here, in Unix seconds
+        self.shows_refs = self.shows_worth = False
         self.instead: tuple[str, ...] = ()  # what an empty list says
         self.marked: dict[
             str, None
@@ -89,6 +91,7 @@ class LoreList(ScrollView, can_focus=True):
         """
         before, line, old = self.current, self.cursor - self.scroll_offset.y, self.cursor
         self.rows = rows
+        self.shows_refs = have_refs(rows) if rows and isinstance(rows[0], Row) else False
         ids = ids_of(rows) if keep else []
         wanted = ids.index(keep) if keep in ids else (min(old, max(0, len(rows) - 1)) if keep else 0)
         self._measure()
@@ -172,17 +175,21 @@ class LoreList(ScrollView, can_focus=True):
         quiet, strength = self._over(base, "lore--quiet"), self._over(base, f"lore--{state(row.confidence)}")
         bar_cells = 8 if width >= ROOMY else 4
         parts = [
-            (row.ref or NO_REF, quiet, 4),
+            *([(row.ref or NO_REF, quiet, 4)] if self.shows_refs else []),
             (bar(row.confidence, bar_cells), strength, bar_cells + 1),
             (fraction(row.confidence), base, 5),
             (short_category(row.category), quiet, CATEGORY_CELLS + 1),
         ]
-        taken = 2 + sum(cells for _, _, cells in parts) + AGE_CELLS + COUNT_CELLS
+        said = f"w {fraction(row.worth)}" if row.worth else NO_REF
+        worth = [(f"{said:>{WORTH_CELLS - 1}}", quiet, WORTH_CELLS)]
+        worth = worth if self.shows_worth or width >= VERY_ROOMY else []
+        taken = 2 + sum(cells for _, _, cells in (*parts, *worth)) + AGE_CELLS + COUNT_CELLS
         title = f"{'⚲ ' if row.pinned else ''}{row.title}"
         title = title if row.status == ACTIVE else f"({row.status}) {title}"
         count = f"✓{row.validation_count}" if row.validation_count else NO_REF
         parts += [
             (title, base if row.status == ACTIVE else quiet, max(0, width - taken)),
+            *worth,
             (f"{age(self.now - row.created_at):>{AGE_CELLS - 1}}", quiet, AGE_CELLS),
             (f"{count:>{COUNT_CELLS - 1}}", quiet, COUNT_CELLS),
         ]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+PARTS = {"text": "Text", "facts": "Facts", "links": "Links", "versions": "History", "queries": "Queries"}
+
 
 class LoreText(MarkdownPane):
     """The text."""
@@ -91,6 +93,9 @@ class Lines(OptionList):
     Lines {
         height: 1fr; border: none; padding: 0; background: transparent; text-wrap: nowrap; text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
+    }
+    Lines:focus > .option-list--option-highlighted {
+        background: $primary 40%; color: $foreground; text-style: bold;
     }
     Lines:nocolor > .option-list--option-highlighted { text-style: reverse; }
     """

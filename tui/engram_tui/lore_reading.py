@@ -10,6 +10,7 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.origin import known_origins
 from engram.usecases.remote import list_remotes
 from engram.usecases.scopes import reach
+from engram.usecases.use import worth_at_once
 from engram_tui.lore_wording import Provenance
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_QUERIES = 50
 
 
 def provenance(lore_id: str, store: Engram) -> Provenance:
-    """Where a lore is from, without a look at git's history: that has its own question. Raises NotFoundError."""
+    """Where a lore is from and what it is worth; git's history has a question of its own. Raises NotFoundError."""
     shown = store.get(lore_id)
     home = reach(store.store, shown.scope)
     try:
@@ -32,7 +33,9 @@ def provenance(lore_id: str, store: Engram) -> Provenance:
     except EngramError:  # a store outside git, or in a repository that has other things to share
         remotes = ()
     [origin] = known_origins(home, [shown.lore])
-    return Provenance(origin, origin_of(home.files.read(shown.path)), remotes)
+    return Provenance(
+        origin, origin_of(home.files.read(shown.path)), remotes, worth_at_once(home, shown.lore)
+    )
 
 
 def versions(lore_id: str, store: Engram) -> Sequence[Event]:

@@ -17,22 +17,19 @@ from textual.widgets import OptionList
 from engram_tui import lore_reading
 from engram_tui.actions.action import bindings
 from engram_tui.actions.lore import ACTIONS
-from engram_tui.browse_deeds import BrowseDeeds
-from engram_tui.compare import NEWER, OLDER, Compare, Side
-from engram_tui.lore_parts import Facts, Lines, LoreText, Said
+from engram_tui.lore_parts import PARTS, Facts, Lines, LoreText, Said
+from engram_tui.lore_versions import LoreVersions
 from engram_tui.lore_wording import (
     Provenance,
-    compared,
     event_line,
     facts,
     link_line,
     query_line,
     sparkline,
     trust_line,
-    who,
 )
 from engram_tui.preview import body_of
-from engram_tui.rows import Row, fraction, row_of_shown
+from engram_tui.rows import Row, row_of_shown
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
@@ -40,13 +37,10 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.lore import Lore
     from engram.usecases.history import Event
     from engram.usecases.links import Link
     from engram.usecases.listing import Shown
     from engram.usecases.surfaced import Surfaced
-
-PARTS = {"text": "Text", "facts": "Facts", "links": "Links", "versions": "History", "queries": "Queries"}
 
 NOTHING = {
     "links": "names no other lore, and none names it",
@@ -55,7 +49,7 @@ NOTHING = {
 }
 
 
-class LoreScreen(BrowseDeeds):
+class LoreScreen(LoreVersions):
     """Read one lore, follow its links, look at its past."""
 
     SCREEN = "lore"
@@ -84,20 +78,19 @@ class LoreScreen(BrowseDeeds):
         &.-narrow #right { display: none; width: 1fr; }
         &.-narrow.-aside #right { display: block; }
         &.-narrow #links, &.-narrow #queries { height: 1fr; }
+        &.-narrow #facts, &.-narrow #links-part, &.-narrow #queries-part { height: 1fr; max-height: 100%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
 
     def __init__(self, store: Engram, lore_id: str, around: Sequence[str] = ()) -> None:
         """`around` are the ids of the list it was opened from, in order."""
-        super().__init__(store)
-        self.lore_id, self.around = lore_id, around
+        super().__init__(store, lore_id)
+        self.around = around
         self.came_from: list[str] = []  # through links
         self.shown: Shown | None = None
-        self.versions: Sequence[Event] = ()
         self.links: Sequence[Link] = ()
         self.queries: Sequence[Surfaced] = ()
-        self.marked_version = ""
         self._where: Provenance | None = None
         self._part = "text"
         self._nothing: dict[str, str] = {}  # what an empty list says, by part, once its question was answered
@@ -296,7 +289,7 @@ class LoreScreen(BrowseDeeds):
             self.came_from.append(self.lore_id)
             self._go_to(self.links[at].id)
         elif name == "versions" and at < len(self.versions):
-            self._compare(at)
+            self.compare(at)
         elif name == "queries" and at < len(self.queries):
             self.shell.search(self.queries[at].query)
 
@@ -304,43 +297,6 @@ class LoreScreen(BrowseDeeds):
         self.lore_id = lore_id
         self._open_part("text")
         self.read()
-
-    # Versions side by side
-
-    def _compare(self, at: int) -> None:
-        """The version there beside the marked one, else beside the one before it."""
-        chosen = self.versions[at]
-        marked = next((one for one in self.versions if one.commit == self.marked_version), None)
-        before = self.versions[at + 1] if at + 1 < len(self.versions) else None
-        other = marked if marked is not None and marked.commit != chosen.commit else before
-        pair = [chosen] if other is None else sorted((other, chosen), key=self.versions.index, reverse=True)
-        lore_id = self.lore_id
-        self.ask(
-            "compare",
-            lambda store: lore_reading.texts(store, lore_id, [one.commit for one in pair]),
-            partial(self._show_pair, at if other is before else None, pair),
-        )
-
-    def _show_pair(self, at: int | None, pair: Sequence[Event], found: Sequence[Lore | None]) -> None:
-        sides = [
-            Side(self._said_of(one), compared(lore) if lore else "")
-            for one, lore in zip(pair, found, strict=True)
-        ]
-        if len(sides) == 1:
-            sides.insert(0, Side("before: not there", ""))
-        hint = "" if at is None else "← older · → newer · "
-        self.app.push_screen(Compare(PARTS["versions"], *sides, hint=hint), partial(self._other_pair, at))
-
-    def _said_of(self, event: Event) -> str:
-        confidence = "" if event.confidence is None else f" · {fraction(round(event.confidence * 1000))}"
-        return f"{event.commit} · {event.at:%Y-%m-%d %H:%M} · {who(event)}{confidence}"
-
-    def _other_pair(self, at: int | None, which: str | None) -> None:
-        if at is None or which not in (OLDER, NEWER):
-            return
-        wanted = min(max(at + (1 if which == OLDER else -1), 0), len(self.versions) - 1)
-        self.query_one("#versions", Lines).highlighted = wanted
-        self._compare(wanted)
 
     # Showing
 

@@ -13,7 +13,7 @@ from engram_tui.rows import bar, count, fraction
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.files.origin import Origin as Promoted
     from engram.domain.lore import Lore
@@ -37,11 +37,12 @@ _LEAST_SPAN = 0.1  # of confidence: less is not drawn as if it were much
 
 
 class Provenance(NamedTuple):
-    """Where a lore is from: as git knows it, as its file says, and the remotes of its store."""
+    """Where a lore is from: as git knows it, as its file says, and the remotes of its store; and what it is worth."""
 
     origin: Origin
     promoted: Promoted | None
     remotes: tuple[str, ...]
+    worth: Mapping[str, float]
 
 
 def trust_line(shown: Shown, now: float) -> str:
@@ -66,6 +67,7 @@ def facts(
         ("confidence", f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} {lore.state}"),
         ("helpful", _helpful(lore, now)),
         ("votes", _votes(lore)),
+        ("worth", _worth(where.worth) if where else ""),
         *_provenance(lore, where, last),
         ("sources", f"{count(len(lore.sources))}: {', '.join(lore.sources)}" if lore.sources else ""),
         ("category", f"{lore.category} ({lore.type})"),
@@ -104,6 +106,16 @@ def _helpful(lore: Lore, now: float) -> str:
     return f"{lore.validation_count}×" + (
         f", last {_moment(lore.last_validated, now)}" if lore.last_validated else ""
     )
+
+
+def _worth(worth: Mapping[str, float]) -> str:
+    """What use says of it on this machine."""
+    shown = (
+        f"shown {worth['shown']:,.0f}×, about {worth['tokens']:,.0f} tokens in all"
+        if worth["shown"]
+        else "never shown here"
+    )
+    return f"{fraction(round(worth['importance'] * 1000))} from use; {shown}"
 
 
 def _votes(lore: Lore) -> str:

@@ -13,6 +13,7 @@ from engram.domain.errors import NotFoundError
 from engram.usecases.listing import Narrow, list_packed
 from engram.usecases.refresh import refresh
 from engram.usecases.scopes import reach
+from engram.usecases.use import usage_of
 from engram_tui.facets import Facets
 from engram_tui.lazy_rows import COLUMNS, LazyRows
 from engram_tui.rows import Row, row_of_recalled, row_of_shown
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 MOST_MATCHES = 50
+WORTH = "worth"  # the order that only the live record knows
+_shown: WeakKeyDictionary[Engram, tuple[int, dict[str, int]]] = WeakKeyDictionary()
 _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictionary()
 QUICK = (
     review.PROBLEM,
@@ -65,8 +68,8 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
     ids, packed, matching = list_packed(
         where,
         COLUMNS,
-        limit=limit,
-        sort=order,
+        limit=None if order == WORTH else limit,
+        sort="created" if order == WORTH else order,
         categories=(facets.category,) if facets.category else (),
         status=facets.status,
         tags=(facets.tag,) if facets.tag else (),
@@ -75,8 +78,12 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
     generation = where.index.generation
     filtered = any(facets._replace(scope=""))
     total = generation.catalog.count() if generation and filtered else matching
-    rows = LazyRows(ids, packed, _refs(store), where.places.scope)
-    return Page(rows, matching, total, order, facets, limit is None or matching <= limit)
+    first = limit is not None and order != WORTH
+    shown = {} if first else times_shown(store)  # not before there is something to see
+    rows = LazyRows(ids, packed, _refs(store), where.places.scope, shown)
+    return Page(
+        rows.by_worth() if order == WORTH else rows, matching, total, order, facets, complete=not first
+    )
 
 
 def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matches:
@@ -92,7 +99,8 @@ def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matche
         scopes=facets.scope or (),
     )
     refs = _refs(store)
-    rows = [row_of_recalled(recalled, refs) for recalled in answer.lore]
+    shown = times_shown(store)
+    rows = [row_of_recalled(recalled, refs, shown) for recalled in answer.lore]
     fitting = [row for row in rows if facets.lets_through(row, now)]
     return Matches(text, fitting, answer.strength, answer.strategy, answer.took_ms, answer.notes, facets)
 
@@ -100,12 +108,23 @@ def read_matches(store: Engram, text: str, facets: Facets, now: float) -> Matche
 def read_rows(store: Engram, ids: Sequence[str]) -> dict[str, Row | None]:
     """These lore as they are now; None for one that is gone."""
     found: dict[str, Row | None] = {}
+    shown = times_shown(store)
     for lore_id in ids:
         try:
-            found[lore_id] = row_of_shown(store.get(lore_id))
+            found[lore_id] = row_of_shown(store.get(lore_id), times=shown.get(lore_id, 0))
         except NotFoundError:
             found[lore_id] = None
     return found
+
+
+def times_shown(store: Engram) -> dict[str, int]:
+    """In how many answers each lore was, by id; looked at again where there are new answers."""
+    newest = store.live(limit=1)
+    number = newest[-1].number if newest else 0
+    known = _shown.get(store)
+    if known is None or known[0] != number:
+        known = _shown[store] = number, usage_of(store.store).shown
+    return known[1]
 
 
 def read_heading(store: Engram) -> Heading:

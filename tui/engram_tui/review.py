@@ -16,7 +16,7 @@ from textual.widgets import Static
 from engram.domain.review import CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK
 from engram_tui.actions.action import bindings
 from engram_tui.actions.review import ACTIONS
-from engram_tui.exhibits import PAIRS, Exhibit, read_exhibit
+from engram_tui.exhibits import PAIRS, Exhibit, read_exhibit, read_use
 from engram_tui.pair_search import PairSearch
 from engram_tui.reading import QUICK
 from engram_tui.review_decisions import ReviewDecisions
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.review import Item
     from engram.usecases.review import Queue
+    from engram.usecases.would_answer import WouldAnswer
 
 GROUPS = (QUICK, (WEAK, STALE, JUNK), (CONTRADICTION, DUPLICATE))  # in the order in which they are asked for
 REST = 0.6  # seconds after a decision before the queue is asked for anew
@@ -68,6 +69,7 @@ class ReviewScreen(ReviewDecisions):
         self.other = 0  # which of the older lore of a group is compared
         self.exhibit: Exhibit | None = None
         self._exhibits: dict[tuple[str, str, int], Exhibit] = {}
+        self._uses: dict[tuple[str, str], WouldAnswer] = {}
         self._sought: set[str] = {kind for group in GROUPS for kind in group}
         self._pairs = PairSearch(store)
         self._resting: Timer | None = None
@@ -117,6 +119,7 @@ class ReviewScreen(ReviewDecisions):
     def store_changed(self) -> None:
         """Somebody else, or undo, changed the store."""
         self._exhibits.clear()
+        self._uses.clear()
         self.read_queue()
 
     def lore_changed(self, ids: Sequence[str]) -> None:
@@ -145,7 +148,9 @@ class ReviewScreen(ReviewDecisions):
             if key in self._exhibits:
                 self._draw(self._exhibits[key])
             else:
-                self._say("why", "\n".join(why_lines(item, (), narrow=narrow)))
+                self._say_why(item, ())
+                self._put("left", item.title, "", "reading …")
+                self._put("right", "", "", "")
                 self.ask("exhibit", lambda store: read_exhibit(store, item, key[2]), partial(self._seen, key),
                          failed=partial(self._unseen, item))  # fmt: skip
         self.refresh_bindings()
@@ -175,9 +180,30 @@ class ReviewScreen(ReviewDecisions):
         if rest:
             self._put("right", rest[0].title, rest[0].facts, rest[0].text, another)
         self.query_one("#right").display = bool(rest)
-        why = why_lines(exhibit.item, exhibit.notes, narrow=self.is_narrow)
-        self._say("why", "\n".join(why))
+        self._say_why(exhibit.item, exhibit.notes)
         self._preload()
+        self._ask_use(exhibit.item)
+
+    def _say_why(self, item: Item, notes: Sequence[str]) -> None:
+        use = self._uses.get((item.id, item.mark))
+        told = why_lines(item, notes, use, narrow=self.is_narrow, cells=self.app.size.width - 2)
+        self._say("why", "\n".join(told))
+
+    def _ask_use(self, item: Item) -> None:
+        """Which past queries it answers, found while one reads."""
+        if item.lore and (item.id, item.mark) not in self._uses:
+            self.ask(
+                "use",
+                partial(read_use, item.lore[-1]),
+                partial(self._know_use, item),
+                failed=lambda _line: None,
+                apart=True,
+            )
+
+    def _know_use(self, item: Item, use: WouldAnswer) -> None:
+        self._uses[item.id, item.mark] = use
+        if self.exhibit is not None and self.exhibit.item == item == self.queue.current:
+            self._say_why(item, self.exhibit.notes)
 
     def _preload(self) -> None:
         """Have what the next decision leads to at hand."""

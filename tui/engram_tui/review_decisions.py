@@ -196,7 +196,12 @@ class ReviewDecisions(ShellScreen):
         item = self.queue.current
         if item is not None:
             path = item.paths[-1]
-            self.ask("file", lambda store: store.store.files.read(path), partial(self._edit, item, path))
+            self.ask(
+                "file",
+                lambda store: store.store.files.read(path),
+                partial(self._edit, item, path),
+                opens=True,
+            )
 
     def _edit(self, item: Item, path: str, before: bytes) -> None:
         from engram_tui.shell.editing import TextEditor, edited_outside
@@ -233,7 +238,7 @@ class ReviewDecisions(ShellScreen):
 
         item = self.queue.current
         if item is not None and self.may_merge():
-            self.ask("versions", lambda store: read_source(store, item), partial(then, item))
+            self.ask("versions", lambda store: read_source(store, item), partial(then, item), opens=True)
 
     def _merge(self, item: Item, source: MergeSource) -> None:
         from engram_tui.merge_editor import MergeEditor

@@ -15,6 +15,7 @@ class ReviewQueue:
         self.at = 0
         self.decided: dict[str, None] = {}  # ids, in the order of their decisions
         self._deciding: set[str] = set()  # a decision is on its way to the store
+        self._ever: set[str] = set()  # decided in this run, be it taken back since
         self._later: dict[str, None] = {}
 
     @property
@@ -48,9 +49,11 @@ class ReviewQueue:
         An item that was decided and is there again (somebody took the decision back) becomes the current one.
         """
         fresh = [item for item in items if item.id not in self._deciding]
-        back = [item.id for item in fresh if item.id in self.decided]
-        for one in back:
-            del self.decided[one]
+        there, known = {item.id for item in fresh}, {item.id for item in self.items}
+        back = [item.id for item in fresh if item.id in self._ever and item.id not in known]
+        gone = [item.id for item in self.items if item.kind in kinds and item.id not in there]
+        self.decided = {one: None for one in self.decided if one not in there}
+        self.decided |= {one: None for one in gone if one in self._ever}
         kept = [item for item in self.items if item.kind not in kinds]
         self._show([*kept, *fresh], back[-1] if back else "")
 
@@ -59,8 +62,10 @@ class ReviewQueue:
         ids = {item.id for item in items}
         here = self.current
         self._deciding |= ids
+        self._ever |= ids
         self.decided.update(dict.fromkeys(ids))
-        following = next((one for one in self.items[self.at :] if one.id not in ids), None)
+        left = [*self.items[self.at :], *self.items[: self.at]]
+        following = next((one for one in left if one.id not in ids), None)
         wanted = here if here and here.id not in ids else following
         self._show([item for item in self.items if item.id not in ids], wanted.id if wanted else "")
 

@@ -13,19 +13,23 @@ from engram.domain.review import (
     CONFLICT,
     DUPLICATE,
     EDIT,
+    FOREIGN,
     KINDS,
     MERGE,
+    PENDING,
     REJECT,
     SNOOZE,
     SUPERSEDE,
     TAKE,
     allowed,
 )
+from engram_tui.lore_list import fitted
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
     from engram.domain.review import Item
+    from engram.usecases.would_answer import WouldAnswer
     from engram_tui.review_queue import ReviewQueue
 
 BAR = 10
@@ -75,16 +79,41 @@ def kinds_line(queue: ReviewQueue, sought: Collection[str]) -> Text:
     return found
 
 
-def why_lines(item: Item, notes: Sequence[str], *, narrow: bool) -> list[str]:
-    """Why the item is here, what speaks for it, and what it costs."""
+def why_lines(
+    item: Item, notes: Sequence[str], would: WouldAnswer | None = None, *, narrow: bool, cells: int
+) -> list[str]:
+    """Why the item is here, what speaks for it, what it would be good for, and what it costs; lines of so many cells."""
     told = [f"why  {words(item.why)}"]
-    told += [f"     {words(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
-    if item.cost:
-        told.append(
-            f"     costs about {count(item.cost)} tokens each time it is recalled"
-            + (f" · by {words(item.agent)}" if item.agent else "")
-        )
-    return told
+    shown = [f"     {words(note)}" for note in notes[: 1 if narrow else EVIDENCE]]
+    told += [fitted(note, cells).rstrip() for note in shown] if narrow else shown
+    worth = [
+        use_phrase(item, would) if would else "",
+        f"costs about {count(item.cost)} tokens each time" if item.cost else "",
+        f"by {words(item.agent)}" if item.agent and item.cost else "",
+    ]
+    if any(worth):
+        told.append(f"     {' · '.join(part for part in worth if part)}")
+    return [line for one in told for line in _hanging(one, cells)]
+
+
+def use_phrase(item: Item, would: WouldAnswer) -> str:
+    """How many of the past queries it answers, or would if it were let in; "" where nothing was asked yet."""
+    if not would.asked:
+        return ""
+    does = "would have answered" if item.kind in (PENDING, FOREIGN) else "answers"
+    last = "the last query" if would.asked == 1 else f"the last {count(would.asked)} queries"
+    return (
+        f"{does} {count(len(would.queries))} of {last}"
+        if would.asked > 1 or not would.queries
+        else f"{does} {last}"
+    )
+
+
+def _hanging(line: str, cells: int) -> list[str]:
+    """A line that is too long goes on below, under its own beginning."""
+    import textwrap
+
+    return textwrap.wrap(line, max(20, cells), subsequent_indent=" " * 5, drop_whitespace=True) or [line]
 
 
 def decisions_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from engram.domain.worth import importance
 from engram.usecases.listing import Shown
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ SORT_NAMES = {
     "helpful": "most helpful first",
     "title": "by title",
     "category": "by category",
+    "worth": "by worth",
 }
 NO_REF = "·"
 CATEGORY_CELLS = 11
@@ -46,7 +48,9 @@ _AGES = (
 
 
 class Row(NamedTuple):
-    """A line of the list. Times in Unix seconds, `confidence` in thousandths; `why` says why a search found it."""
+    """A line of the list. Times in Unix seconds, `confidence` and `worth` (its importance, from use) in thousandths;
+    `why` says why a search found it.
+    """
 
     id: str
     ref: str
@@ -62,24 +66,38 @@ class Row(NamedTuple):
     pinned: bool = False
     path: str = ""
     scope: str = ""
+    worth: int = 0
 
 
-def row_of_shown(shown: Shown, why: str = "") -> Row:
-    """The line of a lore that was read from its file; `why` says why a search found it."""
+def worth_of(
+    lore_id: str,
+    given: float | None,
+    pinned: bool,
+    helpful: int,
+    shown: Mapping[str, int],
+) -> int:
+    """The worth of a lore, in thousandths; `shown` counts by id the answers it was in."""
+    return round(importance(given, pinned=pinned, helpful=helpful, shown=shown.get(lore_id, 0)) * 1000)
+
+
+def row_of_shown(shown: Shown, why: str = "", times: int = 0) -> Row:
+    """The line of a lore that was read from its file; `why` a search found it, `times` it was in an answer."""
     lore = shown.lore
+    worth = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=times)
     return Row(
         lore.id, shown.ref, lore.thousandths, lore.category, lore.title, lore.created_at.timestamp(),
         lore.updated_at.timestamp(), lore.validation_count, lore.status, why,
-        lore.agent or "", lore.pinned, shown.path, shown.scope,
+        lore.agent or "", lore.pinned, shown.path, shown.scope, round(worth * 1000),
     )  # fmt: skip
 
 
-def row_of_recalled(recalled: Recalled, refs: Mapping[str, str]) -> Row:
+def row_of_recalled(recalled: Recalled, refs: Mapping[str, str], shown: Mapping[str, int]) -> Row:
     """The line of a lore that a search found."""
     lore, score = recalled.lore, recalled.score
     meaning = "" if score.cosine is None else f" · meaning {fraction(round(score.cosine * 1000))}"
     why = f"words {fraction(round(score.words * 1000))}{meaning}"
-    return row_of_shown(Shown(lore, recalled.path, refs.get(lore.id, ""), recalled.scope), why)
+    found = Shown(lore, recalled.path, refs.get(lore.id, ""), recalled.scope)
+    return row_of_shown(found, why, shown.get(lore.id, 0))
 
 
 def ids_of(rows: Sequence[Row]) -> list[str]:
@@ -102,6 +120,13 @@ def with_rows(rows: Sequence[Row], changed: Mapping[str, Row | None]) -> Sequenc
         (changed.get(lore_id, rows[at]) if lore_id in changed else rows[at]) for at, lore_id in enumerate(ids)
     ]
     return [row for row in found if row is not None]
+
+
+def have_refs(rows: Sequence[Row]) -> bool:
+    """Whether any of these lore has a name in this session."""
+    from engram_tui.lazy_rows import LazyRows
+
+    return rows.have_refs if isinstance(rows, LazyRows) else any(row.ref for row in rows)
 
 
 def fraction(thousandths: int) -> str:
@@ -143,5 +168,6 @@ def sorted_rows(rows: Sequence[Row], order: str) -> list[Row]:
         "helpful": lambda row: (-row.validation_count, row.id),
         "title": lambda row: (row.title.casefold(), row.id),
         "category": lambda row: (row.category, row.title.casefold(), row.id),
+        "worth": lambda row: (-row.worth, row.id),
     }
     return sorted(rows, key=keys[order]) if order in keys else list(rows)

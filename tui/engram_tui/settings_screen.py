@@ -18,6 +18,7 @@ from engram_tui.lore_parts import Lines
 from engram_tui.reading import short_path
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
+from engram_tui.shell.work import Deed
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.configuration import Setting
+    from engram_tui.shell.work import Written
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}
-_THEME = "app.theme"
 
 
 class SettingsScreen(ShellScreen):
@@ -41,6 +42,7 @@ class SettingsScreen(ShellScreen):
     SettingsScreen {
         & #about { height: 1; padding: 0 1; background: $surface; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
         & #settings { height: 1fr; padding: 0 1; }
+        & ToastRack { margin-bottom: 9; }
         & #doc { height: auto; min-height: 4; max-height: 8; padding: 0 1; border-top: solid $primary 40%; background: $surface; }
     }
     """
@@ -139,23 +141,18 @@ class SettingsScreen(ShellScreen):
     def action_unset(self) -> None:
         """What the store or the default says counts again."""
         if self.current is not None:
-            self._configure(self.current.key.name, None)
+            self._configure(self.current, None)
 
     def _change(self, one: Setting, text: str | None) -> None:
         if text is not None:
-            self._configure(one.key.name, text)
+            self._configure(one, text)
 
-    def _configure(self, name: str, text: str | None) -> None:
-        self.shell.log_command(f"engram config {name} {'--unset' if text is None else text} --user", ())
-        done = partial(self._configured, name, text is None)
-        self.ask("configure", lambda store: store.configure(name, text), done, exclusive=False)
+    def _configure(self, one: Setting, text: str | None) -> None:
+        self.do(_set(one.key.name, text, written(one.value) if one.origin == OWN else None), ())
 
-    def _configured(self, name: str, unset: bool, value: object) -> None:
-        self.trouble("")
-        said = "is not set in your own file any more" if unset else "is set in your own file"
-        self.tell("Settings", f"{name} {said}: {written(value) or 'none'}")
-        if name == _THEME:
-            self.shell.choose_theme(str(value))
+    def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
+        super()._deed_done(deed, ids, done)
+        self.shell.follow_settings()
         self.store_changed()
 
     def action_copy_file(self) -> None:
@@ -166,6 +163,22 @@ class SettingsScreen(ShellScreen):
     def action_leave_settings(self) -> None:
         """Back."""
         self.app.pop_screen()
+
+
+def _set(name: str, text: str | None, before: str | None) -> Deed:
+    """Set this in the person's own file, or (None) take it out; `before` is what stood there."""
+
+    def have(value: str | None, store: Engram) -> bool:
+        store.configure(name, value)
+        return True
+
+    def work(store: Engram, _ids: tuple[str, ...]) -> str:
+        said = "is not set in your own file any more" if text is None else "is set in your own file"
+        return f"{name} {said}: {written(store.configure(name, text)) or 'none'}"
+
+    command = f"engram config {name} {'--unset' if text is None else text} --user"
+    back, again = partial(have, before), partial(have, text)
+    return Deed("Settings", work, command, repeats=False, creates=True, back=back, again=again)
 
 
 def written(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Static
 
 from engram.usecases.sync import Options
+from engram_tui import remote_deeds
 from engram_tui.actions.action import bindings
 from engram_tui.actions.sync import ACTIONS
 from engram_tui.line_screen import LineScreen
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.exchange import LoreChange
     from engram_tui.line_list import Line
+    from engram_tui.shell.work import Deed, Written
 
 
 class SyncScreen(LineScreen):
@@ -284,35 +286,20 @@ class SyncScreen(LineScreen):
         name, url = given if len(given) == 2 else ("origin", given[0])
         if not self.store.store.places.repository:
             return
-        self.shell.log_command(f"engram remote add {name} {url}", ())
-        said = f"{name} is where this store is kept in common now  ·  s syncs"
-        self.ask(
-            "remote",
-            lambda store: store.add_remote(name, url),
-            lambda _done: self._remotes_changed(said),
-            exclusive=False,
-        )
+        self.do(remote_deeds.added(name, url), ())
 
     def action_remove_remote(self) -> None:
         """Forget one."""
         self._pick_remote("Forget which remote", self._remove)
 
     def _remove(self, name: str) -> None:
-        self.shell.log_command(f"engram remote remove {name}", ())
-        view = self.view
-        url = next((one.url for one in view.remotes if one.name == name), "") if view else ""
-        said = f"{name} is forgotten; what is there stays there. a {name} {url} adds it again."
-        self.ask(
-            "remote",
-            lambda store: store.remove_remote(name),
-            lambda _done: self._remotes_changed(said),
-            exclusive=False,
-        )
+        known = self.view.remotes if self.view else ()
+        url = next((one.url for one in known if one.name == name), "")
+        self.do(remote_deeds.removed(name, url), ())
 
-    def _remotes_changed(self, said: str) -> None:
-        self.trouble("")
-        self.tell("Remote", said)
-        self._over()
+    def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
+        super()._deed_done(deed, ids, done)
+        self.store_changed()
 
     def _pick_remote(self, title: str, then: Callable[[str], None]) -> None:
         from engram_tui.shell.picker import Choice, Picker

@@ -328,30 +328,6 @@ class Catalog:
         query = "SELECT tag, count(*) FROM tags GROUP BY 1 ORDER BY 2 DESC, 1"
         return dict(self.connection.execute(query))
 
-    def damaged(self) -> list[str]:
-        """What is not as it was written, page structure and contents; reads everything."""
-        answer = self.connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if answer != "ok":
-            return [str(answer)]
-        tags = self._by_row("SELECT row, tag FROM row_tags")
-        named = self._by_row("SELECT row, id FROM row_links")
-        lines = self.connection.execute(f"SELECT {', '.join(COLUMNS)}, line_check FROM files")  # noqa: S608
-        wrong = [
-            f"the line of {line[0]}"
-            for line in lines
-            if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
-        ]
-        wrong += [f"the tags of row {row}" for row in tags] + [f"the links of row {row}" for row in named]
-        wrong += beside.damaged(self.connection)
-        query = "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
-        return wrong + [f"the line of {path}" for (path,) in self.connection.execute(query)]
-
-    def _by_row(self, query: str) -> dict[int | None, list[str]]:
-        found: dict[int | None, list[str]] = {}
-        for row, text in self.connection.execute(query):
-            found.setdefault(row, []).append(text)
-        return found
-
     def sum_of_lines(self) -> int:
         """A number that is another one after each change of a file, but not after a mere look at all of them."""
         query = "SELECT count(*) + coalesce(sum(line_check + (mtime_ns & 4294967295) + size), 0) FROM files"

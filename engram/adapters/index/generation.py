@@ -149,9 +149,11 @@ class Generation:
 
     def verify(self) -> list[str]:
         """Read everything and say what is damaged (empty: nothing). Seconds at 100,000 lore."""
+        from engram.adapters.index.catalog_check import damaged
+
         found = []
         with damage_noticed():
-            found += [f"catalog.db: {what}" for what in self.catalog.damaged()]
+            found += [f"catalog.db: {what}" for what in damaged(self.catalog.connection)]
             for name, (_, expected) in self._words_files.items():
                 if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
                     found.append(f"words/{name}: contents changed since they were written")

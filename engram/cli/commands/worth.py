@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.worth import Worth
+    from engram.usecases.worth import Worths
+    from engram.usecases.would_answer import WouldAnswer
 
 DESCRIPTION = (
     "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past\n"
     "queries it is among the first three now, which of them it answers alone, and how important that makes it.\n"
-    "Past queries are asked again for that."
+    "Past queries are asked again for that. Of a named lore that is not active: which of them it would answer."
 )
 EXAMPLES = ("engram worth", "engram worth L1", "engram worth --sort tokens --limit 50 --json")
 _SORTS = ("importance", "shown", "helpful", "tokens", "alone")
@@ -42,8 +44,14 @@ def run(call: Call) -> int:
 
     given = call.arguments
     found = worth(call.store, given.names, limit=given.limit, sort=given.sort)
+    would = _held_back(call, found)
     call.output.document(
-        {"lore": [worth_json(one) for one in found.lore], "total": found.total, "queries": found.queries}
+        {
+            "lore": [worth_json(one) for one in found.lore],
+            "total": found.total,
+            "queries": found.queries,
+            "would_answer": [{**one._asdict(), "queries": list(one.queries)} for one in would],
+        }
     )
     width = call.output.width
     if found.lore and not given.names:
@@ -60,13 +68,30 @@ def run(call: Call) -> int:
             if tail
             else head + shorten(safe_text(one.title), room)
         )
-    if not found.lore:
+    for held_back in would:
+        call.output.line(
+            f"{held_back.id} is not active. It would have answered {len(held_back.queries):,} of "
+            f"{counted(held_back.asked, 'past query', 'past queries')}."
+        )
+        for query in held_back.queries[:_QUESTIONS]:
+            call.output.line(call.output.styled(shorten(safe_text(f"    {query}"), width), DIM))
+    if not (found.lore or would):
         call.output.line("No active lore here.")
-    else:
+    elif found.lore:
         call.output.rule(
             f"{len(found.lore):,} of {found.total:,} · {counted(found.queries, 'past query', 'past queries')} asked again"
         )
     return 0
+
+
+def _held_back(call: Call, found: Worths) -> list[WouldAnswer]:
+    """What the named lore that are not active would answer."""
+    from engram.usecases.resolve import resolve
+    from engram.usecases.would_answer import would_answer
+
+    active = {one.id for one in found.lore}
+    ids = dict.fromkeys(resolve(call.store, name).id for name in call.arguments.names)
+    return [would_answer(call.store, lore_id) for lore_id in ids if lore_id not in active]
 
 
 def worth_json(worth: Worth) -> dict[str, object]:

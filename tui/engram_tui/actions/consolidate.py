@@ -7,7 +7,7 @@ from engram_tui.actions.action import Action
 
 ACTIONS = (
     Action("toggle_step", "space", "take or leave", "take this step or leave it out; on a kind, all of its steps", 1, "has_step", command="engram consolidate --skip"),
-    Action("apply_plan", "p", "apply", "do what is taken, as one commit, after saying what that is", 2, "has_selected", command="engram consolidate --apply"),
+    Action("apply_plan", "p", "apply", "do what is taken, as one commit; u undoes it", 2, "has_selected", command="engram consolidate --apply"),
     Action("close_result", "escape", "back", "back to the plan", 3, "is_reading"),
     Action("open_result", "enter", "open", "open or close a kind; the result of a step", 3, "is_listing"),
     Action("merge_step", "m", "merge …", "left, right or both, by paragraph and field, at once", 4, "may_merge", command="engram review merge --content"),

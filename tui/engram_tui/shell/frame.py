@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual import events
 
 NARROW = 110  # columns from which two panes fit
+ROOMY = 160  # columns from which three do
 
 
 class Heading(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.containers import Container
@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from engram_tui.actions import everywhere
 from engram_tui.actions.action import Action, bindings, written
-from engram_tui.shell.frame import NARROW, HeadingLine, KeyLine, TabLine
+from engram_tui.shell.frame import NARROW, ROOMY, HeadingLine, KeyLine, TabLine
 from engram_tui.shell.gate import words
 from engram_tui.shell.steps import Step
 from engram_tui.shell.table import ENTRIES, actions_of, entry_named, every_action
@@ -32,7 +32,7 @@ class ShellScreen(StoreWork):
     SCREEN: ClassVar[str] = ""  # the name in the table of screens
     OVER: ClassVar[bool] = False  # it lies over a screen of the table and has no number key
     CHOOSES: ClassVar[str] = "lore"  # what `chosen` gives the ids of
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide"), (ROOMY, "-roomy")]  # noqa: RUF012
     DEFAULT_CSS = """
     ShellScreen {
         & > #body { height: 1fr; }
@@ -131,6 +131,10 @@ class ShellScreen(StoreWork):
         widget = self.query_one("#trouble", Static)
         widget.update(words(line))
         widget.display = bool(line)
+
+    def keys_wait(self) -> Callable[[bool], None]:
+        """Hold keys back until what is returned is called, with whether what they are for is there."""
+        return self.shell.hold_keys()
 
     def tell(self, title: str, said: str) -> None:
         """A toast; it takes the place of the one before."""

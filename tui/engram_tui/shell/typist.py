@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
 PATIENCE = 0.5  # seconds for one that is busy; then the next key goes on
+LONGEST = 5.0  # seconds that keys wait for what opens; then they are dropped
 
 
 class Typist:
@@ -28,6 +29,26 @@ class Typist:
         self._deal = deal
         self._keys: deque[events.Key] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._opening: set[object] = set()
+        self._opened = asyncio.Event()
+
+    def hold(self) -> Callable[[bool], None]:
+        """Have the keys that follow wait for what opens until what is returned is called, with whether it is there.
+
+        Where it is not, they are dropped: elsewhere they would do what nobody meant.
+        """
+        token = object()
+        self._opening.add(token)
+        self._opened.clear()
+
+        def release(opened: bool) -> None:
+            self._opening.discard(token)
+            if not opened:
+                self._keys.clear()
+            if not self._opening:
+                self._opened.set()
+
+        return release
 
     def type(self, key: events.Key) -> None:
         """Deal with a key as soon as those before it are dealt with."""
@@ -38,11 +59,24 @@ class Typist:
     async def _work(self) -> None:
         try:
             while self._keys and self._app.is_running:
+                if self._opening:
+                    await self._until_opened()
+                    continue
                 await self._deal(self._keys.popleft())
                 if self._keys:
                     await self._quiet()
         finally:
             self._task = None
+
+    async def _until_opened(self) -> None:
+        """Wait for what opens; where that takes too long, without the keys."""
+        try:
+            await asyncio.wait_for(self._opened.wait(), LONGEST)
+        except TimeoutError:
+            self._keys.clear()
+            self._opening.clear()
+        else:
+            await self._quiet()
 
     async def _quiet(self) -> None:
         """Wait until the focused widget, then the screen have done what they were told until now."""

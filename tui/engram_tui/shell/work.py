@@ -74,15 +74,20 @@ class StoreWork(Screen[None]):
         failed: Callable[[str], None] | None = None,
         exclusive: bool = True,
         apart: bool = False,
+        opens: bool = False,
     ) -> None:
         """Have `question` run in a thread and `answer` here with what it returned.
 
         Expected trouble goes to `failed` as one line, else to `trouble`. An `exclusive` question is dropped
         where a newer one of its group was asked meanwhile. One that goes `apart` may take long: it takes the
-        store's lock itself where it needs it, so that others need not wait.
+        store's lock itself where it needs it, so that others need not wait. Where the answer `opens` something to
+        type into, the keys that follow wait for it, and are dropped where it cannot be opened.
         """
+        release = self.keys_wait() if opens else None
+        exclusive = exclusive and not opens  # one that is dropped would not let the keys go
 
         def run() -> None:
+            opened = False
             worker = get_current_worker()
             try:
                 with nullcontext() if apart else self.store.store.lock:
@@ -97,8 +102,16 @@ class StoreWork(Screen[None]):
             else:
                 if not (exclusive and worker.is_cancelled):
                     self.call_later(answer, found)
+                    opened = True
+            finally:
+                if release is not None:
+                    self.call_later(release, opened)
 
         self.run_worker(run, thread=True, exclusive=exclusive, group=group, exit_on_error=False)
+
+    def keys_wait(self) -> Callable[[bool], None]:
+        """Hold keys back until what is returned is called, with whether what they are for is there."""
+        return lambda _opened: None
 
     def trouble(self, line: str) -> None:
         """Something went wrong: say so and carry on."""

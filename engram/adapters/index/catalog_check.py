@@ -1,0 +1,40 @@
+"""Whether a catalog is as it was written: its pages, each line by its check number, and what is kept beside the lines."""
+
+from __future__ import annotations
+
+from engram.adapters.index import beside
+from engram.adapters.index.catalog import COLUMNS, line_check
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_ROW = COLUMNS.index("row")
+
+
+def damaged(connection: sqlite3.Connection) -> list[str]:
+    """What is not as it was written, page structure and contents; reads everything. Raises sqlite3.Error."""
+    answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if answer != "ok":
+        return [str(answer)]
+    tags = _by_row(connection, "SELECT row, tag FROM row_tags")
+    named = _by_row(connection, "SELECT row, id FROM row_links")
+    lines = connection.execute(f"SELECT {', '.join(COLUMNS)}, line_check FROM files")  # noqa: S608
+    wrong = [
+        f"the line of {line[0]}"
+        for line in lines
+        if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
+    ]
+    wrong += [f"the tags of row {row}" for row in tags] + [f"the links of row {row}" for row in named]
+    wrong += beside.damaged(connection)
+    query = (
+        "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"
+    )
+    return wrong + [f"the line of {path}" for (path,) in connection.execute(query)]
+
+
+def _by_row(connection: sqlite3.Connection, query: str) -> dict[int | None, list[str]]:
+    found: dict[int | None, list[str]] = {}
+    for row, text in connection.execute(query):
+        found.setdefault(row, []).append(text)
+    return found

@@ -1,0 +1,51 @@
+"""Which past queries a lore would be an answer to, be it held back now: what a person wants to know before letting it in."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import search
+from engram.usecases.consult import consult
+from engram.usecases.query import Question, filters_for, worth_showing
+from engram.usecases.resolve import resolve
+from engram.usecases.use import latest_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store import Store
+
+MOST_QUERIES = 100  # the latest
+
+
+class WouldAnswer(NamedTuple):
+    """The past `queries` that would show the lore `id` if nothing held it back, of the `asked` that were asked again."""
+
+    id: str
+    queries: tuple[str, ...]
+    asked: int
+
+
+def would_answer(store: Store, name: str) -> WouldAnswer:
+    """Ask the latest queries again, with this lore let in. Raises NotFoundError, AmbiguousError, StoreError."""
+    with store.lock:
+        lore_id = resolve(store, name).id
+        queries = latest_queries(store, MOST_QUERIES)
+        return WouldAnswer(lore_id, answered(store, lore_id, queries), len(queries))
+
+
+def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
+    """Those of the queries that would show this lore. Call it holding the store's lock."""
+    limit = int(store.settings.number("recall.limit"))
+    filters = filters_for(store, Question("-"))._replace(admitted=lore_id)
+
+    def ask(generation: Generation) -> tuple[str, ...]:
+        meaning = store.embedder is not None
+        found = []
+        for text in queries:
+            hits = search.indexed(store, generation, text, filters, limit, meaning=meaning)
+            if any(hit.id == lore_id for hit in worth_showing(hits)[:limit]):
+                found.append(text)
+        return tuple(found)
+
+    return consult(store, ask)

@@ -1,0 +1,45 @@
+"""Two clones that had four lore in common and went on, each on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import prepared
+from sync_kit import Clones, Left
+
+from engram.usecases.edit import Edit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JITTER, MONEY, SESSIONS, GONE = (
+    "Retry with full jitter.",
+    "Money is integer cents.",
+    "Sessions last 12 hours.",
+    "Old.",
+)
+NEW_HERE, NEW_THERE = "The linter runs first.", "Cursors need a unique last key."
+
+
+def apart(folder: Path) -> Left:
+    """Two clones that had four lore in common and went on, each on its own; the second has sent what it did."""
+    made = Clones(folder)
+    ids = [made.record("a", text).id for text in (JITTER, MONEY, SESSIONS, GONE)]
+    made.settle()
+    made.clock.advance(seconds=5)
+    made["b"].feedback(helpful=[ids[0]])
+    made["b"].edit(ids[1], Edit(add_tags=("cents",)))
+    made["b"].edit(ids[2], Edit(content="Sessions last 30 minutes."))
+    made["b"].forget(ids[3])
+    made.record("b", NEW_THERE)
+    made.sync("b")
+    made.clock.advance(seconds=5)
+    made["a"].feedback(helpful=[ids[0]])
+    made["a"].edit(ids[2], Edit(content="Sessions last 8 hours."))
+    made.record("a", NEW_HERE)
+    return made.leave()
+
+
+def copy(folder: Path) -> Clones:
+    """A copy of them, opened; `leave` it."""
+    return Clones.again(folder, prepared.copy("clones that went on", folder, apart))

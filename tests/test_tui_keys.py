@@ -1,0 +1,274 @@
+"""Every key of the screens that show lore, at both sizes: what it did is in the store, or on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from textual.widgets import TextArea
+from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, shown, using
+from tui_stores import asked, with_a_past
+from tui_tour import Tour
+
+from engram_tui.compare import Compare
+from engram_tui.insight import InsightScreen, Panel
+from engram_tui.live import LiveScreen
+from engram_tui.lore_screen import LoreScreen
+from engram_tui.new_lore import NewLoreForm
+from engram_tui.settings_screen import SettingsScreen
+from engram_tui.shell.command_log_screen import CommandLogScreen
+from engram_tui.shell.picker import Picker
+
+if TYPE_CHECKING:
+    import engram
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {"four": make_template, "past": with_a_past, "asked": asked}
+    return {name: make(tmp_path_factory.mktemp(name)) for name, make in made.items()}
+
+
+@pytest.fixture
+def store(
+    request: pytest.FixtureRequest,
+    templates: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[engram.Engram]:
+    """A store of the kind that the test is marked with, where no editor is set."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    with open_copy(templates[request.param], tmp_path) as opened:
+        yield opened
+
+
+def of(kind: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("store", [kind], indirect=True)
+
+
+def write_over(file: Path, old: bytes, new: bytes) -> None:
+    """Change a file as an editor does."""
+    file.write_bytes(file.read_bytes().replace(old, new))
+
+
+async def all_deeds(tour: Tour, title: str) -> None:
+    """What can be done to a lore, from whatever screen shows it: each is taken back and brought back."""
+    user, store = tour.user, tour.store
+    path, lore_id = Path(store.path, shown(store, title).path), lore(store, title).id
+    await tour.does("copy_path", lambda: user.app.clipboard == str(path))
+    await tour.does("copy_name", lambda: user.app.clipboard in (lore_id, store.get(lore_id).ref))
+    await tour.does("open_file", lambda: True, told=str(path.name)[:20])
+    is_archived = lambda: lore(store, title).status == "archived"  # noqa: E731
+    await tour.changes("archive", is_archived, told="is archived", stays=True)
+    await tour.changes("activate", lambda: not is_archived(), told="is active", stays=True)
+    await tour.changes("pin", lambda: lore(store, title).pinned, told="is pinned")
+    await tour.changes(
+        "tags", lambda: lore(store, title).tags == ("queue",), types="queue -demo\n", told="+queue −demo"
+    )
+    await tour.changes(
+        "category", lambda: lore(store, title).category == "FACT", types="fact\n", told="is FACT now"
+    )
+    await tour.does("edit", lambda: user.app.screen.query(TextArea))
+    area = user.app.screen.query_one(TextArea)
+    area.text = area.text.replace("jitter", "wobble")
+    await user.press("ctrl+s")
+    await user.told("Edit", "is changed")
+    assert "wobble" in store.get(lore_id).lore.content
+    await tour.does("undo", lambda: "jitter" in store.get(lore_id).lore.content, told="Taken back")
+
+
+async def all_judgements(tour: Tour, title: str) -> None:
+    """Helpful, incorrect and not relevant, each in the file and undone."""
+    store, moves = tour.store, [("helpful", 0.78, ".70 → .78"), ("incorrect", 0.55, ".70 → .55")]
+    for name, confidence, said in moves:
+        await tour.changes(name, lambda wanted=confidence: lore(store, title).confidence == wanted, told=said)  # type: ignore[misc]
+    judged = lambda: any(one.details.get("not_relevant") for one in store.live())  # noqa: E731
+    await tour.does("not_relevant", judged, told="confidence stays .70")
+
+
+@SIZES
+@of("four")
+async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        tour, browse = Tour(user, store), user.browse
+        rows = browse.lore_list
+        await tour.does("list_bottom", lambda: rows.cursor == 3)
+        await tour.does("list_up", lambda: rows.cursor == 2)
+        await tour.does("list_top", lambda: rows.cursor == 0)
+        await tour.does("half_page_down", lambda: rows.cursor == 3)
+        await tour.does("half_page_up", lambda: rows.cursor == 0)
+        await tour.does("list_down", lambda: rows.cursor == 1)
+        assert user.titles()[1] == RETRY
+        await all_judgements(tour, RETRY)
+        await all_deeds(tour, RETRY)
+        await tour.does("mark", lambda: list(rows.marked) == [lore(store, RETRY).id] and rows.cursor == 2)
+        await tour.does("mark_all", lambda: len(rows.marked) == 4)
+        await user.press("a")
+        await user.told("4 lore are archived")
+        assert {one.lore.status for one in store.list(limit=None).lore} == {"archived"}
+        await user.press("u")
+        await user.told("Taken back", "4 lore")
+        await tour.does("clear", lambda: not rows.marked)
+        await tour.changes("forget", lambda: len(store.list(limit=None).lore) == 3, told="forgotten")
+        await tour.does("sort", lambda: browse.order == "updated")
+        await tour.does("sort_back", lambda: browse.order == "created")
+        await tour.does("filter", lambda: user.titles()[:1] == [MONEY], types="money cents\n")
+        await user.press("escape")
+        await tour.does("facet", lambda: isinstance(user.app.screen, Picker))
+        user.types("category\n")
+        await user.sees_text("Filter by category", "FAILURE")
+        user.types("FAILURE\n")
+        await user.sees(lambda: user.titles() == [RETRY])
+        await tour.does("no_facets", lambda: len(user.titles()) == 4)
+        await user.press("g")
+        await tour.does("read", browse.is_reading)
+        await tour.does("next_lore", lambda: browse.preview.shown_id == lore(store, RETRY).id)
+        await tour.does("previous_lore", lambda: browse.preview.shown_id == lore(store, QUEUE).id)
+        await tour.does("back", lambda: rows.has_focus)
+        await tour.does("open", lambda: isinstance(user.app.screen, LoreScreen))
+        assert tour.left_out("browse") == set()
+
+
+@SIZES
+@of("four")
+async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        rows, first, last = user.browse.lore_list, size == NARROW, size == WIDE
+        await user.searches("retry sessions money queue")
+        assert len(rows.rows) > 1
+        await user.press("down" if first else "ctrl+n")
+        await user.sees(lambda: rows.cursor == 1)
+        await user.press("up")
+        await user.sees(lambda: rows.cursor == 0)
+        await user.press("enter" if first else "tab")
+        await user.sees(lambda: rows.has_focus)
+        assert user.browse.wanted
+        await user.press("slash", "escape")
+        await user.sees(lambda: len(rows.rows) == 4 and not user.browse.wanted)
+        assert last or user.app.steps.done == []
+
+
+@SIZES
+@of("four")
+async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        tour, app = Tour(user, store), user.app
+        await tour.does("show_keys", lambda: user.browse.lore_list.cursor == 3, types="to the last\n")
+        await tour.does("palette", lambda: isinstance(app.screen, Picker))
+        user.types("pin it\n")
+        await user.told("Pin", "is pinned")
+        assert lore(store, MONEY).pinned
+        await user.press("g")
+        await tour.does("repeat", lambda: lore(store, QUEUE).pinned, told="is pinned")
+        await tour.does("undo", lambda: not lore(store, QUEUE).pinned, told="Taken back")
+        await tour.does("redo", lambda: lore(store, QUEUE).pinned, told="Brought back")
+        await tour.does("new_lore", lambda: isinstance(app.screen, NewLoreForm))
+        await user.press("escape")
+        write_over(Path(store.path, shown(store, MONEY).path), b"integer cents", b"whole cents")
+        await tour.does("refresh", lambda: any("whole cents" in title for title in user.titles()))
+        await tour.does("log", lambda: isinstance(app.screen, CommandLogScreen))
+        assert "engram undo" in app.commands.written()
+        await user.press("escape")
+        await tour.does("theme", lambda: app.theme == "light", told="light")
+        await tour.does("settings", lambda: isinstance(app.screen, SettingsScreen))
+        await user.press("escape")
+        for number, name in enumerate(("Review", "Consolidate", "Sync", "Insight", "Live"), 2):
+            await tour.does(f"go_{number}", lambda name=name: type(app.screen).__name__ == f"{name}Screen")  # type: ignore[misc]
+        await tour.does("go_1", lambda: app.screen is user.browse)
+        await tour.does("leave", lambda: not app.is_running)
+        assert tour.left_out("browse", with_frame=True) - tour.left_out("browse") <= {
+            "list_down", "list_up", "half_page_down", "half_page_up", "list_top", "list_bottom",
+        }  # fmt: skip
+
+
+@SIZES
+@of("past")
+async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        tour = Tour(user, store)
+        await user.press("j", "enter")  # the newest is the note
+        await user.sees(lambda: isinstance(user.app.screen, LoreScreen))
+        one = cast("LoreScreen", user.app.screen)
+        await user.sees(lambda: one.links and len(one.versions) == 4 and one.queries)
+        part = lambda: one.focused.id if one.focused else ""  # noqa: E731
+        await tour.does("next_part", lambda: part() == "facts")
+        await tour.does("previous_part", lambda: part() == "text")
+        await tour.does("history", lambda: part() == "versions")
+        await tour.does("mark_version", lambda: one.marked_version == one.versions[0].commit)
+        await user.press("G")
+        await tour.does("open_line", lambda: isinstance(user.app.screen, Compare))
+        await user.press("escape")
+        await tour.does("links", lambda: part() == "links")
+        await user.press("enter")
+        await user.sees(lambda: one.came_from == [lore(store, QUEUE).id])
+        await tour.does("leave_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
+        await tour.does("next_lore", lambda: one.shown and one.shown.lore.title == RETRY)
+        await all_judgements(tour, RETRY)
+        await all_deeds(tour, RETRY)
+        await tour.does("previous_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
+        await tour.changes(
+            "forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten", stays=True
+        )
+        await user.sees_text("not here any more")
+        await user.press("h")  # nothing to judge
+        await tour.does("undo", lambda: one.shown and one.shown.lore.title == QUEUE)
+        assert tour.left_out("lore") == set()
+
+
+@SIZES
+@of("asked")
+async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
+    async with using(store, size) as user:
+        tour = Tour(user, store)
+        await user.press("6")
+        await user.sees(lambda: isinstance(user.app.current, LiveScreen) and user.app.current.last)
+        live = cast("LiveScreen", user.app.current)
+        lines = live.line_list
+        await tour.does("previous_entry", lambda: lines.line and lines.line.id.endswith(":"))
+        at = lines.cursor
+        await tour.does("previous_entry", lambda: lines.cursor < at)
+        await tour.does("next_entry", lambda: lines.cursor == at)
+        await user.press("K", "j")  # the first lore of the first question
+        await user.sees(lambda: live.chosen() == (lore(store, QUEUE).id,))
+        for name, confidence, said in (("helpful", 0.78, ".70 → .78"), ("incorrect", 0.55, ".70 → .55")):
+            await tour.changes(
+                name, lambda wanted=confidence: lore(store, QUEUE).confidence == wanted, told=said
+            )  # type: ignore[misc]
+        before = len(store.live())
+        await tour.does("not_relevant", lambda: len(store.live()) > before, told="confidence stays")
+        await tour.does("read", live.is_reading)
+        await tour.does("back", lambda: lines.has_focus)
+        await tour.does("live_follow", live.follows)
+        await tour.does("live_only", lambda: user.text("about").startswith("what was recalled"))
+        assert tour.left_out("live") == set()
+
+
+@SIZES
+@of("asked")
+async def test_insight(store: engram.Engram, size: tuple[int, int]) -> None:
+    store.feedback(helpful=lore(store, QUEUE).id)
+    async with using(store, size) as user:
+        tour = Tour(user, store)
+        await user.press("5")
+        await user.sees(lambda: isinstance(user.app.current, InsightScreen) and user.app.current.query(Panel))
+        screen = cast("InsightScreen", user.app.current)
+        await user.sees_text("Growth", "Without an answer" if size == WIDE else "Confidence")
+        await user.pilot.resize_terminal(size[0], 16)  # the findings are higher than that
+        await user.sees(lambda: screen.findings.max_scroll_y > 8)
+        place = lambda: screen.findings.scroll_y  # noqa: E731
+        await tour.does("scroll_findings", lambda: place() == 1)
+        await tour.does("scroll_back", lambda: place() == 0)
+        await tour.does("page_on", lambda: place() > 3)
+        await tour.does("page_back", lambda: place() == 0)
+        await tour.does("to_bottom", lambda: place() == screen.findings.max_scroll_y)
+        await tour.does("to_top", lambda: place() == 0)
+        await tour.does("read", lambda: screen.is_reading(), types="\n")
+        assert screen.chosen() == (lore(store, QUEUE).id,)
+        await tour.does("back", lambda: screen.findings.has_focus)
+        assert tour.left_out("insight") == set()

@@ -1,0 +1,38 @@
+"""A store that consolidation finds something to do in: a group of three, one superseded, three expired."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import engram
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RETRY = "Retry with full jitter; equal waits synchronised the clients of the queue."
+OTHERS = (
+    "Retry with a full jitter: equal waits synchronised the clients of the queue.",
+    "Retries with full jitter; the equal waits synchronised the clients of the queue.",
+)
+FRIDAY, PIPELINE = "Deployments happen on Friday with the blue script.", "Deployments happen by the pipeline."
+HOSTS = ("alpha", "beta", "gamma")
+
+
+def make(folder: Path) -> Path:
+    """Make it; where it is."""
+    root = folder / "s"
+    with engram.open(root, session="t") as store:
+        store.record(RETRY, category="FAILURE", tags=["retry"])
+        old = store.record(FRIDAY, category="FACT").lore
+        store.record(PIPELINE, category="FACT", relations=[("supersedes", old.id)])
+        store.record(OTHERS[0], category="FAILURE", tags=["queue"])
+        for host in HOSTS:
+            store.record(
+                f"Host {host} is down.",
+                category="EDGE_CASE_DISCOVERY",
+                expires_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+            )
+        store.record(OTHERS[1], category="FAILURE", tags=["jitter"])
+        store.query("how should clients of the queue retry")
+    return root

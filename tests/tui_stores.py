@@ -1,0 +1,41 @@
+"""Small stores for screens that show what happened: a lore with a past, questions that were asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from storekit import SteadyClock
+from tui_kit import MONEY, QUEUE, lore, make_template
+
+import engram
+from engram.usecases.edit import Edit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTE = "Acks are sent before the work is done."
+ASKED = "why does the queue consumer see a message twice"
+
+
+def with_a_past(folder: Path) -> Path:
+    """Four lore and a note that refines the newest of them, which has been judged, edited and asked for."""
+    root = make_template(folder)
+    with engram.open(root, session="t", clock=SteadyClock()) as store:
+        queue, money = lore(store, QUEUE).id, lore(store, MONEY).id
+        store.record(
+            NOTE, category="FACT", relations=[("refines", queue), ("see_also", money)], agent="codex"
+        )
+        store.feedback(helpful=[queue])
+        store.edit(queue, Edit(content=f"# {QUEUE}\n\nThe broker delivers again after a missed ack."))
+        store.edit(queue, Edit(add_tags=("ack",)))
+        store.query("idempotent queue consumers")
+    return root
+
+
+def asked(folder: Path) -> Path:
+    """A store in which an agent asked two questions, and the second found nothing."""
+    made = make_template(folder)
+    with engram.open(made, session="agent", agent="claude-code") as store:
+        store.query(ASKED)
+        store.query("how to bake bread without yeast")
+    return made

@@ -1,0 +1,74 @@
+"""A tour: one run of the app in which every key of a screen is pressed, and what it did is looked for.
+
+`Tour.left_out` names the actions of a screen's table that a tour did not come to, so that a new action without a
+scenario fails the tour. A change is taken back and brought back where it was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tui_kit import NARROW, User
+
+from engram_tui.actions import everywhere
+from engram_tui.shell.table import actions_of
+
+if TYPE_CHECKING:
+    import engram
+    from engram_tui.actions.action import Action
+    from engram_tui.shell.screen import ShellScreen
+
+
+class Tour:
+    """Somebody who tries every key, and remembers which."""
+
+    def __init__(self, user: User, store: engram.Engram) -> None:
+        self.user, self.store = user, store
+        self.narrow = user.app.size == NARROW
+        self.tried: set[str] = set()
+
+    @property
+    def screen(self) -> ShellScreen:
+        """The screen that is open, be it under a question."""
+        found = self.user.app.current
+        assert found is not None
+        return found
+
+    async def does(self, name: str, sees: Callable[[], object], *, types: str = "", told: str = "") -> None:
+        """Press the key of this action (the first one at 80x24, the last one at 120x40), and look what it did.
+
+        `types` is typed afterwards, `told` what a toast has to say.
+        """
+        keys = self._action(name).keys.split(",")
+        self.user.app.clear_notifications()
+        await self.user.press(keys[0 if self.narrow else -1])
+        self.user.types(types)
+        if told:
+            await self.user.told(told)
+        await self.user.sees(sees)
+        self.tried.add(name)
+
+    async def changes(
+        self, name: str, sees: Callable[[], object], *, types: str = "", told: str = "", stays: bool = False
+    ) -> None:
+        """Press the key of a change, take it back and bring it back; with `stays` it is what stands afterwards."""
+        assert not sees()
+        await self.does(name, sees, types=types, told=told)
+        if self.narrow:  # taking back and bringing back is the same at every size
+            await self.does("undo", lambda: not sees(), told="Taken back")
+            await self.does("redo", sees, told="Brought back")
+        if not stays:
+            await self.does("undo", lambda: not sees(), told="Taken back")
+
+    def left_out(self, screen: str, *, with_frame: bool = False) -> set[str]:
+        """The actions of a screen that were not tried; with those of the frame and of lists."""
+        frame = (*everywhere.ACTIONS, *everywhere.MOVES) if with_frame else ()
+        return {action.name for action in (*actions_of(screen), *frame)} - self.tried
+
+    def _action(self, name: str) -> Action:
+        return next(
+            action
+            for action in self.screen.actions()
+            if action.name == name and (not action.when or self.screen.enabled(action))
+        )
