@@ -25,22 +25,24 @@ REPEATS = 7
 MANY = 100
 SEED = 2
 _LONGEST = 3_500
-_SETTLE_SECONDS = 2.2
+SETTLE_SECONDS = 2.2
 
 
-def settle(store: engram.Engram) -> None:
+def settle(store: engram.Engram, seconds: float = SETTLE_SECONDS) -> None:
     """Wait until no file is so young that its time proves nothing, and bring the index up to date."""
     store.refresh()
-    time.sleep(_SETTLE_SECONDS)  # the times of files themselves have to grow older
+    time.sleep(seconds)  # the times of files themselves have to grow older
     store.refresh()
 
 
-def changes(root: str, repeats: int = REPEATS, many: int = MANY) -> dict[str, Cost]:
+def changes(
+    root: str, repeats: int = REPEATS, many: int = MANY, settle_seconds: float = SETTLE_SECONDS
+) -> dict[str, Cost]:
     """The cost of noticing and showing each kind of change; every file is put back at the end."""
     import engram
 
     with engram.open(root, background=False, session="benchmark") as store:
-        settle(store)
+        settle(store, settle_seconds)
         listed = [shown for shown in store.list(limit=many * 5).lore if len(shown.lore.content) < _LONGEST]
         files = [(os.path.join(root, *shown.path.split("/")), shown.lore.id) for shown in listed]
         before = {path: _read(path) for path, _ in files}
@@ -53,7 +55,7 @@ def changes(root: str, repeats: int = REPEATS, many: int = MANY) -> dict[str, Co
                 _replace(path, raw)
             for path in changer.made:
                 os.unlink(path)
-            settle(store)
+            settle(store, settle_seconds)
 
 
 _KINDS = ("replaced", "rewritten", "swept", "new", "deleted", "many")

@@ -21,7 +21,7 @@ from figures import Figure, Group, against, describe_machine, report, timed
 from measuring import Child, Cost, median, run
 from peer_section import kept_section
 from scratch_store import ROOT, isolate, write_lore
-from steady import ATTEMPTS, Steady, bare_python
+from steady import ATTEMPTS, STARTS, Steady, bare_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", help="also write the report to this file")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stores here and use them again")
     parser.add_argument(
-        "--runs", type=int, default=_RUNS, help="how often whole processes are started (default: %(default)s)"
+        "--runs",
+        type=int,
+        default=_RUNS,
+        help="how often whole processes are started (default: %(default)s); 1 tries the command itself:"
+        " of everything else little is done too, and the figures mean nothing",
     )
     parser.add_argument(
         "--attempts",
@@ -58,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         isolate(os.path.join(temporary, "home"))
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         compile_all()
-        steady = Steady(lambda: bare_python(temporary), given.attempts)
+        steady = Steady(lambda: bare_python(temporary, min(STARTS, given.runs)), given.attempts)
         groups = [_start_up(temporary, given.runs, steady)]
         groups += [_size(folder, count_of(size), given.runs, steady) for size in given.sizes.split(",")]
         text = report(
@@ -100,12 +104,12 @@ def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     plain = _plain_store(folder, count)
     dedicated = dedicated_store(folder, count)
     parts: dict[str, Callable[[], list[Figure]]] = {
-        "rebuild": lambda: _rebuild(plain, count),
-        "freshness": lambda: _freshness(plain),
-        "changes": lambda: _changes(plain, count),
-        "warm queries": lambda: _warm(plain, count),
+        "rebuild": lambda: _rebuild(plain, count, runs),
+        "freshness": lambda: _freshness(plain, runs),
+        "changes": lambda: _changes(plain, count, runs),
+        "warm queries": lambda: _warm(plain, count, runs),
         "cold queries": lambda: _cold_queries(plain, count, runs),
-        "recording": lambda: _record(dedicated),
+        "recording": lambda: _record(dedicated, runs),
         "cold recording": lambda: _cold_record(dedicated, runs),
     }
     figures = []
@@ -115,20 +119,20 @@ def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     return Group(f"{count:,} lore", figures)
 
 
-def _rebuild(root: str, count: int) -> list[Figure]:
-    runs = [_task("rebuild", root) for _ in range(3)]
-    spent = median([Cost(*found["cost"]) for found in runs])
-    peak = max(found["peak_mb"] for found in runs)
+def _rebuild(root: str, count: int, runs: int) -> list[Figure]:
+    rebuilds = [_task("rebuild", root, runs) for _ in range(min(3, runs))]
+    spent = median([Cost(*found["cost"]) for found in rebuilds])
+    peak = max(found["peak_mb"] for found in rebuilds)
     per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs a lore"
     seconds = timed("Rebuild the index", spent, per_lore)
     if count >= 10_000:  # in a small store the model's loading is most of it
         seconds = against(seconds, spent.cpu_ms, 0.25 * count, "CPU-ms")
     memory = against(Figure("Rebuild: peak memory", more=f"{peak:.0f} MB"), peak, 700, "MB")
-    return [seconds, memory, Figure("Index on disk", more=f"{runs[0]['disk_mb']:.1f} MB")]
+    return [seconds, memory, Figure("Index on disk", more=f"{rebuilds[0]['disk_mb']:.1f} MB")]
 
 
-def _freshness(root: str) -> list[Figure]:
-    found = _task("freshness", root)
+def _freshness(root: str, runs: int) -> list[Figure]:
+    found = _task("freshness", root, runs)
     told = Cost(*found["told"])
     return [
         against(
@@ -142,8 +146,8 @@ def _freshness(root: str) -> list[Figure]:
     ]
 
 
-def _changes(root: str, count: int) -> list[Figure]:
-    found = {name: Cost(*cost) for name, cost in _task("changes", root).items()}
+def _changes(root: str, count: int, runs: int) -> list[Figure]:
+    found = {name: Cost(*cost) for name, cost in _task("changed", root, runs).items()}
     names = {
         "replaced": "Searchable: 1 file edited (replaced)",
         "rewritten": "Searchable: 1 file edited in place (told by the system)",
@@ -157,8 +161,8 @@ def _changes(root: str, count: int) -> list[Figure]:
     return [*figures, swept, timed("Searchable: 100 files edited", found["many"])]
 
 
-def _warm(root: str, count: int) -> list[Figure]:
-    found = _task("warm", root)
+def _warm(root: str, count: int, runs: int) -> list[Figure]:
+    found = _task("warm", root, runs)
     hybrid, words = Cost(*found["hybrid"]), Cost(*found["words"])
     p99 = found["hybrid_p99"]
     middle = timed("Warm query, hybrid (p50)", hybrid)
@@ -172,7 +176,10 @@ def _warm(root: str, count: int) -> list[Figure]:
         timed("Warm query, words only (p50)", words),
         Figure("Warm query, words only (p99)", None, found["words_p99"]),
         timed("First query of a process that is up", Cost(*found["first"])),
-        Figure("Memory after 800 queries", more=f"{found['resident_mb']:.0f} MB, mapped files included"),
+        Figure(
+            f"Memory after {found['count']} queries",
+            more=f"{found['resident_mb']:.0f} MB, mapped files included",
+        ),
     ]
 
 
@@ -191,8 +198,8 @@ def _cold_queries(root: str, count: int, runs: int) -> list[Figure]:
     ]
 
 
-def _record(root: str) -> list[Figure]:
-    found = _task("record", root)
+def _record(root: str, runs: int) -> list[Figure]:
+    found = _task("record", root, runs)
     spent = Cost(*found["ack"])
     return [
         against(
@@ -214,7 +221,8 @@ def _cold_record(root: str, runs: int) -> list[Figure]:
     for _ in range(runs):
         lore = writer.lore(int.from_bytes(os.urandom(6)))
         costs.append(_checked(root, "record", lore.content, "--category", lore.category).cost)
-        time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
+        if runs > 1:
+            time.sleep(_PAUSE_SECONDS)  # the commit that the command left to a process of its own
     spent = median(costs)
     return [against(timed("`engram record`, whole process (p50)", spent), spent.wall_ms, 120, "ms")]
 
@@ -231,10 +239,10 @@ def _cli_missing(folder: str) -> bool:
     return run([sys.executable, "-c", "import engram.cli.main"], folder).code != 0
 
 
-def _task(name: str, root: str) -> dict[str, Any]:
-    child = run(
-        [sys.executable, os.path.join(ROOT, "benchmarks", "tasks.py"), name, root], os.path.dirname(root)
-    )
+def _task(name: str, root: str, runs: int) -> dict[str, Any]:
+    program = os.path.join(ROOT, "benchmarks", "tasks.py")
+    effort = "whole" if runs > 1 else "trial"
+    child = run([sys.executable, program, name, root, effort], os.path.dirname(root))
     if child.code:
         raise RuntimeError(f"the task {name} failed ({child.code}): {child.errors[-2000:]}")
     result: dict[str, Any] = json.loads(child.output.splitlines()[-1])

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 Measured = TypeVar("Measured")
 
 SLOWER = 1.4
-_STARTS = 7
+STARTS = 7
 _CALIBRATIONS = 10
 ATTEMPTS = 6
 _WAIT_SECONDS = 4.0
 
 
-def bare_python(folder: str) -> float:
+def bare_python(folder: str, starts: int = STARTS) -> float:
     """CPU-ms of a Python that does nothing, started in `folder`."""
-    return statistics.median(run([sys.executable, "-c", "pass"], folder).cost.cpu_ms for _ in range(_STARTS))
+    return statistics.median(run([sys.executable, "-c", "pass"], folder).cost.cpu_ms for _ in range(starts))
 
 
 class Steady:

@@ -1,4 +1,4 @@
-"""What is measured inside a process of its own: `python benchmarks/tasks.py TASK ROOT` prints figures as JSON.
+"""What is measured inside a process of its own: `python benchmarks/tasks.py TASK ROOT EFFORT` prints JSON.
 
 Each task starts fresh, so that its memory and first-use costs are its own.
 """
@@ -9,10 +9,10 @@ import json
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import generate
-from changing import changes, settle
+from changing import SETTLE_SECONDS, changes, settle
 from measuring import cost_of, median, peak_mb, resident_mb
 from scoring import percentile
 from scratch_store import SESSION
@@ -24,12 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SEED = 1
-QUERIES = 400
-RECORDS = 200
-_REPEATS = 7
 
 
-def rebuild(root: str) -> dict[str, Any]:
+class Effort(NamedTuple):
+    """How much is done of everything."""
+
+    queries: int
+    records: int
+    looks: int
+    repeats: int
+    settle_seconds: float
+
+
+EFFORTS = {"whole": Effort(400, 200, 50, 7, SETTLE_SECONDS), "trial": Effort(10, 10, 3, 1, 0.0)}
+
+
+def rebuild(root: str, _: Effort) -> dict[str, Any]:
     """The index from nothing."""
     with engram.open(root, background=False, session=SESSION) as store:
         index = os.path.join(store.store.places.state, "index")
@@ -38,23 +48,28 @@ def rebuild(root: str) -> dict[str, Any]:
         return {"cost": spent, "peak_mb": peak_mb(), "disk_mb": _size(index) / 1e6}
 
 
-def freshness(root: str) -> dict[str, Any]:
+def freshness(root: str, effort: Effort) -> dict[str, Any]:
     """Asking whether anything changed when nothing did: by folder times, by all files, and by being told."""
     with engram.open(root, background=False, session=SESSION) as store:
-        settle(store)
-        folders = [cost_of(lambda: refresh(store.store, thorough=False)) for _ in range(50)]
-        sweep = [cost_of(store.refresh) for _ in range(_REPEATS)]
+        settle(store, effort.settle_seconds)
+        folders = [cost_of(lambda: refresh(store.store, thorough=False)) for _ in range(effort.looks)]
+        sweep = [cost_of(store.refresh) for _ in range(effort.repeats)]
         for _ in range(3):
             store.query("what is told", keep=False)
-        told = [cost_of(lambda: refresh(store.store, thorough=False)) for _ in range(50)]
+        told = [cost_of(lambda: refresh(store.store, thorough=False)) for _ in range(effort.looks)]
     return {"folders": median(folders), "sweep": median(sweep), "told": median(told)}
 
 
-def warm(root: str) -> dict[str, Any]:
+def changed(root: str, effort: Effort) -> dict[str, Any]:
+    """Every kind of change, until the answer shows it."""
+    return dict(changes(root, effort.repeats, settle_seconds=effort.settle_seconds))
+
+
+def warm(root: str, effort: Effort) -> dict[str, Any]:
     """Queries in an open store, as default callers ask them: kept in the session and the retrieval log."""
-    questions = generate.questions(QUERIES, SEED)
+    questions = generate.questions(effort.queries, SEED)
     with engram.open(root, background=False, session=SESSION) as store:
-        settle(store)
+        settle(store, effort.settle_seconds)
         first = cost_of(lambda: store.query(questions[0]))
         store.query(questions[0], strategy="words")
         hybrid = [cost_of(lambda text=text: store.query(text)) for text in questions]  # type: ignore[misc]
@@ -64,14 +79,14 @@ def warm(root: str) -> dict[str, Any]:
         "first": first,
         "hybrid": median(hybrid), "hybrid_p99": percentile([cost.wall_ms for cost in hybrid], 0.99),
         "words": median(words), "words_p99": percentile([cost.wall_ms for cost in words], 0.99),
-        "resident_mb": memory, "peak_mb": peak_mb(),
+        "resident_mb": memory, "count": 2 * len(questions), "peak_mb": peak_mb(),
     }  # fmt: skip
 
 
-def record(root: str) -> dict[str, Any]:
+def record(root: str, effort: Effort) -> dict[str, Any]:
     """Recording into a dedicated store, commits going on in the background; then the commits that were left."""
     writer = generate.Writer(SEED + 2)
-    lores = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(RECORDS)]
+    lores = [writer.lore(int.from_bytes(os.urandom(6))) for _ in range(effort.records)]
     with engram.open(root, session=SESSION) as store:
         store.refresh()
         costs = [
@@ -91,9 +106,9 @@ def _size(folder: str) -> int:
     )
 
 
-TASKS: dict[str, Callable[[str], dict[str, Any]]] = {
-    task.__name__: task for task in (rebuild, freshness, changes, warm, record)
+TASKS: dict[str, Callable[[str, Effort], dict[str, Any]]] = {
+    task.__name__: task for task in (rebuild, freshness, changed, warm, record)
 }
 
 if __name__ == "__main__":
-    print(json.dumps(TASKS[sys.argv[1]](sys.argv[2])))
+    print(json.dumps(TASKS[sys.argv[1]](sys.argv[2], EFFORTS[sys.argv[3]])))

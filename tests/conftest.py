@@ -6,9 +6,9 @@ inherit the cleaned environment. `test_project_isolation.py` proves each guard.
 
 from __future__ import annotations
 
-import functools
 import gc
 import ipaddress
+import itertools
 import os
 import sys
 import tempfile
@@ -91,14 +91,19 @@ def move_into(home: Path, patch: pytest.MonkeyPatch) -> None:
         if name.startswith(prefixes) or name in names:
             patch.delenv(name)
     for name, value in isolated_environment(home).items():
-        patch.setenv(name, value)
+        if os.environ.get(name) != value:  # most stand as they were set for the session
+            patch.setenv(name, value)
     patch.chdir(home)  # from the project's folder, Engram would find the project's own lore
+
+
+_homes = itertools.count()
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Gives each test a home folder of its own; a test that looks into it names it."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = tmp_path_factory.getbasetemp() / f"home{next(_homes)}"
+    folder.mkdir()
     move_into(folder, monkeypatch)
     return folder
 
@@ -120,19 +125,6 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv("PYTHONPATH", os.pathsep.join(str(Path(path).resolve()) for path in paths))
         move_into(tmp_path_factory.mktemp("session-home"), patch)
         prepared.keep_in(tmp_path_factory.mktemp("prepared"))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_word_list() -> Iterator[None]:
-    """Has each test process read the bundled model's 30,000 words once, not with every store that it opens."""
-    from engram.adapters.embed import provider
-
-    opened = provider._open_bundled_tokenizer
-    of_folder = functools.cache(lambda _folder: opened())
-    with pytest.MonkeyPatch.context() as patch:
-        # By folder, since some tests break one.
-        patch.setattr(provider, "_open_bundled_tokenizer", lambda: of_folder(provider.BUNDLED_FOLDER))
         yield
 
 

@@ -64,7 +64,7 @@ def test_changes_are_noticed_shown_and_undone(tmp_path: Path) -> None:
     root = tmp_path / "store"
     generate.generate(str(root), 180, 1)
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
-    found = changing.changes(str(root), repeats=1, many=20)
+    found = changing.changes(str(root), repeats=1, many=20, settle_seconds=0)
     assert set(found) == {"replaced", "rewritten", "swept", "new", "deleted", "many"}
     assert all(cost.wall_ms > 0 for cost in found.values())
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before

@@ -21,6 +21,8 @@ __all__ = ["BUNDLED_FOLDER", "EmbeddingError", "open_embedder"]
 
 BUNDLED_FOLDER = os.path.join(os.path.dirname(__file__), "bundled")
 
+_word_lists: dict[str, SizedTokenizer] = {}  # by folder: 30,000 words are read once, not with every store
+
 
 def open_embedder(
     provider: str,
@@ -99,9 +101,11 @@ def _open_endpoint(endpoint: Endpoint, state: str, now_ns: Callable[[], int] | N
 
 
 def _open_bundled_tokenizer() -> SizedTokenizer:
-    from engram.adapters.embed.tokenizing import bundled_tokenizer
+    if BUNDLED_FOLDER not in _word_lists:
+        from engram.adapters.embed.tokenizing import bundled_tokenizer
 
-    return bundled_tokenizer(BUNDLED_FOLDER)
+        _word_lists[BUNDLED_FOLDER] = bundled_tokenizer(BUNDLED_FOLDER)
+    return _word_lists[BUNDLED_FOLDER]
 
 
 def _open_folder_tokenizer(folder: str) -> SizedTokenizer:

@@ -1,0 +1,36 @@
+"""A store with a good index, for tests of what can happen to an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storekit import SteadyClock, opened
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+TEXTS = (
+    ("The queue consumer must be idempotent: the broker redelivers after a timeout.", "PATTERN_OUTCOME"),
+    ("Use selectinload for collections in async database sessions.", "DEPENDENCY_BEHAVIOR"),
+    ("The parser fixture is flaky when the cache of the index is cold.", "TESTING_STRATEGY"),
+    ("A lock of the index must be released before the branch is merged.", "FACT"),
+    ("Retry with a token budget; nothing else keeps the broker alive.", "FACT"),
+)
+
+
+def filled(root: Path, clock: SteadyClock) -> Engram:
+    """A store with some lore and a good index."""
+    engram = opened(root, clock)
+    for text, category in TEXTS:
+        engram.record(text, category=category, tags=["slow"])
+    engram.refresh()
+    return engram
+
+
+def index_of(root: Path) -> Path:
+    return root / ".git" / "engram" / "index"
+
+
+def generation_of(root: Path) -> Path:
+    return index_of(root) / (index_of(root) / "CURRENT").read_text().strip()
