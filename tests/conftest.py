@@ -22,6 +22,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# As Engram has it, but some tests import numpy before: its threads wait for one another on a busy machine, at full speed.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Noted before the first change: pytest-xdist's workers start with the home that their parent has set.
 REAL_HOME = os.path.realpath(os.environ.setdefault("TESTS_REAL_HOME", str(Path.home())))
 

@@ -195,6 +195,18 @@ def engram_command(root: Path, *arguments: str, **variables: str) -> subprocess.
     )
 
 
+def read_ahead() -> None:
+    """Import and read what every store comes to use, which the forks of this process then need not."""
+    import numkong  # noqa: F401
+    import tantivy  # noqa: F401
+
+    from engram.adapters.embed.provider import open_embedder
+
+    embedder = open_embedder("bundled")
+    assert embedder is not None
+    embedder.embed_one("a text of words")
+
+
 def lines(output: bytes) -> list[Any]:
     """The JSON lines a child printed; a last one cut short by a kill was never acknowledged."""
     found = []

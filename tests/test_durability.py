@@ -30,6 +30,7 @@ from storekit import (
     git,
     lines,
     opened,
+    read_ahead,
     rebuilt,
     run,
 )
@@ -193,6 +194,7 @@ def child(folder: str, how: str, first: str, stride: str) -> None:
     base = Path(folder)
     ids: dict[str, str] = {}
     notes = base / "ids"
+    read_ahead()
     assert in_a_fork(lambda: notes.write_text(json.dumps(template(base / "template")))) == ""
     ids = json.loads(notes.read_text())
     at = int(first)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from effort import is_thorough
 from index_kit import filled, index_of
-from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start
+from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, read_ahead, start
 
 from engram.usecases.doctor import doctor
 
@@ -157,8 +157,8 @@ DAMAGES = [one for at, one in enumerate(DAMAGES) if is_thorough() or at % 4 in (
 FORKING = """
     import json, os, sys, traceback
     sys.path.insert(0, sys.argv[1])
-    import numpy, tantivy, tokenizers
     import test_index_damage
+    test_index_damage.read_ahead()
     for line in sys.stdin:
         process = os.fork()
         if process == 0:
