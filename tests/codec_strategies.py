@@ -64,43 +64,51 @@ _usual_votes = st.dictionaries(
 )
 
 
+def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
+    """What each field of a lore may be."""
+    said = _usual_words.map(tuple) if usual else words
+    ids = _usual_ids if usual else all_ids
+    related = st.builds(Relation, st.sampled_from(RELATION_KINDS), ids)
+    tens = st.integers(0, 100).map((10).__mul__)
+    context = st.lists(_usual_texts, max_size=1) if usual else st.lists(texts.filter(bool), max_size=3)
+    return {
+        "id": ids,
+        "content": contents,
+        "category": st.sampled_from(CATEGORIES.names),
+        "created_at": times,
+        "updated_at": times,
+        "type": st.sampled_from(TYPES),
+        "status": st.sampled_from(STATUSES),
+        "prior": tens if usual else st.just(700) | st.integers(-2000, 3000),
+        "votes": _usual_votes if usual else votes,
+        "last_validated": st.none() | times,
+        "context": context.map(tuple),
+        "tags": said,
+        "files": said,
+        "entities": said,
+        "relations": st.lists(related, max_size=3).map(tuple),
+        "merged_from": st.lists(ids, max_size=2).map(tuple),
+        "importance": st.sampled_from([None, 0.0, 0.5, 0.75]) if usual else st.none() | st.floats(0, 1),
+        "pinned": st.booleans(),
+        "expires_at": st.none() | times,
+        "agent": _usual_texts if usual else texts,
+        "source_id": st.one_of(st.just(""), ids),
+        "sources": st.lists(ids, max_size=3).map(tuple),
+        "conflicts": st.just(()) if usual else conflicts,
+    }
+
+
+# A strategy that is made anew for each draw costs ten times what the draw does.
+FIELDS = {usual: _fields(usual) for usual in (False, True)}
+
+
 @st.composite
 def lore(draw: st.DrawFn, usual: bool = False) -> Lore:
     """Any lore that a file can say, in canonical form; `usual`: as most are, with nothing to escape."""
-    said = _usual_words.map(tuple) if usual else words
-    ids = _usual_ids if usual else all_ids
-    related = st.lists(st.builds(Relation, st.sampled_from(RELATION_KINDS), ids), max_size=3).map(tuple)
-    source = draw(st.one_of(st.just(""), ids))
-    sources = draw(st.lists(ids, max_size=3).map(tuple))
-    return Lore(
-        id=draw(ids),
-        content=draw(contents),
-        category=draw(st.sampled_from(CATEGORIES.names)),
-        created_at=draw(times),
-        updated_at=draw(times),
-        type=draw(st.sampled_from(TYPES)),
-        status=draw(st.sampled_from(STATUSES)),
-        prior=draw(
-            st.integers(0, 100).map((10).__mul__) if usual else st.just(700) | st.integers(-2000, 3000)
-        ),
-        votes=draw(_usual_votes if usual else votes),
-        last_validated=draw(st.none() | times),
-        context=tuple(
-            draw(st.lists(_usual_texts if usual else texts.filter(bool), max_size=1 if usual else 3))
-        ),
-        tags=draw(said),
-        files=draw(said),
-        entities=draw(said),
-        relations=draw(related),
-        merged_from=draw(st.lists(ids, max_size=2).map(tuple)),
-        importance=draw(st.sampled_from([None, 0.0, 0.5, 0.75]) if usual else st.none() | st.floats(0, 1)),
-        pinned=draw(st.booleans()),
-        expires_at=draw(st.none() | times),
-        agent=draw(_usual_texts if usual else texts),
-        source_id=source,
-        sources=() if sources == (source,) else sources,
-        conflicts=() if usual else draw(conflicts),
-    )
+    found = {name: draw(strategy) for name, strategy in FIELDS[usual].items()}
+    if found["sources"] == (found["source_id"],):
+        found["sources"] = ()
+    return Lore(**found)
 
 
 _ID = "01JD6TQ8XW9YV3N5K7P2M4R6ST"
@@ -178,26 +186,25 @@ _PIECES = {
         "",
     ],
 }
-_BETWEEN = ["", "", "# comment\n", "\n", "  # indented comment\n", "    \n", "\n\n# c\n\n"]
+_BETWEEN = st.sampled_from(["", "", "# comment\n", "\n", "  # indented comment\n", "    \n", "\n\n# c\n\n"])
+_PIECE = {name: st.sampled_from(pieces) for name, pieces in _PIECES.items()}
+_ORDER = st.permutations(sorted(_PIECES))
+_MARGIN = st.sampled_from(["", "", "", "  "])
+_AROUND = st.sampled_from(["", "\n", " \n\n"])
+_MARK = st.sampled_from(["", "", "\ufeff"])
 
 
 @st.composite
 def files(draw: st.DrawFn) -> bytes:
     """A file as a person may have left it: any order, comments, blank lines, CRLF, BOM, no last newline."""
-    names = draw(st.permutations(sorted(_PIECES)))
-    margin = draw(st.sampled_from(["", "", "", "  "]))
-    between = st.sampled_from(_BETWEEN)
-    block = draw(between) + "".join([draw(st.sampled_from(_PIECES[name])) + draw(between) for name in names])
+    names, margin = draw(_ORDER), draw(_MARGIN)
+    block = draw(_BETWEEN) + "".join([draw(_PIECE[name]) + draw(_BETWEEN) for name in names])
     block = "".join([margin + line for line in block.splitlines(keepends=True)])
-    body = (
-        draw(st.sampled_from(["", "\n", " \n\n"]))
-        + draw(contents).replace("\r", "")
-        + draw(st.sampled_from(["", "\n", " \n\n"]))
-    )
+    body = draw(_AROUND) + draw(contents).replace("\r", "") + draw(_AROUND)
     text = f"---\n{block}---\n{body}" if draw(st.integers(0, 9)) else body
     if draw(st.booleans()):
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-    return (draw(st.sampled_from(["", "", "\ufeff"])) + text).encode()
+    return (draw(_MARK) + text).encode()
 
 
 # What the short way of the codec reads, and what comes near to it, for each key.
@@ -280,24 +287,29 @@ _TIMES = (
 )
 
 
+def _lines_of(name: str) -> st.SearchStrategy[str]:
+    """Values of a key; the first are read the short way, so that one doubtful value among good ones is not lost."""
+    known = [*_VALUES[name], *(_TIMES if name.endswith(("_at", "validated")) else ())]
+    few, all_, nasty = (st.sampled_from(found) for found in (known[:2], known, NASTY))
+    return st.one_of(few, few, all_, all_, nasty).map(lambda value: f"{name}: {value}")
+
+
+_IDS = st.sampled_from([_ID] * 9 + _VALUES["id"])
+_LINES = {name: _lines_of(name) for name in _VALUES}
+_NAMES = st.lists(st.sampled_from(sorted(_VALUES)), max_size=3)
+_LEAD, _END = st.sampled_from(["\n", "", "\n\n", " \n"]), st.sampled_from(["\n", "", "\r\n"])
+_SLIPS = st.sampled_from([0, 0, 0, 0, 1, 2])
+_SLIP = st.sampled_from([*" \n:#-,|\"'[]{}\t\\a\r\x85é", "---\n", "", "\x00"])
+
+
 @st.composite
 def nearly_canonical(draw: st.DrawFn) -> bytes:
     """A file of single lines, each as Engram writes it or close to that, with a slip or two put in."""
-    found = ["id: " + draw(st.sampled_from([_ID] * 9 + _VALUES["id"]))]
-    for name in draw(st.lists(st.sampled_from(sorted(_VALUES)), max_size=3)):
-        known = [*_VALUES[name], *(_TIMES if name.endswith(("_at", "validated")) else ())]
-        # The first are read the short way, so that one doubtful value among good ones is not lost.
-        choice = draw(st.sampled_from([known[:2], known[:2], known, known, NASTY]))
-        value = draw(st.sampled_from(choice))
-        found.append(f"{name}: {value}")
+    found = ["id: " + draw(_IDS), *[draw(_LINES[name]) for name in draw(_NAMES)]]
     text = "---\n" + "\n".join(found) + "\n---\n"
-    text += (
-        draw(st.sampled_from(["\n", "", "\n\n", " \n"]))
-        + draw(contents)
-        + draw(st.sampled_from(["\n", "", "\r\n"]))
-    )
-    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 2]))):
+    text += draw(_LEAD) + draw(contents) + draw(_END)
+    for _ in range(draw(_SLIPS)):
         at = draw(st.integers(0, min(len(text), 200)))
-        slip = draw(st.sampled_from([*" \n:#-,|\"'[]{}\t\\a\r\x85é", "---\n", "", "\x00"]))
+        slip = draw(_SLIP)
         text = text[:at] + slip + text[at + draw(st.integers(0, 1)) :]
     return text.encode()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from codec_kit import MODIFIED
-from codec_strategies import CATEGORIES, contents, files, lore, texts, words
+from codec_strategies import CATEGORIES, FIELDS, contents, files, lore, texts, words
 from effort import examples
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -68,54 +68,65 @@ _CHANGES = {
 }
 
 
+# All made once: a strategy that is made anew for each draw costs ten times what the draw does.
+_CHANGED = st.sets(st.sampled_from([*_CHANGES, "whatever"]), max_size=4)
+_WHATEVER = st.sets(st.sampled_from(sorted(FIELDS[False].keys() - {"id"})), max_size=5)
+_WHO = st.sets(st.sampled_from(["AAAAAAAA", "BBBBBBBB", "first", "last"]), max_size=2)
+_GROWN = st.builds(Vote, *[st.integers(0, 160)] * 3)
+
+
 @st.composite
 def changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
     """The lore after changes that a machine makes: fields set, votes grown, the stamp moved."""
-    names = draw(st.sets(st.sampled_from([*_CHANGES, "whatever"]), max_size=4))
+    return _changed_lore(draw, before)
+
+
+def _changed_lore(draw: st.DrawFn, before: Lore) -> Lore:
+    names = draw(_CHANGED)
     changes = {name: draw(_CHANGES[name]) for name in sorted(names - {"whatever"})}
     if "whatever" in names:
-        other = draw(lore())._asdict()
-        fields = draw(st.sets(st.sampled_from([name for name in other if name != "id"]), max_size=5))
-        changes |= {name: other[name] for name in sorted(fields)}
+        changes |= {name: draw(FIELDS[False][name]) for name in sorted(draw(_WHATEVER))}
     votes = dict(before.votes)
-    for clone in draw(st.sets(st.sampled_from(["AAAAAAAA", "BBBBBBBB", *votes]), max_size=2)):
-        grown = Vote(*[draw(st.integers(0, 160)) for _ in range(3)])
-        votes[clone] = Vote(*map(sum, zip(votes.get(clone, Vote()), grown, strict=True)))
+    known = sorted(votes) or ["AAAAAAAA"]
+    whose = {"first": known[0], "last": known[-1]}
+    for clone in {whose.get(who, who) for who in draw(_WHO)}:
+        votes[clone] = Vote(*map(sum, zip(votes.get(clone, Vote()), draw(_GROWN), strict=True)))
     after = before._replace(**{"votes": votes, **changes})
     source = after.source_id
     return after._replace(sources=() if after.sources == (source,) else after.sources)
 
 
-@st.composite
-def changed_file(draw: st.DrawFn, raw: bytes) -> bytes:
+def _changed_file(draw: st.DrawFn, raw: bytes) -> bytes:
     """The file after a machine changed the lore in it, or a person the text of it."""
     for _ in range(draw(st.integers(1, 3))):
-        raw = draw(st.one_of(_by_machine(raw), _by_hand(raw)))
+        raw = (_by_machine if draw(st.booleans()) else _by_hand)(draw, raw)
     return raw
 
 
-@st.composite
 def _by_machine(draw: st.DrawFn, raw: bytes) -> bytes:
     file = readable(raw)
     if file is None:
         return raw
     try:
-        return codec.rewrite(file, draw(changed_lore(file.lore)), CATEGORIES)
+        return codec.rewrite(file, _changed_lore(draw, file.lore), CATEGORIES)
     except ValidationError:
         return raw
 
 
-@st.composite
+_ACTION = st.sampled_from(["field", "field", "line", "delete", "ends", "last", "swap"])
+_LINE = st.sampled_from(["a line", "another line", "", "  indented"])
+
+
 def _by_hand(draw: st.DrawFn, raw: bytes) -> bytes:
     newline = "\r\n" if b"\r\n" in raw else "\n"
     lines = raw.decode(errors="surrogateescape").split("\n")
     at = draw(st.integers(0, len(lines)))
-    action = draw(st.sampled_from(["field", "field", "line", "delete", "ends", "last", "swap"]))
+    action = draw(_ACTION)
     if action == "field":
         block = draw(_STATEMENTS).replace("\n", newline).split("\n")[:-1]
         lines[at:at] = block
     elif action == "line":
-        lines[at:at] = [draw(st.sampled_from(["a line", "another line", "", "  indented"]))]
+        lines[at:at] = [draw(_LINE)]
     elif action == "delete":
         del lines[at : at + 1]
     elif action == "ends":
@@ -141,13 +152,15 @@ originals = st.one_of(written(), files())
 def triples(draw: st.DrawFn) -> tuple[bytes, bytes, bytes]:
     """A file and two changed versions of it."""
     base = draw(originals)
-    return base, draw(changed_file(base)), draw(changed_file(base))
+    return base, _changed_file(draw, base), _changed_file(draw, base)
+
+
+_OTHERS = st.one_of(st.none(), originals, st.binary(max_size=40), st.just(b"<<<<<<< a\nx\n>>>>>>> b\n"))
 
 
 @st.composite
 def anything(draw: st.DrawFn) -> tuple[bytes | None, bytes | None, bytes | None]:
     """Any three versions: absent, damaged, unrelated."""
     base, ours, theirs = draw(triples())
-    others = st.one_of(st.none(), originals, st.binary(max_size=40), st.just(b"<<<<<<< a\nx\n>>>>>>> b\n"))
-    found = [draw(others) if draw(st.integers(0, 4)) == 0 else version for version in (base, ours, theirs)]
+    found = [draw(_OTHERS) if draw(st.integers(0, 4)) == 0 else version for version in (base, ours, theirs)]
     return found[0], found[1], found[2]
