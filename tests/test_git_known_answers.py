@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
-from engram.adapters.git import configuration, differences, own_moves
+from engram.adapters.git import differences, own_moves
 from engram.adapters.git.layout import Repository, find_repository, read_head
 from engram.adapters.git.tree import Entry
 from engram.usecases import freshness, incoming, sync_merge
@@ -126,17 +126,3 @@ def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path:
     own_moves.note(repo, str(tmp_path), "y", "z")
     assert own_moves.lead(repo, str(tmp_path), "x", "z")
     assert not own_moves.lead(repo, str(tmp_path), "x", "y"), "the branch is not there any more"
-
-
-def test_settings_are_read_once_while_that_is_asked_for_and_anew_when_changed(clones: Clones) -> None:
-    root = clones.root("a")
-    repo = opened(root)
-    with configuration.read_once():
-        assert configuration.value(repo, "test.one") == ""
-        git(root, "config", "test.one", "by hand")
-        assert configuration.value(repo, "test.one") == ""
-        configuration.change(repo, "test.two", "by Engram")
-        assert configuration.value(repo, "test.two") == "by Engram"
-        assert configuration.value(repo, "test.one") == "by hand"
-    git(root, "config", "--add", "test.one", "later")
-    assert configuration.value(repo, "test.one") == "later"

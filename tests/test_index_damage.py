@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from effort import is_thorough
 from index_kit import filled, index_of
-from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, read_ahead, start
+from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start
 
 from engram.usecases.doctor import doctor
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from storekit import SteadyClock
 from textual import events
+from textual._compositor import Compositor
 from textual.widgets import Static
 
 import engram
@@ -70,6 +71,7 @@ class User:
         self.app, self.pilot = app, pilot
 
     async def press(self, *keys: str) -> None:
+        self.screen()
         await self.pilot.press(*keys)
 
     @property
@@ -129,8 +131,25 @@ async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIter
     """The app, open, its list and first line there."""
     app = EngramApp(store)
     app.NOTIFICATION_TIMEOUT = 600  # a busy machine must not miss what was told
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await pilot.pause()
-        user = User(app, pilot)
-        await user.sees(lambda: app.heading is not None and app._token)
-        yield user
+    with painted_when_looked_at():
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await pilot.pause()
+            user = User(app, pilot)
+            await user.sees(lambda: app.heading is not None and app._token)
+            yield user
+            user.screen()
+
+
+@contextmanager
+def painted_when_looked_at() -> Iterator[None]:
+    """Without a terminal every frame is painted and thrown away, a third of a test's time.
+
+    Here a screen is painted when the user looks at it or acts on it, and before the app ends.
+    """
+
+    def forget(compositor: Compositor, **_options: object) -> None:
+        compositor._dirty_regions.clear()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compositor, "render_update", forget)
+        yield

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import configuration, failures, layout, lore_branch, remotes
+from engram.adapters.git import failures, layout, lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
@@ -93,8 +93,7 @@ def sync(store: Store, options: Options, step: Step | None = None) -> Synced:
     run = _Run(store, repo, _allowed(store, options), step)
     trouble: EngramError | None = None
     try:
-        with configuration.read_once():
-            run.go()
+        run.go()
     except EngramError as error:
         trouble = _for_a_person(error)
     sync_state.remember(store, run.done.remote, trouble)
@@ -129,8 +128,7 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
     repo = own_repository(store)
     run = _Run(store, repo, options, step)
     try:
-        with configuration.read_once():
-            head, theirs = run.ready(), run.fetched()
+        head, theirs = run.ready(), run.fetched()
         plan = sync_merge.planned(store, head.oid, theirs)
     except EngramError as error:
         raise _for_a_person(error) from None

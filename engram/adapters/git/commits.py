@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import (
-    configuration,
     failures,
     identity,
     layout,
@@ -80,16 +79,15 @@ def commit_all(
     """
     staging.sync_index(repo, state_folder, patience=patience)
     marked = [_marked(commit, ops_marker) for commit in commits]
-    with configuration.read_once("commit"):
-        committer = identity.committer(repo)
-        for _ in range(ATTEMPTS):
-            head = _committable_head(repo)
-            drafts, entries = _plan(repo, head, marked, committer)
-            if not drafts:
-                return head.oid or ""
-            oid = _land(repo, head, drafts, entries, committer, state_folder, patience)
-            if oid:
-                return oid
+    committer = identity.committer(repo)
+    for _ in range(ATTEMPTS):
+        head = _committable_head(repo)
+        drafts, entries = _plan(repo, head, marked, committer)
+        if not drafts:
+            return head.oid or ""
+        oid = _land(repo, head, drafts, entries, committer, state_folder, patience)
+        if oid:
+            return oid
     raise GitError(*failures.ADVICE[failures.MOVED])
 
 

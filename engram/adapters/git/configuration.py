@@ -1,83 +1,101 @@
-"""Git's configuration. A sync asks for it again and again, and each question is a process: so it is read once for all of it."""
+"""git's configuration as git reads it, asked for once and kept until one of its files changes.
+
+A sync needs a dozen settings, and each `git config` is a process.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
+import time
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.adapters.git.runner import run
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from engram.adapters.git.layout import Repository
 
-    Listed = tuple[tuple[str, str], ...]
+SECONDS = (
+    2.0  # for what no file known here shows: the condition of an include, the first file of a whole system
+)
+YOUNG = 20_000_000  # nanoseconds; what changed so shortly before it was read may have changed again since
+_MOST = 16
+_CHOICES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME", "XDG_CONFIG_HOME")
 
-_known: dict[str, Listed] = {}
-_of_remotes: dict[str, tuple[tuple[int, int, int], Listed]] = {}
-_reading: list[str] = []  # what is under way that reads them once
+Stamp = tuple[int, int, int, int] | None
 
 
-def listed(where: Repository | str) -> Listed:
-    """Every setting that counts in a work tree or folder, as `section.Name.key` and value, in git's order.
+class Setting(NamedTuple):
+    """One line of a configuration: the key (lower case but for its middle part), its value, its file."""
 
-    Section and key are in lower case, and a key may be there many times. Empty where git cannot read it.
+    key: str
+    value: str
+    file: str
+
+
+class _Known(NamedTuple):
+    settings: tuple[Setting, ...]
+    stamps: dict[str, Stamp]
+    until: float
+
+
+_known: dict[tuple[str | None, ...], _Known] = {}
+
+
+def settings(where: Repository | str) -> tuple[Setting, ...]:
+    """All settings of a repository, or of a folder, in git's order: of a key the last counts.
+
+    None where git cannot read them. Raises `GitError` where there is no git or no folder.
     """
     folder = where if isinstance(where, str) else where.worktree
-    found = _known.get(folder)
-    if found is None:
-        found = _read(folder)
-        if _reading:
-            _known[folder] = found
+    asked = (folder, *map(os.environ.get, _CHOICES))
+    known = _known.get(asked)
+    if (
+        known
+        and time.monotonic() < known.until
+        and all(_stamp(at) == then for at, then in known.stamps.items())
+    ):
+        return known.settings
+    began = time.time_ns()
+    found = _read(folder)
+    stamps = {file: _stamp(file) for file in (*_of_a_person(), *{setting.file for setting in found})}
+    _known.pop(asked, None)
+    if found and all(stamp is None or max(stamp[:2]) < began - YOUNG for stamp in stamps.values()):
+        while len(_known) >= _MOST:
+            _known.pop(next(iter(_known)), None)
+        _known[asked] = _Known(found, stamps, time.monotonic() + SECONDS)
     return found
 
 
-def of_remotes(repo: Repository) -> Listed:
-    """What is said of remotes and branches: read again when the repository's own configuration was written.
-
-    A program that stays open asks for it with every look at its status.
-    """
-    try:
-        found = os.stat(os.path.join(repo.common_dir, "config"))
-    except OSError:
-        return listed(repo)
-    stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
-    known = _of_remotes.get(repo.worktree)
-    if known is None or known[0] != stamp:
-        said = tuple((key, text) for key, text in listed(repo) if key.startswith(("remote.", "branch.")))
-        known = _of_remotes[repo.worktree] = (stamp, said)
-    return known[1]
-
-
 def value(where: Repository | str, key: str) -> str:
-    """The last value of a setting; "" where there is none. `key` is spelled as in `listed`."""
-    return next((text for name, text in reversed(listed(where)) if name == key), "")
+    """What a key is set to, its first and last part given in lower case; "" for nothing."""
+    return next((setting.value for setting in reversed(settings(where)) if setting.key == key), "")
 
 
-def change(repo: Repository, key: str, text: str) -> None:
-    """Set a setting in the repository's own configuration. Raises GitError."""
-    from engram.adapters.git.runner import run
+def _read(folder: str) -> tuple[Setting, ...]:
+    said = run(folder, "config", "--list", "--show-origin", "-z", check=False)
+    parts = os.fsdecode(said.stdout).split("\0") if said.code == 0 else []
+    found = []
+    for origin, line in zip(parts[0::2], parts[1::2], strict=False):
+        kind, _, file = origin.partition(":")
+        key, _, text = line.partition("\n")
+        if kind == "file":  # and not Engram's own, from the command line
+            found.append(Setting(key, text, os.path.join(folder, file)))
+    return tuple(found)
 
-    run(repo, "config", key, text)
-    _known.clear()
+
+def _of_a_person() -> list[str]:
+    """The files that git reads for a person; they need not be there yet."""
+    chosen = os.environ.get("GIT_CONFIG_GLOBAL")
+    if chosen is not None:
+        return [chosen]
+    home = os.path.expanduser("~")
+    other = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return [os.path.join(home, ".gitconfig"), os.path.join(other, "git", "config")]
 
 
-@contextlib.contextmanager
-def read_once(what: str = "sync") -> Iterator[None]:
-    """Within this, what was read is not read again; what others change meanwhile counts afterwards."""
-    _reading.append(what)
+def _stamp(file: str) -> Stamp:
     try:
-        yield
-    finally:
-        _reading.pop()
-        if not _reading:
-            _known.clear()
-
-
-def _read(folder: str) -> Listed:
-    from engram.adapters.git.runner import run
-
-    said = run(folder, "config", "-z", "--list", check=False).stdout
-    items = (item.partition("\n") for item in os.fsdecode(said).split("\0") if item)
-    return tuple((key, text) for key, _, text in items)
+        found = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

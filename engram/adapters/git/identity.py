@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import configuration
+from engram.adapters.git.configuration import settings
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ EMAIL = "engram@localhost"
 
 def committer(repo: Repository) -> str:
     """`name <email>` from git's configuration (committer.*, then user.*), else Engram's own."""
-    values = dict(configuration.listed(repo))
+    values = {key: value for key, value, _ in settings(repo)}
     name = values.get("committer.name") or values.get("user.name") or ""
     email = values.get("committer.email") or values.get("user.email") or ""
     return person(name, email)

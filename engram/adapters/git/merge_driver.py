@@ -11,6 +11,7 @@ import os
 import re
 
 from engram.adapters.git import layout
+from engram.adapters.git.configuration import settings
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
@@ -41,8 +42,11 @@ def command_line(python: str, package_root: str | None) -> str:
 
 def configured(repo: Repository) -> str:
     """The driver's command in the repository's own configuration; "" where there is none."""
-    found = run(repo, "config", "--local", "-z", "--get", _COMMAND, check=False)
-    return os.fsdecode(found.stdout).rstrip("\0") if found.code == 0 else ""
+    own = os.path.realpath(os.path.join(repo.common_dir, "config"))
+    for key, value, file in reversed(settings(repo)):
+        if key == _COMMAND and os.path.realpath(file) == own:
+            return value
+    return ""
 
 
 def configure(repo: Repository, command: str) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import configuration, failures, layout, lore_branch
+from engram.adapters.git import failures, layout, lore_branch
+from engram.adapters.git.configuration import settings, value
 from engram.adapters.git.runner import Result, run
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -50,7 +51,7 @@ class Counterpart(NamedTuple):
 def remotes(repo: Repository) -> tuple[Remote, ...]:
     """The remotes, in the order of the configuration."""
     found: dict[str, str] = {}
-    for key, url in configuration.of_remotes(repo):
+    for key, url, _ in settings(repo):
         if url and key.startswith("remote.") and key.endswith(".url"):
             found.setdefault(key.removeprefix("remote.").removesuffix(".url"), url)
     return tuple(Remote(name, failures.without_credentials(url)) for name, url in found.items())
@@ -93,8 +94,7 @@ def counterpart(repo: Repository, branch: str, named: str = "") -> Counterpart:
     known = [remote.name for remote in remotes(repo)]
     if named and named not in known:
         raise RemoteError(failures.NOT_FOUND, f"There is no remote '{named}'.", "engram remote list")
-    said = dict(configuration.of_remotes(repo))
-    upstream = tuple(said.get(f"branch.{branch}.{key}", "") for key in ("remote", "merge"))
+    upstream = value(repo, f"branch.{branch}.remote"), value(repo, f"branch.{branch}.merge")
     remote = named or (upstream[0] if upstream[0] in known else "") or (DEFAULT if DEFAULT in known else "")
     if not remote and len(known) == 1:
         remote = known[0]
@@ -115,9 +115,9 @@ def remember(repo: Repository, branch: str, other: Counterpart) -> None:
         f"branch.{branch}.remote": other.remote,
         f"branch.{branch}.merge": layout.BRANCHES + other.branch,
     }
-    for key, value in wanted.items():
-        if configuration.value(repo, key) != value:
-            configuration.change(repo, key, value)
+    for key, text in wanted.items():
+        if value(repo, key) != text:
+            run(repo, "config", key, text)
 
 
 def tracked(repo: Repository, other: Counterpart) -> str | None:

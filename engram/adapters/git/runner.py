@@ -132,9 +132,9 @@ def unlisted(args: tuple[str, ...], what: str) -> GitError:
 
 def _ssh_command(folder: str) -> str:
     # GIT_SSH_COMMAND would hide a person's core.sshCommand, so it is built upon that.
-    from engram.adapters.git import configuration
+    from engram.adapters.git.configuration import value
 
-    return environment.batch_mode(configuration.value(folder, "core.sshcommand").strip() or "ssh")
+    return environment.batch_mode(value(folder, "core.sshcommand").strip() or "ssh")
 
 
 def _execute(

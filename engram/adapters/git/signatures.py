@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.configuration import listed
+from engram.adapters.git.configuration import settings
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.trust import STATES, UNCHECKED, Signature
@@ -70,7 +70,7 @@ def _kind(head: bytes) -> str:
 
 def _configured(repo: Repository) -> dict[str, str]:
     """The person's settings about verification, by lower-case key."""
-    return {key: value for key, value in listed(repo) if key.startswith("gpg.")}
+    return {key: value for key, value, _ in settings(repo) if key.startswith("gpg.")}
 
 
 def _is_usable(repo: Repository, configured: Mapping[str, str], kind: str) -> bool:
