@@ -11,6 +11,7 @@ from engram.domain import ulid
 from engram.domain.categories import TYPES, Categories
 from engram.domain.confidence import Vote
 from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation
+from engram.domain.validation import shows
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (
@@ -47,7 +48,7 @@ def _one_line(text: str) -> bool:
 
 words = st.lists(texts.filter(_one_line), max_size=4).map(tuple)
 contents = st.one_of(texts, st.lists(texts, min_size=2, max_size=5).map("\n".join)).map(normalise)
-contents = contents.filter(lambda text: bool(text.strip()) and conflict_marker(text) < 0)
+contents = contents.filter(lambda text: bool(text.strip()) and shows(text) and conflict_marker(text) < 0)
 _votes_of_one = st.builds(Vote, st.integers(0, 5000), st.integers(0, 5000), st.integers(0, 99))
 votes = st.dictionaries(
     st.one_of(st.sampled_from(["K7QM2X9T", "12345678", "1E234567"]), texts.filter(bool)),

@@ -198,6 +198,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector the modules of all tests, which stay: a sixth of the tests' own time."""
+    """Spares the garbage collector the modules of all tests, which stay: a sixth of the tests' own time.
+
+    Nor does it look at everything else ten times as often as it need be: another tenth.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(1000, 20, 100)

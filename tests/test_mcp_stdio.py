@@ -133,7 +133,7 @@ def test_what_was_acknowledged_outlives_a_kill_and_is_in_git_when_the_client_has
 
 async def test_several_servers_share_one_store(tmp_path: Path) -> None:
     root = dedicated(tmp_path / "store")
-    servers, each = examples(3, 4), 3
+    servers, each = examples(2, 4), 3
 
     async def agent(number: int) -> None:
         async with apart(
