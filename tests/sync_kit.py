@@ -140,9 +140,18 @@ class Clones:
         return [sync(self[name].store, SOON) for name in names]
 
     def settle(self) -> None:
-        """Sync everyone until nobody has anything new."""
-        for _ in range(2):
-            self.sync(*self.stores)
+        """Sync everyone in turn, and again whoever has not seen the last that came to the remote."""
+        unmoved = 0  # how many have synced since the remote moved
+        for number, name in enumerate([*self.stores, *self.stores], 1):
+            before = self._tip()
+            self.sync(name)
+            unmoved = 0 if self._tip() != before else unmoved + 1
+            if number >= len(self.stores) and unmoved >= len(self.stores) - 1:
+                break
+
+    def _tip(self) -> str:
+        file = self.hub / "refs/heads/main"
+        return file.read_text("ascii") if file.exists() else git(self.hub, "for-each-ref", "refs/heads")
 
     def edit(self, name: str, path: str, old: str, new: str) -> None:
         """A person changes words of a file."""

@@ -157,8 +157,8 @@ DAMAGES = [one for at, one in enumerate(DAMAGES) if is_thorough() or at % 4 in (
 FORKING = """
     import json, os, sys, traceback
     sys.path.insert(0, sys.argv[1])
-    import test_index_damage
-    test_index_damage.read_ahead()
+    import storekit, test_index_damage
+    storekit.read_ahead()
     for line in sys.stdin:
         process = os.fork()
         if process == 0:

@@ -125,11 +125,12 @@ class _Work:
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
         )
-        (moment,) = merging.moments(self._repo, [self._head])
+        moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
             if sides is None:
                 continue
+            moment = moment or merging.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
             mended = merge_files(sides.base, sides.ours, sides.theirs, path, categories, now)
             if mended.content is not None and not mended.kept and not holds_markers(mended.content):

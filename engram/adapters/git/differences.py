@@ -39,6 +39,7 @@ def empty_tree(repo: Repository) -> str:
 
 _known: dict[tuple[str, str | None, str], dict[str, Difference]] = {}
 _countable: set[tuple[str, str]] = set()
+_measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 
 
 def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
@@ -104,8 +105,23 @@ def check_countable(repo: Repository, commit: str) -> None:
 
 def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:
     """How many bytes each commit has (message, signature and all) that `theirs` has and `ours` has not."""
+    asked = (repo.common_dir, ours, theirs)
+    if ours == theirs:
+        return {}
+    found = _measured.get(asked)
+    if found is None:
+        found = _commit_sizes(repo, ours, theirs)
+        if len(_measured) >= _REMEMBERED:
+            _measured.clear()
+        _measured[asked] = found
+    return found
+
+
+def _commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:
     without = ("--not", ours) if ours else ()
     oids = listing(repo, "rev-list", theirs, *without, deadline=SECONDS)
+    if not oids:
+        return {}
     found = run(repo, "cat-file", "--batch-check", "--buffer", stdin=oids, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in found.decode().splitlines())
     return {line[0]: int(line[2]) for line in lines if len(line) == 3}

@@ -25,6 +25,8 @@ SECONDS = 60.0
 
 def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
     """The best common ancestors, sorted: mostly one, several after criss-cross merges, none of strangers."""
+    if one == other:
+        return (one,)
     found = run(repo, "merge-base", "--all", one, other, check=False, deadline=SECONDS)
     if found.code > 1:
         raise GitError(
