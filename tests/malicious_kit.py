@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -194,12 +195,16 @@ def _note_opened(event: str, arguments: tuple[object, ...]) -> None:
             seen.append(path)
 
 
-sys.addaudithook(_note_opened)
+@functools.cache
+def _watch_opened() -> None:
+    """Once a process, and not in those that need it not: every event of Python passes through a hook."""
+    sys.addaudithook(_note_opened)
 
 
 @contextmanager
 def nothing_opened_below(folder: Path) -> Iterator[None]:
     """No Python code of this process opens a file below `folder` meanwhile."""
+    _watch_opened()
     seen: list[str] = []
     _WATCHED.append((os.path.join(os.path.realpath(folder), ""), seen))
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, Result, cli, dedicated, ok, plain
 
@@ -58,12 +59,17 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def three(root: Path) -> Path:
+def three(tmp_path: Path) -> Path:
     """A store of three lore, of which `tide tables` is L1."""
+    prepared.copy("three lore", tmp_path, _make_three)
+    return tmp_path
+
+
+def _make_three(folder: Path) -> None:
+    root = plain(folder)
     for text in (QUEUE, COLOUR, TIDES):
         ok("record", text, "-c", "fact", cwd=root)
     ok("query", "tide tables", cwd=root)
-    return root
 
 
 def test_record(root: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import prepared
 import pytest
 from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, opened, plain, variables
 
@@ -20,7 +21,13 @@ from engram.usecases.history import history
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A dedicated store with one lore: recorded by ada, judged by bob, edited by eve, moved by hand."""
-    root = dedicated(tmp_path / "store")
+    prepared.copy("a lore with a history", tmp_path, _make_history)
+    git(tmp_path / "store", "update-index", "--refresh")
+    return tmp_path / "store"
+
+
+def _make_history(folder: Path) -> None:
+    root = dedicated(folder / "store")
     clock = SetClock()
     with opened(root, agent="ada", clock=clock) as store:
         text = f"{QUEUE}\n\nMeasure it.\n\nThen decide."
@@ -36,7 +43,6 @@ def root(tmp_path: Path) -> Path:
     git(root, "mv", str(lore_files(root)[0]), str(root / "lore/moved.md"))
     git(root, "commit", "-qm", "moved by hand")
     ok("query", "queue consumer", cwd=root)
-    return root
 
 
 def at_a_terminal(root: Path, *arguments: str, **more: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import QUEUE, cli, dedicated, git, lore_files, ok, plain
 from hypothesis import example, given
@@ -16,14 +17,20 @@ from engram.adapters.files.marked import sides_of
 @pytest.fixture
 def disputed(tmp_path: Path) -> Path:
     """A clone that does not know the driver, with `origin/main` and `main` that judge one lore differently."""
-    first, second = dedicated(tmp_path / "first"), tmp_path / "second"
+    prepared.copy("disputed", tmp_path, _make_disputed)
+    for name in ("first", "second"):
+        git(tmp_path / name, "update-index", "--refresh")
+    return tmp_path / "second"
+
+
+def _make_disputed(folder: Path) -> None:
+    first, second = dedicated(folder / "first"), folder / "second"
     ok("record", QUEUE + "\n\nMeasure it.", "-c", "fact", cwd=first)
-    git(tmp_path, "clone", "-q", str(first), str(second))
+    git(folder, "clone", "-q", str(first), str(second))
     for root, kind in ((first, "--helpful"), (second, "--incorrect")):
         ok("query", "queue consumer", cwd=root)
         ok("feedback", kind, "L1", cwd=root)
     git(second, "fetch", "-q")
-    return second
 
 
 def merged_by_the_driver(root: Path) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import prepared
 import pytest
 from apikit import (
     COLOUR,
@@ -32,10 +33,15 @@ from engram.usecases.undo import redoable, standing
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A dedicated store with one lore, L1 of the session."""
-    root = dedicated(tmp_path / "store")
+    prepared.copy("one lore, surfaced", tmp_path, _make_store)
+    git(tmp_path / "store", "update-index", "--refresh")
+    return tmp_path / "store"
+
+
+def _make_store(folder: Path) -> None:
+    root = dedicated(folder / "store")
     ok("record", QUEUE, "-c", "fact", cwd=root)
     ok("query", "queue consumer", cwd=root)
-    return root
 
 
 def lore(root: Path, name: str = "L1") -> dict[str, Any]:
