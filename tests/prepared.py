@@ -13,6 +13,11 @@ from engram.usecases.init import init
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_ADDRESSED = tuple(
+    where + name
+    for where in ("", "*/", "*/*/")
+    for name in (".git/config", ".git/worktrees/*/gitdir", ".git/engram/worktree/.git")
+)
 _MADE: dict[tuple[object, ...], tuple[Path, Any]] = {}
 _numbers = itertools.count()
 _folder: list[Path] = []  # the one in which the originals are, as soon as conftest.py has made it
@@ -26,8 +31,8 @@ def keep_in(folder: Path) -> None:
 def copy(kind: str, target: Path, make: Callable[[Path], Any]) -> Any:
     """Fill `target` with what `make` makes in an empty folder; the answer of `make`.
 
-    It is made once for each environment that git and Engram can tell apart. An address in a configuration
-    of git that led into the original leads into the copy.
+    It is made once for each environment that git and Engram can tell apart. What led into the original leads
+    into the copy: an address in a configuration of git, a work tree that Engram hides in a repository.
     """
     if not _folder:  # a process that a test started
         target.mkdir(parents=True, exist_ok=True)
@@ -39,10 +44,11 @@ def copy(kind: str, target: Path, make: Callable[[Path], Any]) -> Any:
         _MADE[key] = (original, make(original))
     original, answer = _MADE[key]
     shutil.copytree(original, target, symlinks=True, dirs_exist_ok=True)
-    for config in (*target.glob("*/.git/config"), *target.glob("*/*/.git/config")):
-        text = config.read_text("utf-8")
-        if str(original) in text:
-            config.write_text(text.replace(str(original), str(target)), "utf-8")
+    for pattern in _ADDRESSED:
+        for file in target.glob(pattern):
+            text = file.read_text("utf-8")
+            if str(original) in text:
+                file.write_text(text.replace(str(original), str(target)), "utf-8")
     return answer
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import prepared
 import pytest
 from apikit import QUEUE, TIDES, cli, git, lore_files, ok, opened, plain, repository
 
@@ -24,8 +25,9 @@ def code(tmp_path: Path) -> Path:
 
 
 def made(root: Path) -> Path:
-    repository(root)
-    init(str(root))
+    prepared.copy("code with lore on a branch", root, lambda place: init(str(repository(place))))
+    for place in (root, hidden(root)):
+        git(place, "update-index", "--refresh")
     return root
 
 

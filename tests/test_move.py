@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import prepared
 import pytest
 from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, plain, repository
 from effort import is_thorough
@@ -57,24 +58,30 @@ def private(root: Path, *where: str) -> tuple[object, ...]:
     return status["store"]["source"], session, status["lore_count"]
 
 
+def make(folder: Path, placement: str) -> None:
+    """A code repository, and beside or in it a store that was used."""
+    code, own = repository(folder / "code"), folder / "own"
+    if placement == "dedicated":
+        dedicated(own)
+    else:
+        init(str(code), placement=placement)
+    used(code, *(("--store", str(own)) if placement == "dedicated" else ()))
+    if placement == "in-tree":
+        git(code, "add", ".")
+        git(code, "commit", "-q", "-m", "lore and code")
+
+
 class Case:
     """A store with a history in one placement, and the code repository beside it."""
 
     def __init__(self, folder: Path, placement: str) -> None:
         self.placement = placement
-        self.code = repository(folder / "code")
-        self.own = folder / "own"
-        self.named: tuple[str, ...] = ()
-        if placement == "dedicated":
-            dedicated(self.own)
-            self.named = ("--store", str(self.own))
-        else:
-            init(str(self.code), placement=placement)
+        prepared.copy(f"to be moved from {placement}", folder, lambda place: make(place, placement))
+        self.code, self.own = folder / "code", folder / "own"
+        self.named = ("--store", str(self.own)) if placement == "dedicated" else ()
         self.root = {"dedicated": self.own, "branch": hidden(self.code), "in-tree": self.code}[placement]
-        used(self.code, *self.named)
-        if placement == "in-tree":
-            git(self.code, "add", ".")
-            git(self.code, "commit", "-q", "-m", "lore and code")
+        for place in {self.code, self.root}:
+            git(place, "update-index", "--refresh")
 
     def target(self, to: str) -> Path:
         new = self.code.parent / "new"

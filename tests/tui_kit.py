@@ -6,12 +6,13 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from storekit import SteadyClock
 from textual import events
 from textual._compositor import Compositor
+from textual.css.stylesheet import Stylesheet
 from textual.widgets import Static
 
 import engram
@@ -19,6 +20,7 @@ from engram_tui.app import EngramApp
 from engram_tui.browse import BrowseScreen
 
 if TYPE_CHECKING:
+    from textual.css.model import RuleSet
     from textual.pilot import Pilot
 
     from engram.domain.lore import Lore
@@ -152,4 +154,17 @@ def painted_when_looked_at() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", forget)
+        patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
         yield
+
+
+_parse_rules = Stylesheet._parse_rules
+_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+
+def _parsed_once(stylesheet: Stylesheet, *what: Any, **options: Any) -> list[RuleSet]:
+    """The rules of Textual's widgets and of ours, which every app would read anew."""
+    key = (*what, *sorted(options.items()), frozenset(stylesheet._variables.items()))
+    if key not in _parsed:
+        _parsed[key] = _parse_rules(stylesheet, *what, **options)
+    return _parsed[key]
