@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -65,6 +66,7 @@ def make(folder: Path) -> tuple[Left, list[str], str, dict[str, bytes]]:
     commit(clones["b"])
     git(clones.root("b"), "push", "-q", "origin", "HEAD:topic")
     wanted = synced_alone(copied(folder / "x", folder / "copy"), clones)
+    shutil.rmtree(folder / "copy")
     git(folder, "clone", "-q", str(clones.hub), str(folder / "host"))
     return clones.leave(), lore, path, wanted
 

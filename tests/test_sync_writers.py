@@ -45,7 +45,7 @@ SYNCER = """
 
 @pytest.mark.slow
 def test_eight_writers_lose_nothing_while_a_ninth_process_syncs(tmp_path: Path) -> None:
-    clones, each = Clones(tmp_path), examples(3, 12)
+    clones, each = Clones(tmp_path), examples(2, 12)
     lore = clones.record("a").id
     clones.settle()
     syncer = start(SYNCER, clones.root("a"), stdin=-1)
