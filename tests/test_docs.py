@@ -118,6 +118,7 @@ def test_the_fields_are_documented_in_the_order_in_which_they_are_written() -> N
 # Variables that name a machine's or a test's own things, not choices of a user.
 NOT_CHOICES = {
     "DISPLAY",
+    "GIT_CONFIG_GLOBAL",
     "WAYLAND_DISPLAY",
     "TEXTUAL_DRIVER",
     "OPENBLAS_NUM_THREADS",
