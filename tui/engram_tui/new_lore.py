@@ -170,7 +170,8 @@ class NewLoreForm(ModalScreen[NewLore | None]):
 
     def _say(self, *said: str) -> None:
         if self.is_mounted and self.is_attached:
-            self.query_one("#known", Static).update("\n".join(safe_text(line) for line in said))
+            for known in self.query("#known").results(Static):  # none is left in a form that is being closed
+                known.update("\n".join(safe_text(line) for line in said))
 
 
 def answered(weighed: Weighed) -> list[str]:
