@@ -138,6 +138,7 @@ def test_import(root: Path) -> None:
         "skipped": 0,
         "problems": [],
         "redacted": 0,
+        "superseded": [],
     }
 
 

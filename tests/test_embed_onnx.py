@@ -81,7 +81,7 @@ def test_what_was_made_once_is_never_made_again(tmp_path: Path, monkeypatch: pyt
     assert isinstance(again, EncodedEmbedder)
     monkeypatch.setattr(again._encoder, "encode", None)
     assert np.array_equal(again.embed(["car bread", "river", "car bread"]), before)
-    rows, there = again.at_hand(["river", "winter"], [1, 1], 0)
+    rows, there, _ = again.at_hand(["river", "winter"], [1, 1], 0)
     assert there == [True, False]
     assert not rows[1].any()
 

@@ -150,9 +150,9 @@ async def test_keys_of_the_configuration_take_the_place_of_ours(
 
 async def test_a_defect_of_ours_is_one_line_and_the_app_lives_on(store: engram.Engram) -> None:
     async with using(store) as user:
-        user.browse.ask("lore", lambda _store: {}["missing"], lambda _found: None)
+        user.browse.ask("defect", lambda _store: {}["missing"], lambda _found: None)
         await user.sees_text("A defect in Engram: KeyError: 'missing'. Please report it.")
-        user.browse.ask("lore", lambda _store: Path("/nowhere/at/all").read_bytes(), lambda _found: None)
+        user.browse.ask("defect", lambda _store: Path("/nowhere/at/all").read_bytes(), lambda _found: None)
         await user.sees_text("No such file or directory: /nowhere/at/all")
         await user.searches("money cents")
         assert user.titles()[0] == MONEY

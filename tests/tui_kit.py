@@ -158,6 +158,7 @@ def painted_when_looked_at() -> Iterator[None]:
         yield
 
 
+render_update = Compositor.render_update
 _parse_rules = Stylesheet._parse_rules
 _parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 

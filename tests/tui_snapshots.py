@@ -11,6 +11,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from textual._compositor import Compositor
+from tui_kit import render_update
+
 if TYPE_CHECKING:
     from tui_kit import User
 
@@ -41,7 +45,9 @@ async def at_rest(user: User) -> None:
 
 def svg_of(user: User) -> str:
     """The screen with its colours and styles, without the names that Textual makes up and the path of the store."""
-    svg = user.app.export_screenshot(title="engram", simplify=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compositor, "render_update", render_update)
+        svg = user.app.export_screenshot(title="engram", simplify=True)
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
     return re.sub(r">engram&#160;.*?<", ">engram<", re.sub(r"terminal-\d+", "terminal", svg))
 

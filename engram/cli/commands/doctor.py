@@ -51,7 +51,8 @@ def run(call: Call) -> int:
             call.output.rule(safe_text(f"          {one.hint}"))
     if not found:
         call.output.line("All is well.")
-    call.output.rule(f"embedding provider: {provider}")
+    if provider != "bundled":
+        call.output.rule(f"embedding provider: {provider}")
     return 1 if wrong else 0
 
 
