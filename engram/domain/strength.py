@@ -24,7 +24,7 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.45, 0.0, -0.05)
+BY_BOTH = Bounds(0.45, 0.0, -0.06)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
