@@ -111,7 +111,7 @@ def rarity(frequency: int, total: int) -> float:
     What one lore alone says may be rare or not; what two of fifty say is rather common.
     """
     expected = 1 + (frequency - 1) * _NOMINAL / max(1, total) if frequency else 0
-    return math.log((_NOMINAL + 1) / (expected + 0.5))
+    return max(0.0, math.log((_NOMINAL + 1) / (expected + 0.5)))  # hardly below 0 where nearly all say it
 
 
 def side(text: str, category: str, words: Words, further: str = "") -> Side:

@@ -150,7 +150,7 @@ class ConsolidateScreen(ShellScreen):
         self.app.call_later(self._say_doing, doing)
 
     def _say_doing(self, doing: str) -> None:
-        if self.doing:
+        if self.doing and self.query("#plan"):  # word of it may come while the screen closes
             self.doing = doing
             self.show_plan()
 
