@@ -9,6 +9,7 @@ import re
 import shutil
 import sqlite3
 import sys
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from peer_process import PeerError, Server, Spent, command
@@ -33,7 +34,7 @@ def keys_in(text: str, most: int) -> list[str]:
     return list(dict.fromkeys(_KEY.findall(text)))[:most]
 
 
-class Rival:
+class Rival(ABC):
     """One program under test. `None` of an answer means: it has no such thing."""
 
     name = ""
@@ -51,16 +52,16 @@ class Rival:
         }
         os.makedirs(self.environment["HOME"], exist_ok=True)
 
-    def install(self) -> None:
+    def install(self) -> None:  # noqa: B027 - some need nothing
         """Install it. Raises PeerError."""
 
     def version(self) -> str:
         """The version that is installed."""
         return ""
 
+    @abstractmethod
     def bring_in(self, notes: Sequence[Note]) -> Spent:
         """Import notes by the way for many. Raises PeerError."""
-        raise NotImplementedError
 
     def rebuild(self) -> Spent | None:
         """Make the index anew from the notes."""
@@ -70,13 +71,13 @@ class Rival:
         """Start its MCP server."""
         raise PeerError("has no MCP server")
 
+    @abstractmethod
     def add(self, server: Server | None, note: Note) -> None:
         """Add one note."""
-        raise NotImplementedError
 
+    @abstractmethod
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
         """The keys of the best notes."""
-        raise NotImplementedError
 
     def cold(self, question: str) -> Spent:
         """One question from nothing: by its command if it has one, else its server started for it."""
@@ -89,7 +90,7 @@ class Rival:
         """The files of its index, for damaging them."""
         return []
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027 - some keep nothing
         """Let go of what this process keeps of it."""
 
     def _write_notes(self, notes: Sequence[Note]) -> str:

@@ -175,7 +175,7 @@ def _add_and_find(rival: Rival, server: Server | None, number: int) -> float | N
     while time.perf_counter() - began < 10:
         if note.key in rival.search(server, word, 5):
             return (time.perf_counter() - began) * 1000
-        time.sleep(0.05)
+        time.sleep(0.05)  # a server tells nobody when its index has caught up
     return None
 
 

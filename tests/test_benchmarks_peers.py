@@ -64,7 +64,7 @@ def test_what_cannot_be_installed_or_asked_says_why(tmp_path: Path) -> None:
                             workload.generated(3), ["a b"], lambda _: None)  # fmt: skip
     assert rows["warm"].text == "fails: no such thing"
 
-    class Missing(module("peer_rivals").PythonRival):  # type: ignore[name-defined, misc]
+    class Missing(module("peer_more").AgentRecall):  # type: ignore[name-defined, misc]
         name, where = "missing", "missing"
 
     version, found = peers._one(Missing, str(tmp_path / "i"), str(tmp_path), [], ["1k"], None)
