@@ -110,11 +110,14 @@ class Server:
 
     def call(self, name: str, **arguments: object) -> str:
         """The text that a tool answers. Raises PeerError."""
+        return _text(self.result(name, **arguments))
+
+    def result(self, name: str, **arguments: object) -> dict[str, Any]:
+        """What a tool answers, with its structured content. Raises PeerError."""
         result = self.request("tools/call", {"name": name, "arguments": arguments})
-        text = "\n".join(str(part.get("text", "")) for part in result.get("content", []))
         if result.get("isError"):
-            raise PeerError(text[:_LONGEST])
-        return text
+            raise PeerError(_text(result)[:_LONGEST])
+        return result
 
     def tools_tokens(self) -> int:
         """About how many tokens the list of tools is: a quarter of its characters."""
@@ -196,3 +199,7 @@ def _resident_mb(pid: int) -> float:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
     except OSError:
         return 0.0
+
+
+def _text(result: dict[str, Any]) -> str:
+    return "\n".join(str(part.get("text", "")) for part in result.get("content", []))

@@ -215,10 +215,13 @@ class EngramPeer(Rival):
         path = os.path.join(self.folder, "notes.jsonl")
         with open(path, "w", encoding="utf-8") as file:
             for note in notes:
-                self._keys[_start(note.text)] = note.key
                 line = {"content": note.text, "category": "FACT", "tags": [note.key]}
                 file.write(json.dumps(line) + "\n")
-        return self._run("import", path)
+        spent = self._run("import", path)
+        for line in self._run("export", "--format", "jsonl").output.splitlines():
+            lore = json.loads(line)
+            self._keys[lore["id"]] = lore["tags"][0]
+        return spent
 
     def rebuild(self) -> Spent:
         """`engram reindex --rebuild`."""
@@ -233,17 +236,14 @@ class EngramPeer(Rival):
     def add(self, server: Server | None, note: Note) -> None:
         """The tool `recall_record`."""
         assert server is not None
-        self._keys[_start(note.text)] = note.key
-        server.call("recall_record", content=note.text, category="FACT", tags=[note.key])
+        result = server.result("recall_record", content=note.text, category="FACT", tags=[note.key])
+        self._keys[result["structuredContent"]["id"]] = note.key
 
     def search(self, server: Server | None, question: str, most: int) -> list[str]:
-        """The tool `recall_query`; which notes its answer shows is told by how they begin."""
+        """The tool `recall_query`."""
         assert server is not None
-        result = server.request(
-            "tools/call", {"name": "recall_query", "arguments": {"query": question, "k": most}}
-        )
-        shown = [_start(one["content"]) for one in result["structuredContent"].get("lore", [])]
-        return [self._keys.get(start, "") for start in shown][:most]
+        result = server.result("recall_query", query=question, k=most)
+        return [self._keys.get(one["id"], "") for one in result["structuredContent"].get("lore", [])][:most]
 
     def cold(self, question: str) -> Spent:
         """`engram query`."""
@@ -378,11 +378,6 @@ class SqliteFts5(Rival):
     @property
     def _path(self) -> str:
         return os.path.join(self.folder, "fts.db")
-
-
-def _start(text: str) -> str:
-    """The beginning of a note, by which an answer's text is known again."""
-    return " ".join(text.split())[:160]
 
 
 def _match(question: str) -> str:

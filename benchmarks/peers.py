@@ -25,7 +25,7 @@ from peer_workload import LOWER_IS_BETTER, ROWS, Row
 from scratch_store import ROOT, isolate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 RIVALS: tuple[type[Rival], ...] = (EngramPeer, Ripgrep, SqliteFts5, *MORE)
 _DOCUMENT = os.path.join(ROOT, "docs", "benchmarks.md")
@@ -46,13 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     given = parser.parse_args(arguments)
     chosen = [rival for rival in RIVALS if not given.only or rival.name in given.only.split(",")]
+    if not chosen:
+        parser.error(f"--only knows {', '.join(rival.name for rival in RIVALS)}")
     with tempfile.TemporaryDirectory(prefix="engram-peers-") as temporary:
         isolate(os.path.join(temporary, "home"))
         installed = os.path.abspath(given.installed or os.path.join(temporary, "installed"))
-        text = _report(chosen, given, installed, temporary)
+        for text in _reports(chosen, given, installed, temporary):
+            if given.write:
+                write_section(text, _DOCUMENT)
     print(text)
-    if given.write:
-        write_section(text, _DOCUMENT)
     return 0
 
 
@@ -75,7 +77,10 @@ def _beside(key: str, cell: Row, mine: float | None) -> str:
     return f"{cell.text} ({ratio:.1f} ×)" if ratio < 100 else f"{cell.text} ({ratio:.0f} ×)"
 
 
-def _report(chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str) -> str:
+def _reports(
+    chosen: Sequence[type[Rival]], given: argparse.Namespace, installed: str, temporary: str
+) -> Iterator[str]:
+    """The report after each rival, so that whoever is cut off half-way keeps what was measured."""
     pythons = [*given.python, sys.executable]
     versions, columns = [], dict[str, list[dict[str, Row]]]()
     sizes = given.sizes.split(",")
@@ -84,6 +89,10 @@ def _report(chosen: Sequence[type[Rival]], given: argparse.Namespace, installed:
         version, by_size = _one(kind, place, temporary, pythons, sizes, given.til)
         versions.append(f"- **{kind.name}** {version}: {kind.how}")
         columns[kind.name] = by_size
+        yield _report(versions, sizes, columns)
+
+
+def _report(versions: Sequence[str], sizes: Sequence[str], columns: dict[str, list[dict[str, Row]]]) -> str:
     lines = ["## Side by side", "", _INTRODUCTION, f"Measured {time.strftime('%Y-%m-%d')}:", ""]
     lines += [f"- {fact}" for fact in describe_machine()[:2]] + versions
     for number, size in enumerate(sizes):
