@@ -121,7 +121,7 @@ class Server:
 
     def tools_tokens(self) -> int:
         """About how many tokens the list of tools is: a quarter of its characters."""
-        return len(json.dumps(self.request("tools/list", {})["tools"])) // 4
+        return len(json.dumps(self.request("tools/list", {})["tools"], separators=(",", ":"))) // 4
 
     def cpu_ms(self) -> float:
         """What the server and its children have used so far."""

@@ -53,6 +53,27 @@ def test_a_file_written_in_place_is_answered_from_at_once(engram: Engram) -> Non
         assert len(told(engram, word)) == 1
 
 
+def test_what_came_to_a_folder_and_what_went_is_answered_from_without_reading_all_of_it(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    scan_folder = changes.walk.scan_folder
+    monkeypatch.setattr(
+        changes.walk,
+        "scan_folder",
+        lambda root, folder, *more: (read.append(folder), scan_folder(root, folder, *more))[1],
+    )
+    path = a_file(engram, "broker")
+    (path.parent / "new.md").write_text("# The kestrel\n")
+    assert (told(engram, "kestrel"), read) == (["# The kestrel"], [])
+    (path.parent / "link.md").symlink_to(path.parent / "new.md")
+    assert told(engram, "kestrel") == ["# The kestrel"]
+    assert read == [path.parent.relative_to(engram.path).as_posix()]  # for the link, which is no file
+    path.unlink()
+    (path.parent / "new.md").rename(path.parent / "newer.md")
+    assert (told(engram, "broker"), a_file(engram, "kestrel").name) == ([], "newer.md")
+
+
 def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     told(engram, "broker")
     looked: list[str] = []
@@ -122,10 +143,14 @@ def test_what_one_writer_settles_another_query_still_hears_of(tmp_path: Path) ->
     for name in ("one.md", "two.md", ".hidden.md"):
         (tmp_path / "lore" / name).write_text("x")
     assert watch.listen()
-    assert (watch.files, watch.folders) == ({"lore/one.md", "lore/two.md"}, {"lore"})
-    watch.settle({"lore/one.md"}, {"lore"})
+    assert (watch.files, watch.folders) == ({"lore/one.md", "lore/two.md"}, set())
+    assert watch.touched == {"lore"}
+    (tmp_path / "lore" / "three").symlink_to(tmp_path)  # perhaps to a folder: the one around it is read
     assert watch.listen()
-    assert (watch.files, watch.folders) == ({"lore/two.md"}, set())
+    assert watch.folders == {"lore"}
+    watch.settle({"lore/one.md"}, {"lore"}, set())
+    assert watch.listen()
+    assert (watch.files, watch.folders, watch.touched) == ({"lore/two.md"}, set(), {"lore"})
     watch.close()
     with pytest.raises(WatchLostError):
         watch.listen()

@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import freshness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from engram.adapters.index.catalog import Known
     from engram.adapters.index.generation import Generation
@@ -84,18 +84,30 @@ def swept(store: Store, generation: Generation, now: int) -> Delta:
 def _folders_of(store: Store, generation: Generation, paths: Iterable[str]) -> set[str]:
     """The folders to read again for paths that are gone, no regular file, or a folder that could not be read."""
     top = store.places.folder
-    found = {path if path in generation.folders else path.rpartition("/")[0] for path in paths}
+    found = {path if path in generation.folders else _folder(path) for path in paths}
     return {folder for folder in found if f"{folder}/".startswith(f"{top}/")}
 
 
 def in_folders(
-    store: Store, generation: Generation, now: int, folders: Iterable[str] = (), files: Iterable[str] = ()
+    store: Store,
+    generation: Generation,
+    now: int,
+    folders: Iterable[str] = (),
+    files: Iterable[str] = (),
+    touched: Container[str] = (),
 ) -> Delta:
-    """Differences in the folders whose time changed, in those named and the new ones below them, and of `files`."""
+    """Differences in the folders whose time changed, in those named and the new ones below them, and of `files`.
+
+    A folder that was only `touched` is not read: what was made or removed there is among `files`. It is read when its
+    time is next looked at, for the system may not have told all.
+    """
     root, top = store.places.root, store.places.folder
     found = Scan({}, {}, {}, [])
     looked: set[str] = set()
-    pending = [*_changed(generation, root), *folders] or [top]
+    moved = set(_changed(generation, root))
+    passed = {folder for folder in moved if folder in touched}
+    there, gone, odd = _look_at(root, files)
+    pending = [*(moved - passed), *folders, *odd] or ([] if generation.folders else [top])
     while pending:
         folder = pending.pop()
         if folder not in looked:
@@ -105,13 +117,29 @@ def in_folders(
                 sub for sub in inner if sub not in generation.folders or not freshness.follows(store, sub)
             ]
     _sweep_leftovers(store, found)
-    paths = {path for folder in looked for path in generation.catalog.children(folder)}
-    for path in files:
-        stamp = walk.stamp(f"{root}/{path}") if path.rpartition("/")[0] not in looked else None
-        if stamp is not None:
-            found.files[path] = stamp
+    paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
+    found.files.update({path: stamp for path, stamp in there.items() if _folder(path) not in looked})
+    found.folders.update(dict.fromkeys(passed - looked, 0))
     known = generation.catalog.known(sorted(paths | set(found.files)))
-    return _compare(generation, found, known, now, paths, looked)
+    return _compare(generation, found, known, now, paths & set(known), looked)
+
+
+def _look_at(root: str, files: Iterable[str]) -> tuple[dict[str, FileStamp], set[str], set[str]]:
+    """The stamps of these files, those of them that are gone, and the folders of those that are something else."""
+    there, gone, odd = dict[str, FileStamp](), set[str](), set[str]()
+    for path in files:
+        stamp = walk.stamp(f"{root}/{path}")
+        if stamp is not None:
+            there[path] = stamp
+        elif os.path.lexists(f"{root}/{path}"):
+            odd.add(_folder(path))
+        else:
+            gone.add(path)
+    return there, gone, odd
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def named(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:

@@ -65,9 +65,10 @@ def heard(store: Store) -> bool:
         return True
 
 
-def told(store: Store) -> tuple[set[str], set[str]]:
-    """The folders and files that the system told of and the index does not have yet."""
-    return (store.watch.folders, store.watch.files) if store.watch is not None else (set(), set())
+def told(store: Store) -> tuple[set[str], set[str], set[str]]:
+    """What the system told of and the index does not have yet: `folders`, `files` and `touched` of a `FolderWatch`."""
+    watch = store.watch
+    return (set(), set(), set()) if watch is None else (watch.folders, watch.files, watch.touched)
 
 
 def looked(store: Store) -> None:
@@ -82,7 +83,7 @@ def catching_up(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
     `partly`: only named files are looked at, which settles nothing. `swept`: every file is.
     """
     now = store.clock.nanoseconds()
-    folders, files = (set(names) for names in told(store))
+    folders, files, touched = (set(names) for names in told(store))
     yield
     if partly:
         return
@@ -90,7 +91,7 @@ def catching_up(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
     if swept:
         store.must_sweep = False
     if store.watch is not None:
-        store.watch.settle(files, folders)
+        store.watch.settle(files, folders, touched)
 
 
 def sweep_due(store: Store, generation: Generation) -> bool:

@@ -23,7 +23,11 @@ class WatchLostError(Exception):
 
 
 class FolderWatch:
-    """Changes in a set of folders since they were followed. Not for several threads at once."""
+    """Changes in a set of folders since they were followed. Not for several threads at once.
+
+    `files` are to be looked at, `folders` to be read anew. Of `touched` folders only the time moved: all that was made
+    or removed there is among `files`, or hidden.
+    """
 
     def __init__(self, root: str) -> None:
         """Folders are relative to `root`. Raises OSError or ImportError where the system cannot tell."""
@@ -38,6 +42,7 @@ class FolderWatch:
         self._mask = int(self._made | written | flags.ONLYDIR | flags.DONT_FOLLOW)
         self.files: set[str] = set()
         self.folders: set[str] = set()
+        self.touched: set[str] = set()
         self._root = root
         self._process = os.getpid()
         self._numbers: dict[int, str] = {}
@@ -74,10 +79,11 @@ class FolderWatch:
             self._take(event)
         return bool(self.files or self.folders)
 
-    def settle(self, files: set[str], folders: set[str]) -> None:
+    def settle(self, files: set[str], folders: set[str], touched: set[str]) -> None:
         """Forget changes that were dealt with; the sets are as they were read from here."""
         self.files -= files
         self.folders -= folders
+        self.touched -= touched
 
     def close(self) -> None:
         """Give everything back to the system."""
@@ -95,9 +101,14 @@ class FolderWatch:
             self._followed.discard(folder)
         elif not name or mask & self._folder:
             self.folders |= {folder, f"{folder}/{name}"} if name else {folder}
-        elif name.startswith("."):
-            return
-        elif mask & self._made:
-            self.folders.add(folder)
-        elif name.endswith(_EXTENSION):
+        else:
+            self._take_file(folder, name, made=bool(mask & self._made))
+
+    def _take_file(self, folder: str, name: str, *, made: bool) -> None:
+        hidden = name.startswith(".")
+        if name.endswith(_EXTENSION) and not hidden:
             self.files.add(f"{folder}/{name}")
+        elif made and not hidden:  # it may be a link to a folder
+            self.folders.add(folder)
+        if made:
+            self.touched.add(folder)
