@@ -1,6 +1,6 @@
-"""What the catalog keeps of a lore beside its line: the tokens of its text, and the lore that it names.
+"""What the catalog keeps of a lore beside its line: the tokens of its text, the lore and the entities that it names.
 
-Both serve the second look that ranking takes at the best rows.
+Tokens and links serve the second look that ranking takes at the best rows.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 SCHEMA = """
 CREATE TABLE row_tokens (row INTEGER PRIMARY KEY, tokens BLOB NOT NULL, check_number INTEGER NOT NULL);
-CREATE TABLE row_links (row INTEGER, id TEXT NOT NULL, PRIMARY KEY (row, id)) WITHOUT ROWID;
+CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (row, kind, id)) WITHOUT ROWID;
+CREATE TABLE row_entities (row INTEGER, entity TEXT NOT NULL, PRIMARY KEY (row, entity)) WITHOUT ROWID;
+CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_also', 'refines', 'caused_by');
 """
-INDEXES = "CREATE INDEX IF NOT EXISTS row_links_id ON row_links (id);"
-# A lore that replaces or denies another does not speak for it.
-HELPING = ("see_also", "refines", "caused_by")
+INDEXES = "CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);"
+# What `row_links` holds: a lore that replaces or denies another does not speak for it.
+TABLES = ("row_tags", "row_relations", "row_entities")
+# What `line_check` covers of them, in the form of `names`.
+NAMES = (
+    "SELECT row, name FROM (SELECT row, kind || ' ' || id AS name FROM row_relations"
+    " UNION ALL SELECT row, 'entity ' || entity FROM row_entities)"
+)
 _PART = 400
 
 
@@ -34,11 +41,21 @@ class Link(NamedTuple):
     status: str
 
 
-def links(lore: Lore | None) -> list[str]:
-    """The ids of the lore that a lore names as belonging to it, each once, in order."""
-    if lore is None or not lore.relations:
+def names(lore: Lore | None) -> list[str]:
+    """The lore and entities that a lore names, each once: what it is to it, and its name."""
+    if lore is None or not (lore.relations or lore.entities):
         return []
-    return sorted({relation.id for relation in lore.relations if relation.kind in HELPING})
+    named = [f"{kind} {other}" for kind, other in lore.relations]
+    return sorted({*named, *(f"entity {entity}" for entity in lore.entities)})
+
+
+def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, Lore | None]]) -> None:
+    """Keep what the lore of these rows name."""
+    naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
+    related = [(row, *relation) for row, one in naming for relation in one.relations]
+    connection.executemany("INSERT OR IGNORE INTO row_relations VALUES (?, ?, ?)", related)
+    entities = [(row, entity) for row, one in naming for entity in one.entities]
+    connection.executemany("INSERT OR IGNORE INTO row_entities VALUES (?, ?)", entities)
 
 
 def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[bytes]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
-FORMAT = 9
+FORMAT = 10
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -61,7 +61,7 @@ _SEEN = 6  # so many of the columns say when and how a file was seen, and change
 _ROW = COLUMNS.index("row")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
-    for table in ("row_tags", "row_links")
+    for table in beside.TABLES
 ]
 _INSERT = (
     f"INSERT OR REPLACE INTO files ({', '.join(COLUMNS)}, line_check)"  # noqa: S608
@@ -157,6 +157,7 @@ class Catalog:
 
     def __init__(self, path: str, *, create: bool = False) -> None:
         """Open (or create) the database at `path`. Raises sqlite3.Error when it is damaged."""
+        self.path = path
         self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
         self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
         if create:
@@ -231,8 +232,7 @@ class Catalog:
         self.connection.executemany(_INSERT, map(_checked_values, entries))
         tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
-        named = [(entry.row, other) for entry in entries for other in beside.links(entry.lore)]
-        self.connection.executemany("INSERT INTO row_links VALUES (?, ?)", named)
+        beside.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
@@ -362,11 +362,11 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, line_check(values, entry.lore.tags if entry.lore else (), beside.links(entry.lore)))
+    return (*values, line_check(values, entry.lore.tags if entry.lore else (), beside.names(entry.lore)))
 
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
-    """The check number of a file's line, its tags and the ids that it names."""
+    """The check number of a file's line, its tags and what it names."""
     # Format 2 of marshal is the last in which equal values always give equal bytes.
     return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags)), sorted(named)), 2))
 

@@ -18,14 +18,14 @@ def damaged(connection: sqlite3.Connection) -> list[str]:
     if answer != "ok":
         return [str(answer)]
     tags = _by_row(connection, "SELECT row, tag FROM row_tags")
-    named = _by_row(connection, "SELECT row, id FROM row_links")
+    named = _by_row(connection, beside.NAMES)
     lines = connection.execute(f"SELECT {', '.join(COLUMNS)}, line_check FROM files")  # noqa: S608
     wrong = [
         f"the line of {line[0]}"
         for line in lines
         if line_check(line[:-1], tags.pop(line[_ROW], []), named.pop(line[_ROW], [])) != line[-1]
     ]
-    wrong += [f"the tags of row {row}" for row in tags] + [f"the links of row {row}" for row in named]
+    wrong += [f"the tags of row {row}" for row in tags] + [f"the names of row {row}" for row in named]
     wrong += beside.damaged(connection)
     query = (
         "SELECT path FROM files AS f WHERE shadowed != (path > (SELECT min(path) FROM files WHERE id = f.id))"

@@ -57,5 +57,13 @@ class LiveSums:
         )
         return [str(row[0]) for row in self._run(query)]
 
+    def outcomes(self, action: str) -> dict[str, tuple[int, int]]:
+        """By lore id: how often an action was done with it, and how often that went well."""
+        query = (
+            "SELECT one.value, count(*), sum(coalesce(json_extract(details, '$.successes'), 0))"  # noqa: S608 - fixed names
+            f" FROM retrievals, json_each(ids) AS one WHERE {_RECENT} AND action = :action GROUP BY 1"
+        )
+        return {str(row[0]): (int(row[1]), int(row[2])) for row in self._run(query, action=action)}
+
     def _run(self, query: str, **values: object) -> list[tuple]:  # type: ignore[type-arg]
         return self._state.run(query, {"latest": LATEST, **values})  # type: ignore[arg-type]

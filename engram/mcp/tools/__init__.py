@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from engram.mcp.tools.tool import LoreTool
 
 CORE, ALL = "core", "all"
-SETS = {CORE: "engram.mcp.tools.core"}
+SETS = {
+    CORE: "engram.mcp.tools.core",
+    "explore": "engram.mcp.tools.explore",
+    "skills": "engram.mcp.tools.skills",
+}
 
 
 def chosen_sets(spoken: str) -> tuple[str, ...]:

@@ -1,0 +1,69 @@
+"""What SQL may read of a catalog: lore and what they carry, each as a view with columns that stay what they are.
+
+The catalog's own tables may change with every version of the index; these may not.
+"""
+
+from __future__ import annotations
+
+from engram.domain.tables import Column, View
+
+CATALOG = "catalog"
+_ID = Column("id", "text", "the lore")
+_TIMES = ("created_at", "updated_at", "expires_at")
+
+
+def _time(column: str) -> str:
+    return f"strftime('%Y-%m-%dT%H:%M:%SZ', {column}, 'unixepoch') AS {column}"
+
+
+_LORE = View(
+    "lore",
+    "one row for each lore",
+    CATALOG,
+    (
+        Column("id", "text", "its id"),
+        Column("title", "text", "its first line"),
+        Column("category", "text", "such as FACT"),
+        Column("type", "text", "episodic, semantic, procedural or working"),
+        Column("status", "text", "active, pending, archived or superseded"),
+        Column("confidence", "real", "0 to 1"),
+        Column("helpful", "integer", "how often it was found helpful, by all clones"),
+        Column("importance", "real", "0 to 1, where somebody said so"),
+        Column("pinned", "integer", "1: shown before others"),
+        Column("agent", "text", "who recorded it"),
+        Column("created_at", "text", "UTC, 2026-03-04T05:06:07Z"),
+        Column("updated_at", "text", "UTC"),
+        Column("expires_at", "text", "UTC, where it does"),
+        Column("length", "integer", "characters of its content"),
+        Column("conflicts", "integer", "how many lost versions it holds"),
+        Column("path", "text", "its file in the store"),
+    ),
+    "SELECT id, title, category, type, status, (confidence + 5) / 10 / 100.0 AS confidence, validation_count AS helpful,"  # noqa: S608
+    f" importance, pinned, agent, {', '.join(map(_time, _TIMES))}, length, conflicts, path, row, files"
+    " FROM catalog.files WHERE row IS NOT NULL AND shadowed = 0 AND id NOT IN (SELECT id FROM {waiting})",
+)
+
+VIEWS = (
+    _LORE,
+    View(
+        "tags", "one row for each tag of a lore", CATALOG, (_ID, Column("tag", "text", "the tag")),
+        "SELECT lore.id, tag FROM catalog.row_tags JOIN {lore} AS lore USING (row)",
+    ),
+    View(
+        "entities", "one row for each entity that a lore names", CATALOG, (_ID, Column("entity", "text", "as it is written")),
+        "SELECT lore.id, entity FROM catalog.row_entities JOIN {lore} AS lore USING (row)",
+    ),
+    View(
+        "relations", "one row for each relation of a lore", CATALOG,
+        (_ID, Column("kind", "text", "supersedes, contradicts, refines, caused_by or see_also"),
+         Column("other", "text", "the id of the other lore")),
+        "SELECT lore.id, kind, relation.id AS other FROM catalog.row_relations AS relation JOIN {lore} AS lore USING (row)",
+    ),
+    View(
+        "files", "one row for each file that a lore is about", CATALOG, (_ID, Column("file", "text", "a path in the code")),
+        # A list with a line for each, as a list of JSON; backslashes step aside, so that `\n` is the end of a line alone.
+        "SELECT lore.id, one.value AS file FROM {lore} AS lore, json_each('[' || replace(replace(replace("
+        r"json_quote(lore.files), '\\', char(1)), '\n', "
+        r"""'","'), char(1), '\\') || ']') AS one WHERE lore.files != ''""",
+    ),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""SQLite, for questions that strangers ask in SQL."""

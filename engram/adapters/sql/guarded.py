@@ -1,0 +1,192 @@
+"""A SQLite connection for the SQL of strangers: it reads the views it was given, and can do nothing else.
+
+Each view is two: the one that the documentation names, and behind it one with a name that nobody can know. Only within the
+latter may a real table be read. (SQLite tells its authorizer just the name under which a table is mentioned, and a stranger
+may name an expression of theirs like a view.)
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import time
+
+from engram.adapters.sql.functions import FUNCTIONS, TABLE_FUNCTIONS
+from engram.domain.errors import StoreError, UsageError
+from engram.domain.tables import Table
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from engram.domain.tables import Cell, Limits, View
+
+    Parameters = Mapping[str, object] | Sequence[object]
+
+_EVERY = 1000  # steps of SQLite's machine between two looks at clock and memory
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # bytes of a text or row
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+_CELL_COSTS = 4  # characters around each
+
+
+class Guarded:
+    """The open connection. Use it in one thread, and close it."""
+
+    def __init__(
+        self, databases: Mapping[str, str], views: Sequence[View], waiting: Iterable[str] = ()
+    ) -> None:
+        """`databases` are files by the name that views know them by; the view of one without a file has no rows.
+
+        `waiting` are the ids of lore that are kept back. Raises StoreError.
+        """
+        self._views = views
+        self._token = os.urandom(8).hex()
+        self._hidden = {f"{view.name} {self._token}" for view in views}
+        self._known = self._hidden | {view.name for view in views}
+        self._limits: Limits | None = None
+        self._end = self._most = 0.0
+        self._why = ""
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            self._prepare(databases, waiting)
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreError(f"The index cannot be asked: {error}.", "Run `engram doctor`.") from None
+
+    def close(self) -> None:
+        """Close every file."""
+        self._connection.close()
+
+    def ask(self, name: str, sql: str, parameters: Parameters, limits: Limits) -> Table:
+        """The answer to one statement, as a table of that name. Raises UsageError with what is wrong with it."""
+        self._limits, self._why = limits, ""
+        self._end, self._most = time.monotonic() + limits.seconds, _memory() + limits.megabytes
+        try:
+            cursor = self._connection.execute(sql, parameters)
+            if cursor.description is None:
+                raise UsageError("That is no question: nothing but SELECT is run.", self._hint)
+            return self._table(name, cursor, limits)
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+            raise self._refused(error) from None
+        finally:
+            self._limits = None
+
+    def _prepare(self, databases: Mapping[str, str], waiting: Iterable[str]) -> None:
+        from urllib.parse import quote
+
+        run = self._connection.execute
+        for name, path in databases.items():
+            if path:
+                run(f"ATTACH ? AS {name}", (f"file:{quote(path)}?mode=ro",))
+        run("PRAGMA temp_store=MEMORY")
+        run(f'CREATE TEMP TABLE "waiting {self._token}" (id TEXT PRIMARY KEY) WITHOUT ROWID')
+        ids = [(one,) for one in waiting]
+        self._connection.executemany(f'INSERT OR IGNORE INTO "waiting {self._token}" VALUES (?)', ids)  # noqa: S608
+        for view in self._views:
+            self._create(view, is_there=bool(databases.get(view.database)))
+        for function in TABLE_FUNCTIONS:
+            run(f"SELECT 1 FROM {function}('[]')")  # noqa: S608 - made now: later the authorizer would not let it be
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        for what, most in _LIMITS.items():
+            self._connection.setlimit(what, most)
+        run("PRAGMA trusted_schema=OFF")
+        run("PRAGMA query_only=ON")
+        self._connection.set_progress_handler(self._must_stop, _EVERY)
+        self._connection.set_authorizer(self._authorized)
+
+    def _create(self, view: View, *, is_there: bool) -> None:
+        names = ", ".join(column.name for column in view.columns)
+        nothing = "SELECT " + ", ".join(f"NULL AS {column.name}" for column in view.columns) + " WHERE 0"
+        real = view.select.format(lore=f'"lore {self._token}"', waiting=f'"waiting {self._token}"')
+        hidden = f'"{view.name} {self._token}"'
+        self._connection.execute(f"CREATE TEMP VIEW {hidden} AS {real if is_there else nothing}")
+        self._connection.execute(f"CREATE TEMP VIEW {view.name} AS SELECT {names} FROM {hidden}")  # noqa: S608
+
+    def _authorized(
+        self, action: int, first: str | None, second: str | None, database: str | None, within: str | None
+    ) -> int:
+        """Whether SQLite may do something; it asks while it prepares a statement."""
+        if self._must_stop():
+            return sqlite3.SQLITE_DENY
+        allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
+        if action == sqlite3.SQLITE_FUNCTION:
+            allowed = (second or "").lower() in FUNCTIONS
+        elif action == sqlite3.SQLITE_READ:
+            is_view = database == "temp" and first in self._known  # a real table may have the name of a view
+            allowed = is_view or first in TABLE_FUNCTIONS or within in self._hidden
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    def _must_stop(self) -> bool:
+        """Whether the question took too much of something; notes what."""
+        if self._limits is None or self._why:
+            return bool(self._why)
+        if time.monotonic() > self._end:
+            self._why = f"The question took longer than {self._limits.seconds:g} seconds."
+        elif _memory() > self._most:
+            self._why = f"The question needed more than {self._limits.megabytes} MB of memory."
+        return bool(self._why)
+
+    def _table(self, name: str, cursor: sqlite3.Cursor, limits: Limits) -> Table:
+        columns = tuple(column[0] for column in cursor.description)
+        rows: list[tuple[Cell, ...]] = []
+        left = limits.characters - sum(map(len, columns))
+        for found in cursor:
+            row = tuple(map(_cell, found))
+            left -= sum(len(str(cell)) + _CELL_COSTS for cell in row)
+            if left < 0 and not rows:
+                raise UsageError(
+                    f"The first row alone has more than the {limits.characters:,} characters of an answer.",
+                    "Select fewer columns, or a part: substr(title, 1, 100).",
+                )
+            if left < 0 or len(rows) == limits.rows:
+                return Table(name, columns, tuple(rows), truncated=True)
+            rows.append(row)
+        return Table(name, columns, tuple(rows))
+
+    def _refused(self, error: Exception) -> UsageError:
+        """What went wrong with a statement, in a sentence."""
+        if self._why:
+            return UsageError(self._why, "Ask for less: filter, group, or leave out joins.")
+        said = str(error).replace(f" {self._token}", "").rstrip(".")
+        if isinstance(error, sqlite3.Warning) or "one statement at a time" in said:
+            return UsageError("One statement at a time.", "Send the others in calls of their own.")
+        if "authoriz" in said or "prohibited" in said:
+            return UsageError(f"That is not allowed ({said}): only the views can be read.", self._hint)
+        return UsageError(f"SQLite cannot run that: {said}.", self._hint)
+
+    @property
+    def _hint(self) -> str:
+        return f"Views: {', '.join(view.name for view in self._views)}. `engram explore --depth 2` shows their columns."
+
+
+def _cell(value: object) -> Cell:
+    """A value as JSON can say it."""
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value  # type: ignore[return-value]
+
+
+def _memory() -> float:
+    """The most memory that this process ever had, in MB; 0 where the system does not say."""
+    try:
+        import resource
+        import sys
+    except ImportError:
+        return 0.0
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

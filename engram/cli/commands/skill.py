@@ -1,0 +1,110 @@
+"""`engram skill`: which skills there are, and running the query of one."""
+
+from __future__ import annotations
+
+from engram.cli.output import CYAN, DIM, counted, shorten
+from engram.cli.tables import pairs, show_table
+from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.skills import Skill
+
+DESCRIPTION = (
+    "Skills are procedural lore with the tag `skill`: a recipe, or a fenced block of sql that can be run.\n"
+    "`run` takes a ref or an id, or a task in several words, and then runs the best skill for it."
+)
+EXAMPLES = (
+    "engram skill",
+    "engram skill run L1 --param tag=queue",
+    'engram skill run "which lore were never helpful"',
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "action",
+        nargs="?",
+        default="list",
+        choices=("list", "run"),
+        metavar="ACTION",
+        help="list (default) or run",
+    )
+    add("name", nargs="*", metavar="NAME", help="with run: a ref, an id, or a task in several words")
+    add(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a value for :NAME in its query (repeatable)",
+    )
+
+
+def run(call: Call) -> int:
+    """Do what was asked for."""
+    given = call.arguments
+    if given.action == "run":
+        return _run(call, " ".join(given.name).strip())
+    if given.name or given.param:
+        raise UsageError("`engram skill list` takes nothing.", "To run one: engram skill run NAME")
+    from engram.usecases.skills import skills
+
+    found = skills(call.store)
+    call.output.document({"skills": [skill_json(skill) for skill in found]})
+    for skill in found:
+        kind = "query" if skill.query else "recipe"
+        facts = f"{kind:<6} {_said(skill):<24}"
+        title = shorten(safe_text(skill.lore.title), max(20, call.output.width - len(facts) - 29))
+        call.output.line(f"{call.output.styled(skill.lore.id, CYAN)} {facts} {title}")
+    if not found:
+        call.output.line("No skills yet.")
+        call.output.line(call.output.styled("engram record - --category skill --tag skill", DIM))
+    return 0
+
+
+def _run(call: Call, name: str) -> int:
+    """Run the named skill, or the best one for the task."""
+    from engram.usecases.skills import recall_skill, run_skill
+
+    if not name:
+        raise UsageError("No skill was named.", "Give a ref, an id, or the task in several words.")
+    parameters = pairs(call.arguments.param)
+    if " " in name:
+        skill = recall_skill(call.store, name, run=True, parameters=parameters)
+        if skill is None:
+            raise NotFoundError("No skill for that is known here.", "`engram skill` lists those there are.")
+    else:
+        skill = run_skill(call.store, name, parameters)
+    if skill.error:
+        raise EngramError(f"{skill.lore.id} failed: {skill.error}", f"Its query: engram show {skill.lore.id}")
+    call.output.document(skill_json(skill))
+    call.output.rule(f"{skill.lore.id}  {skill.lore.title} · {_said(skill)}")
+    if skill.result is None:
+        call.output.line(safe_text(skill.lore.content, lines=True))
+    else:
+        show_table(call.output, skill.result)
+    return 0
+
+
+def skill_json(skill: Skill) -> dict[str, object]:
+    """The JSON of a skill; `result` is null where nothing was run."""
+    return {
+        "id": skill.lore.id,
+        "title": skill.lore.title,
+        "query": skill.query,
+        "runs": skill.record.runs,
+        "successes": skill.record.successes,
+        "result": None if skill.result is None else skill.result.as_dict(),
+    }
+
+
+def _said(skill: Skill) -> str:
+    if not skill.record.runs:
+        return "never run here"
+    return f"{counted(skill.record.runs, 'run')}, {skill.record.successes:,} well"

@@ -1,0 +1,55 @@
+"""`engram sql`: a question in SQL."""
+
+from __future__ import annotations
+
+from engram.cli.call import text_or_stdin
+from engram.cli.tables import pairs, show_table
+from engram.domain.tables import Limits
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Ask the store in SQL: one SELECT over the tables lore, tags, entities, relations, files, retrievals and\n"
+    "history (`engram explore --depth 2` shows their fields). Nothing can be written, and no question takes\n"
+    "longer than two seconds."
+)
+EXAMPLES = (
+    'engram sql "SELECT category, count(*) FROM lore GROUP BY 1 ORDER BY 2 DESC"',
+    'engram sql "SELECT title FROM lore JOIN tags USING (id) WHERE tag = :tag" --param tag=queue',
+    "engram sql - --json < question.sql",
+)
+_CHARACTERS = 1_000_000
+_MOST_ROWS = 10_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("sql", nargs="?", metavar="SQL", help="the statement (- or nothing: standard input)")
+    add("--param", action="append", default=[], metavar="NAME=VALUE", help="a value for :NAME (repeatable)")
+    add(
+        "--limit",
+        type=int,
+        default=100,
+        metavar="N",
+        help=f"how many rows to show (default 100, at most {_MOST_ROWS:,})",
+    )
+
+
+def run(call: Call) -> int:
+    """Ask and show."""
+    from engram.domain.errors import UsageError
+    from engram.usecases.execute import execute
+
+    given = call.arguments
+    if not 1 <= given.limit <= _MOST_ROWS:
+        raise UsageError(f"The limit must be from 1 to {_MOST_ROWS:,}, not {given.limit}.")
+    limits = Limits(given.limit, _CHARACTERS)
+    found = execute(call.store, text_or_stdin(given.sql, "SQL"), pairs(given.param), limits)
+    call.output.document(found.as_dict())
+    show_table(call.output, found)
+    return 0

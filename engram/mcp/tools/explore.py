@@ -1,0 +1,78 @@
+"""The set `explore`: tools with which an agent finds its way in a large memory, and asks it in SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from engram.mcp.caller import use
+from engram.mcp.tables import Tables, shown
+from engram.mcp.tools.arguments import Words
+from engram.mcp.tools.tool import LoreTool, lore_tool, reading
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+Answer = Annotated[CallToolResult, Tables]
+Values = dict[str, str | int | float | bool | None]
+Rows = Annotated[int, Field(ge=1, le=100)]
+
+
+async def engram_explore(
+    depth: Annotated[int, Field(ge=0, le=3)] = 0,
+    scope: str = "",
+    table: str = "",
+    sample_size: Annotated[int, Field(ge=1, le=20)] = 3,
+) -> Answer:
+    """Find your way in the memory. Depth 0: scopes; 1: kinds, tables; 2: fields (of `table`); 3: sample rows."""
+
+    def work(engram: Engram) -> CallToolResult:
+        found = engram.explore(depth, scope=scope, table=table, sample_size=sample_size, waiting=False)
+        return shown(found.tables)
+
+    return await use(work)
+
+
+async def engram_execute(
+    sql: Annotated[str, Field(description="One SELECT. Tables: engram_explore depth 2")],
+    scope: str = "",
+    parameters: Annotated[Values, Field(description="Values for :name")] = {},  # noqa: B006 - pydantic copies it
+) -> Answer:
+    """Ask the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
+    return await use(lambda engram: shown([engram.execute(sql, parameters, scope=scope, waiting=False)]))
+
+
+async def memory_peek(scope: str = "") -> Answer:
+    """A first look: counts by type and status, top tags, dates, the best few lore."""
+    return await use(lambda engram: shown(engram.peek(scope=scope, waiting=False)))
+
+
+async def memory_partition(
+    key: Literal["category", "type", "tag", "agent", "month", "scope", "file"],
+    scope: str = "",
+    limit: Rows = 20,
+) -> Answer:
+    """The memory in groups, each described: how many, confidence, dates, tags, the best lore."""
+    return await use(lambda engram: shown([engram.partition(key, scope=scope, limit=limit, waiting=False)]))
+
+
+async def memory_aggregate(
+    lists: Annotated[list[Words], Field(description="Lists of ids or refs, each the best first")],
+    k: Annotated[int, Field(ge=1, le=1000)] = 60,
+    limit: Rows = 20,
+) -> Answer:
+    """One ranking from several results, by reciprocal rank fusion."""
+    return await use(lambda engram: shown([engram.aggregate(lists, k=k, limit=limit, waiting=False)]))
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this set."""
+    return [
+        lore_tool(engram_explore, "Explore the memory", reading()),
+        lore_tool(engram_execute, "Ask in SQL", reading()),
+        lore_tool(memory_peek, "First look", reading()),
+        lore_tool(memory_partition, "Group lore", reading()),
+        lore_tool(memory_aggregate, "Join results", reading()),
+    ]

@@ -1,0 +1,78 @@
+"""The set `skills`: the best procedure for a task, and running its query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, Field
+
+from engram.domain.framing import NOTICE, as_text, frame
+from engram.mcp.caller import use
+from engram.mcp.tables import Rows, as_rows
+from engram.mcp.tables import as_text as table_text
+from engram.mcp.tools.explore import Values
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.framing import Framed
+    from engram.usecases.skills import Skill
+
+_NONE = "No skill for that is known here."
+
+
+class Found(BaseModel):
+    """The best skill: its text, its query if it has one, how it did; `result` or `error` if that was run."""
+
+    notice: str
+    ref: str = ""
+    id: str = ""
+    content: str = ""
+    tier: str = ""
+    trust: str = ""
+    query: str = ""
+    runs: int = 0
+    successes: int = 0
+    result: Rows | None = None
+    error: str = ""
+
+
+async def recall_skill(
+    task: Annotated[str, Field(description="What you want to do")],
+    execute: Annotated[bool, Field(description="Run its query, which only reads")] = False,
+    parameters: Annotated[Values, Field(description="Values for :name in it")] = {},  # noqa: B006 - pydantic copies it
+) -> Annotated[CallToolResult, Found]:
+    """The best known procedure for a task: a recipe, or a query that can be run at once. Judge it by its ref."""
+
+    def work(engram: Engram) -> CallToolResult:
+        skill = engram.recall_skill(task, execute=execute, parameters=parameters, waiting=False)
+        return answer(_NONE, Found(notice=_NONE)) if skill is None else _shown(engram, skill)
+
+    return await use(work)
+
+
+def _shown(engram: Engram, skill: Skill) -> CallToolResult:
+    framed = _framed(engram, skill)
+    result = None if skill.result is None else as_rows(skill.result)
+    data = Found(
+        notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
+        query=skill.query, runs=skill.record.runs, successes=skill.record.successes, result=result, error=skill.error,
+    )  # fmt: skip
+    lines = [NOTICE, as_text(framed), f"Run {data.runs} times here, {data.successes} of them well."]
+    lines += [] if skill.result is None else [table_text(skill.result)]
+    lines += [skill.error] if skill.error else []
+    return answer("\n\n".join(lines), data)
+
+
+def _framed(engram: Engram, skill: Skill) -> Framed:
+    from engram.usecases.origin import trust_of
+    from engram.usecases.scopes import reach
+
+    trust = trust_of(reach(engram.store, skill.scope), skill.lore)
+    return frame([(skill.ref, skill.lore, trust)], None)[0]
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this set."""
+    return [lore_tool(recall_skill, "Recall a skill", reading())]

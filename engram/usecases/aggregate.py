@@ -1,0 +1,54 @@
+"""One list of lore from several that different questions gave, by reciprocal rank fusion."""
+
+from __future__ import annotations
+
+from engram.domain import fusion
+from engram.domain.errors import UsageError
+from engram.domain.refs import ref_number
+from engram.domain.tables import Table
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.execute import asking
+from engram.usecases.explore import LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.store import Store
+
+MOST_LISTS, LONGEST = 20, 200
+MOST_K = 1000
+
+
+def aggregate(
+    store: Store, lists: Sequence[Sequence[str]], *, k: int = fusion.K, limit: int = 20, waiting: bool = True
+) -> Table:
+    """The best of these lists of ids and session refs, best first: id, score, in how many lists, title where it is known.
+
+    Raises UsageError, StoreError.
+    """
+    if not 1 <= len(lists) <= MOST_LISTS or any(len(names) > LONGEST for names in lists):
+        raise UsageError(f"1 to {MOST_LISTS} lists of at most {LONGEST} names each can be joined.")
+    if not 1 <= k <= MOST_K or not 1 <= limit <= LONGEST:
+        raise UsageError(f"k must be from 1 to {MOST_K}, the limit from 1 to {LONGEST}.")
+    refs = {ref.number: ref.id for ref in store.session_state.refs(store.caller.session)}
+    found = fusion.fuse([[_id(name, refs) for name in names] for names in lists], k)
+    best = found[:limit]
+    titles = _titles(store, [one.name for one in best], waiting=waiting)
+    rows = tuple((one.name, round(one.score, 5), one.lists, titles.get(one.name, "")) for one in best)
+    return Table("aggregate", ("id", "score", "lists", "title"), rows, truncated=len(found) > limit)
+
+
+def _id(name: str, refs: dict[int, str]) -> str:
+    """The id that a session ref stands for; everything else is taken for an id."""
+    name = name.strip()
+    number = ref_number(name)
+    return name.upper() if number is None else refs.get(number, name.upper())
+
+
+def _titles(store: Store, ids: Sequence[str], *, waiting: bool) -> dict[str, str]:
+    import json
+
+    with asking(store, "", waiting=waiting) as guarded:
+        query = "SELECT id, title FROM lore WHERE id IN (SELECT value FROM json_each(:ids))"
+        rows = guarded.ask("titles", query, {"ids": json.dumps(ids)}, LIMITS).rows
+    return {str(lore_id): str(title) for lore_id, title in rows}

@@ -1,0 +1,100 @@
+"""Asking a memory in SQL: read-only, over views that the documentation names, within limits."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from engram.adapters.index.views import CATALOG
+from engram.adapters.index.views import VIEWS as OF_CATALOG
+from engram.adapters.sql.guarded import Guarded
+from engram.adapters.state.views import HISTORY, STATE
+from engram.adapters.state.views import VIEWS as OF_STATE
+from engram.domain import sql_text
+from engram.domain.lore import PENDING
+from engram.domain.tables import Limits
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import held
+from engram.usecases.consult import consult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.adapters.index.catalog import Catalog, Hit
+    from engram.adapters.sql.guarded import Parameters
+    from engram.domain.tables import Table, View
+    from engram.usecases.store import Store
+
+VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)
+DEFAULT = Limits()
+_NAME = "answer"
+
+
+def execute(
+    store: Store, sql: str, parameters: Parameters = (), limits: Limits = DEFAULT, *, waiting: bool = True
+) -> Table:
+    """The answer to one SELECT over `VIEWS` of this store. `waiting` says whether it sees lore that wait for a person.
+
+    `parameters` are by name (`:name`) or by place (`?`). Raises UsageError with what is wrong with it, StoreError.
+    """
+    sql_text.check(sql)
+    with asking(store, sql, waiting=waiting) as guarded:
+        return guarded.ask(_NAME, sql, parameters, limits)
+
+
+@contextmanager
+def asking(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
+    """A connection for statements with the words of `sql`; what no word of it can mean is not opened. Raises StoreError."""
+    words = sql.lower()
+    with store.lock:
+        path, kept_back = consult(
+            store, lambda found: (found.catalog.path, [] if waiting else _waiting(store, found.catalog))
+        )
+        databases = {
+            CATALOG: path,
+            STATE: _record(store) if "retrievals" in words else "",
+            HISTORY: _history(store) if "history" in words else "",
+        }
+        guarded = Guarded(databases, VIEWS, kept_back)
+    try:
+        yield guarded
+    finally:
+        guarded.close()
+
+
+def _waiting(store: Store, catalog: Catalog) -> list[str]:
+    """The ids of lore that are shown to people alone."""
+    names = list(held.texts(store))
+    held_hits = [
+        hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
+    ]
+    let_in = {hit.id for hit in held.without_held(store, held_hits)}
+    pending = catalog.select("status = ?", (PENDING,))
+    return [hit.id for hit in pending] + [hit.id for hit in held_hits if hit.id not in let_in]
+
+
+def _of_ids(catalog: Catalog, ids: Sequence[str]) -> Sequence[Hit]:
+    return catalog.select(f"id IN ({','.join('?' * len(ids))})", ids)
+
+
+def _record(store: Store) -> str:
+    """The file with the live record, with all that was noted; "" where there can be none."""
+    state = store.session_state
+    state.live.settle()
+    state.run("SELECT 1")
+    return state.path if state.lasts else ""
+
+
+def _history(store: Store) -> str:
+    """The file with the history, brought up to date; "" outside git."""
+    if store.places.repository is None:
+        return ""
+    from engram.adapters.state.history_table import table_path
+    from engram.usecases.commit import commit_quietly
+    from engram.usecases.history import WAIT_SECONDS
+    from engram.usecases.history_feed import with_history
+
+    commit_quietly(store, wait=WAIT_SECONDS)
+    with_history(store, lambda _table: None)
+    path = table_path(store.places.state)
+    return path if os.path.exists(path) else ""

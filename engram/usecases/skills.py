@@ -1,0 +1,125 @@
+"""Skills: which there are, the best one for a task, and running its query; what became of that counts next time."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from engram.adapters.state.live_sums import LiveSums
+from engram.domain import sql_text
+from engram.domain.categories import PROCEDURAL
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.lore import ACTIVE
+from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import live
+from engram.usecases.execute import DEFAULT, execute
+from engram.usecases.listing import get, list_lore
+from engram.usecases.query import Question, query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.domain.lore import Lore
+    from engram.domain.tables import Limits, Table
+    from engram.usecases.store import Store
+
+    Values = Mapping[str, object]
+
+ACTION = "skill"
+NONE: Values = MappingProxyType({})
+_WEIGHED = 5  # skills near a task, of which the best is taken
+
+
+class Skill(NamedTuple):
+    """A skill: its lore, the query in it ("" for a recipe), and how its runs on this machine ended.
+
+    `result` is what the query gave if it was run, `error` why it gave nothing.
+    """
+
+    lore: Lore
+    ref: str
+    scope: str
+    query: str
+    record: Record
+    result: Table | None = None
+    error: str = ""
+
+
+def skills(store: Store) -> list[Skill]:
+    """The active skills of this store, those first that went well most often. Raises StoreError."""
+    shown = list_lore(store, limit=None, status=ACTIVE, tags=(TAG,)).lore
+    records = _records(store)
+    found = [
+        Skill(one.lore, one.ref, one.scope, query_of(one.lore.content), records.get(one.lore.id, NEVER))
+        for one in shown
+        if is_skill(one.lore)
+    ]
+    return sorted(found, key=lambda skill: (-skill.record.factor, -skill.lore.thousandths, skill.lore.id))
+
+
+def recall_skill(
+    store: Store,
+    task: str,
+    *,
+    run: bool = False,
+    parameters: Values = NONE,
+    limits: Limits = DEFAULT,
+    waiting: bool = True,
+) -> Skill | None:
+    """The best skill for a task, from all scopes; with `run` its query is run on this store, if it has one.
+
+    None where no skill is near enough. Raises UsageError, ValidationError.
+    """  # fmt: skip
+    answer = query(store, Question(task, _WEIGHED, types=(PROCEDURAL,), tags=(TAG,)))
+    records = _records(store) if answer.lore else {}
+    best = max(
+        answer.lore, key=lambda hit: hit.score.total * records.get(hit.lore.id, NEVER).factor, default=None
+    )
+    if best is None:
+        return None
+    record = records.get(best.lore.id, NEVER)
+    skill = Skill(best.lore, best.ref, best.scope, query_of(best.lore.content), record)
+    return _run(store, skill, parameters, limits, waiting=waiting) if run and skill.query else skill
+
+
+def run_skill(
+    store: Store, name: str, parameters: Values = NONE, limits: Limits = DEFAULT, *, waiting: bool = True
+) -> Skill:
+    """Run the query of the named skill on this store. Raises NotFoundError, AmbiguousError, UsageError for one without."""
+    shown = get(store, name)
+    skill = Skill(shown.lore, shown.ref, shown.scope, query_of(shown.lore.content), NEVER)
+    if not is_skill(shown.lore):
+        raise UsageError(f"{shown.lore.id} is no skill.", f"Skills are procedural lore with the tag '{TAG}'.")
+    if not skill.query:
+        raise UsageError(
+            f"{shown.lore.id} is a recipe without a query.",
+            "Read it: `engram show`. A query is a fenced block of sql.",
+        )
+    record = _records(store).get(shown.lore.id, NEVER)
+    return _run(store, skill._replace(record=record), parameters, limits, waiting=waiting)
+
+
+def _run(store: Store, skill: Skill, parameters: Values, limits: Limits, *, waiting: bool) -> Skill:
+    """The skill with what its query gave; the live record gets a line of how that ended, if it could begin."""
+    missing = [name for name in sql_text.parameters(skill.query) if name not in parameters]
+    if missing:
+        return skill._replace(error=f"It needs a value for {', '.join(missing)}.")
+    began = store.clock.nanoseconds()
+    try:
+        done = skill._replace(result=execute(store, skill.query, parameters, limits, waiting=waiting))
+    except EngramError as error:
+        done = skill._replace(error=f"{error.message} {error.hint}".strip())
+    succeeded = int(done.result is not None)
+    took_ms = live.milliseconds_since(store, began)
+    live.note(
+        store, ACTION, ids=[skill.lore.id], took_ms=took_ms, details={"runs": 1, "successes": succeeded}
+    )
+    record = Record(skill.record.runs + 1, skill.record.successes + succeeded)
+    return done._replace(record=record)
+
+
+def _records(store: Store) -> dict[str, Record]:
+    """How the skills' runs ended, by id."""
+    with store.lock:
+        found = LiveSums(store.session_state).outcomes(ACTION)
+    return {lore_id: Record(*counts) for lore_id, counts in found.items()}
