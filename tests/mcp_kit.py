@@ -17,6 +17,7 @@ from mcp_types import ElicitResult, ListRootsResult, Root
 
 from engram.mcp.memory import Memory, Opening
 from engram.mcp.server import build
+from engram.mcp.tools import CORE as CORE_SET
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,11 +37,12 @@ CACHE = "The session cache is warmed at start, which takes a minute."
 
 @asynccontextmanager
 async def inside(root: Path | None, era: str = "legacy", **options: Any) -> AsyncIterator[Client]:
-    """The official client of a server in this process. `ask` and `scope` go to the server."""
+    """The official client of a server in this process. `ask`, `scope` and `sets` go to the server."""
+    sets = options.pop("sets", (CORE_SET,))
     opening = {name: options.pop(name) for name in ("ask", "scope") if name in options}
     memory = Memory(Opening(str(root) if root else None, **opening))
     try:
-        async with Client(build(memory), mode=era, **options) as client:
+        async with Client(build(memory, sets), mode=era, **options) as client:
             client.memory = memory
             yield client
     finally:

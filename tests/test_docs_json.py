@@ -60,6 +60,10 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("metrics", ("metrics",)),
     ("extract", ("extract", "retro.md")),
     ("insight", ("insight",)),
+    ("explore", ("explore", "--scope", "project")),
+    ("sql", ("sql", "SELECT tag FROM tags WHERE tag = 'queue' LIMIT 1")),
+    ("", ("record", "Find by tag.\n\n```sql\nSELECT id FROM tags\n```", "-c", "skill", "-t", "skill")),
+    ("skill", ("skill",)),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     (

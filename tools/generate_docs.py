@@ -208,6 +208,17 @@ def review() -> str:
     return "\n".join(_table(("Kind", "What can be decided"), rows)) + "\n"
 
 
+def sql_views() -> str:
+    """The tables that SQL can ask, with their columns."""
+    from engram.usecases.execute import VIEWS
+
+    rows = [
+        (f"`{view.name}`", view.what, ", ".join(f"`{column.name}`" for column in view.columns))
+        for view in VIEWS
+    ]
+    return "\n".join(_table(("Table", "What it has", "Columns"), rows)) + "\n"
+
+
 def memory_kinds() -> str:
     """What `engram import` knows of other tools."""
     from engram.domain.memory_kinds import KINDS as IMPORTED
@@ -239,6 +250,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "review": review,
     "mcp-tools": mcp_tools,
     "memory-kinds": memory_kinds,
+    "sql-views": sql_views,
     "http-resources": http_resources,
 }
 

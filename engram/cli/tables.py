@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 _BETWEEN = "  "
 _NARROWEST = 6
+_IDS = ("id", "other", "best")
 
 
 def show_table(output: Output, table: Table) -> None:
     """Print a table: its columns' names, its rows, and whether there were more."""
     lines = [[safe_text(said(cell)) for cell in line] for line in (table.columns, *table.rows)]
-    widths = _widths([max(map(len, cells)) for cells in zip(*lines, strict=True)], output.width)
+    wanted = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    widths = _widths(table.columns, wanted, output.width)
     for number, line in enumerate(lines):
         cells = [f"{shorten(cell, width):<{width}}" for cell, width in zip(line, widths, strict=True)]
         text = _BETWEEN.join(cells).rstrip()
@@ -29,13 +31,16 @@ def show_table(output: Output, table: Table) -> None:
         output.rule("… there are more rows: --limit shows more of them")
 
 
-def _widths(wanted: list[int], room: int) -> list[int]:
-    """Widths that fit: the widest columns give way first."""
+def _widths(columns: tuple[str, ...], wanted: list[int], room: int) -> list[int]:
+    """Widths that fit: the widest columns give way first, those with ids last."""
     widths = list(wanted)
     left = sum(widths) + len(_BETWEEN) * (len(widths) - 1) - room
-    while left > 0 and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
-        left -= 1
+    for giving in ([at for at, name in enumerate(columns) if name not in _IDS], range(len(widths))):
+        while left > 0 and (widest := max(giving, key=widths.__getitem__, default=-1)) >= 0:
+            if widths[widest] <= _NARROWEST:
+                break
+            widths[widest] -= 1
+            left -= 1
     return widths
 
 

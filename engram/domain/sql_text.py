@@ -32,7 +32,10 @@ def check(sql: str) -> None:
             "There is no SQL to run.", "For example: SELECT category, count(*) FROM lore GROUP BY 1"
         )
     if len(sql) > LONGEST:
-        raise UsageError(f"The SQL has {len(sql):,} characters; at most {LONGEST:,} are read.")
+        raise UsageError(
+            f"The SQL has {len(sql):,} characters; at most {LONGEST:,} are read.",
+            "Send long values as parameters.",
+        )
     tokens = _tokens(sql)
     if any(one[0] in "$@:#" and len(one) > 1 and after == "(" for one, after in _pairs(tokens)):
         raise UsageError("A parameter cannot be followed by a bracket.", "Parameters look like :name.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
-from engram.domain.framing import NOTICE, harmless_data, quoted
+from engram.domain.framing import NOTICE, QUOTE, harmless_data
 from engram.domain.tables import as_lines
 from engram.mcp.tools.tool import answer
 
@@ -31,24 +31,33 @@ class Rows(BaseModel):
 class Tables(BaseModel):
     """What was asked for, as tables."""
 
-    notice: str = NOTICE
+    notice: str
     tables: list[Rows]
 
 
 def shown(tables: Sequence[Table]) -> CallToolResult:
     """The answer of a tool that gives tables."""
-    safe = [as_rows(table) for table in tables]
-    return answer("\n\n".join([NOTICE, *map(as_text, tables)]), Tables(notice=NOTICE, tables=safe))
+    safe = [harmless_table(table) for table in tables]
+    data = Tables(notice=NOTICE, tables=[as_rows(table) for table in safe])
+    return answer("\n\n".join([NOTICE, *map(as_text, safe)]), data)
+
+
+def harmless_table(table: Table) -> Table:
+    """The table with every text made harmless: nobody here stands in for what is in it."""
+    columns, *rows = [
+        tuple(harmless_data(cell, is_checked=False) for cell in row) for row in (table.columns, *table.rows)
+    ]
+    return table._replace(columns=tuple(map(str, columns)), rows=tuple(rows))  # type: ignore[arg-type]
 
 
 def as_rows(table: Table) -> Rows:
-    """The table as data; nobody here stands in for the texts in it."""
-    safe = [[harmless_data(cell, is_checked=False) for cell in row] for row in (table.columns, *table.rows)]
-    columns = [str(name) for name in safe[0]]
-    return Rows(name=table.name, columns=columns, rows=safe[1:], truncated=table.truncated)
+    """A harmless table as data."""
+    rows = [list(row) for row in table.rows]
+    return Rows(name=table.name, columns=list(table.columns), rows=rows, truncated=table.truncated)
 
 
 def as_text(table: Table) -> str:
-    """The table as lines behind quote marks."""
+    """A harmless table as lines behind quote marks."""
     more = [_MORE] if table.truncated else []
-    return "\n".join([f"{table.name} · {len(table.rows)} rows", quoted("\n".join(as_lines(table))), *more])
+    lines = "\n".join(f"{QUOTE}{line}".rstrip() for line in as_lines(table))
+    return "\n".join([f"{table.name} · {len(table.rows)} rows", lines, *more])

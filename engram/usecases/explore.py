@@ -57,7 +57,7 @@ def explore(
             f"There is no depth {depth}.", "0: scopes, 1: kinds and tables, 2: fields, 3: samples."
         )
     if not 1 <= sample_size <= MOST_SAMPLES:
-        raise UsageError(f"sample_size must be from 1 to {MOST_SAMPLES}, not {sample_size}.")
+        raise UsageError(f"{sample_size} rows cannot be shown.", f"sample_size is from 1 to {MOST_SAMPLES}.")
     views = _named(table)
     if depth == SCOPES:
         return Explored(depth, scope, (_scopes(store, scope, waiting=waiting),))

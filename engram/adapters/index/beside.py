@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
 
+# `row_links` leaves out some relations: a lore that replaces or denies another does not speak for it.
 SCHEMA = """
 CREATE TABLE row_tokens (row INTEGER PRIMARY KEY, tokens BLOB NOT NULL, check_number INTEGER NOT NULL);
 CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (row, kind, id)) WITHOUT ROWID;
@@ -22,7 +23,6 @@ CREATE TABLE row_entities (row INTEGER, entity TEXT NOT NULL, PRIMARY KEY (row, 
 CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_also', 'refines', 'caused_by');
 """
 INDEXES = "CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);"
-# What `row_links` holds: a lore that replaces or denies another does not speak for it.
 TABLES = ("row_tags", "row_relations", "row_entities")
 # What `line_check` covers of them, in the form of `names`.
 NAMES = (

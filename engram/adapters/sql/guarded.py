@@ -11,6 +11,7 @@ import math
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 
 from engram.adapters.sql.functions import FUNCTIONS, TABLE_FUNCTIONS
 from engram.domain.errors import StoreError, UsageError
@@ -18,7 +19,7 @@ from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from engram.domain.tables import Cell, Limits, View
 
@@ -53,7 +54,7 @@ class Guarded:
         self._views = views
         self._token = os.urandom(8).hex()
         self._hidden = {f"{view.name} {self._token}" for view in views}
-        self._known = self._hidden | {view.name for view in views}
+        self._named = {view.name for view in views}
         self._limits: Limits | None = None
         self._end = self._most = 0.0
         self._why = ""
@@ -74,8 +75,10 @@ class Guarded:
         """The answer to one statement, as a table of that name. Raises UsageError with what is wrong with it."""
         self._limits, self._why = limits, ""
         self._end, self._most = time.monotonic() + limits.seconds, _memory() + limits.megabytes
+        # Of mappings SQLite's module takes dictionaries alone.
+        values = dict(parameters) if isinstance(parameters, Mapping) else parameters
         try:
-            cursor = self._connection.execute(sql, parameters)
+            cursor = self._connection.execute(sql, values)
             if cursor.description is None:
                 raise UsageError("That is no question: nothing but SELECT is run.", self._hint)
             return self._table(name, cursor, limits)
@@ -125,8 +128,9 @@ class Guarded:
         if action == sqlite3.SQLITE_FUNCTION:
             allowed = (second or "").lower() in FUNCTIONS
         elif action == sqlite3.SQLITE_READ:
-            is_view = database == "temp" and first in self._known  # a real table may have the name of a view
-            allowed = is_view or first in TABLE_FUNCTIONS or within in self._hidden
+            is_view = database == "temp" and first in self._named  # a real table may have the name of a view
+            allowed = is_view or first in TABLE_FUNCTIONS or not self._hidden.isdisjoint((first, within))
+            allowed |= second == ""  # rows are counted, and nothing of them is read
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _must_stop(self) -> bool:

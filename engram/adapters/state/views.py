@@ -27,7 +27,9 @@ VIEWS = (
             Column("ids", "text", "the lore shown, as JSON: json_each(ids)"),
         ),
         f"SELECT number, {_AT.format('at')}, session, agent, via, action, query, strategy, strength, took_ms, tokens, ids"  # noqa: S608
-        " FROM state.retrievals WHERE action != ''",  # of a table of which nothing is read, reading is refused
+        # What records a lore says its title.
+        " FROM state.retrievals WHERE action = 'query' OR NOT EXISTS (SELECT 1 FROM {waiting}) OR NOT EXISTS"
+        " (SELECT 1 FROM json_each(ids) AS one WHERE one.value IN (SELECT id FROM {waiting}))",
     ),
     View(
         "history",
@@ -51,6 +53,6 @@ VIEWS = (
         f"SELECT id, {_AT.format('moment')}, oid AS revision, author, agent, session, op, kind, fields,"  # noqa: S608
         " (confidence_before + 5) / 10 / 100.0 AS confidence_before, (confidence + 5) / 10 / 100.0 AS confidence,"
         " validations AS helpful, path FROM past.events JOIN past.commits USING (number)"
-        " WHERE id NOT IN (SELECT id FROM {waiting}) AND oid != ''",  # as above
+        " WHERE id NOT IN (SELECT id FROM {waiting})",
     ),
 )

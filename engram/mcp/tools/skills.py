@@ -8,8 +8,9 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from engram.domain.framing import NOTICE, as_text, frame
+from engram.domain.harmless import harmless
 from engram.mcp.caller import use
-from engram.mcp.tables import Rows, as_rows
+from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
 from engram.mcp.tools.explore import Values
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
@@ -54,13 +55,13 @@ async def recall_skill(
 
 def _shown(engram: Engram, skill: Skill) -> CallToolResult:
     framed = _framed(engram, skill)
-    result = None if skill.result is None else as_rows(skill.result)
+    table = None if skill.result is None else harmless_table(skill.result)
     data = Found(
         notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
-        query=skill.query, runs=skill.record.runs, successes=skill.record.successes, result=result, error=skill.error,
+        query=harmless(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes, result=table and as_rows(table), error=skill.error,
     )  # fmt: skip
-    lines = [NOTICE, as_text(framed), f"Run {data.runs} times here, {data.successes} of them well."]
-    lines += [] if skill.result is None else [table_text(skill.result)]
+    lines = [NOTICE, as_text(framed), f"Runs here: {data.runs}, of which {data.successes} went well."]
+    lines += [table_text(table)] if table else []
     lines += [skill.error] if skill.error else []
     return answer("\n\n".join(lines), data)
 
