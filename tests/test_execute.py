@@ -225,7 +225,7 @@ BOMBS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n ORDER BY -i",
     "SELECT count(*) FROM " + ", ".join(f"retrievals AS r{number}" for number in range(20)),
-    "SELECT 1 FROM (SELECT 1 UNION SELECT 2 FROM retrievals), " + ", ".join(f"lore AS r{number}" for number in range(40)) + " WHERE 0 > r39.length",
+    "SELECT 1 FROM retrievals, " + ", ".join(f"lore AS r{number}" for number in range(40)) + " WHERE 0 > r39.length",
 )  # fmt: skip
 
 
@@ -301,24 +301,17 @@ def test_every_function_of_the_list_that_this_sqlite_has_can_be_called(engram: E
 # --- a fuzz
 
 RAW = (
-    "catalog.files",
-    "files",
-    "row_tags",
-    "row_tokens",
-    "state.votes",
-    "state.set_aside",
-    "past.meta",
-    "sqlite_master",
-    "temp.lore",
-)
+    "catalog.files", "files", "row_tags", "row_tokens", "state.votes", "state.set_aside", "past.meta", "sqlite_master", "temp.lore"
+)  # fmt: skip
 _names = st.sampled_from([*NAMES, *RAW, "x", "json_each(x)", "(VALUES (1), (2))", "pragma_table_list"])
 _columns = st.sampled_from(
     ["*", "id", "title", "count(*)", "rowid", "digest", "item", "randomblob(99999)", "printf('%99999d', 1)", "hex(zeroblob(90000))",
-     "load_extension('x')", "writefile('x', 1)", "(SELECT max(title) FROM lore)", "group_concat(title)", ":x", "?", "x'00'", "'", "/*"]
+     "load_extension('x')", "writefile('x', 1)", "(SELECT max(title) FROM lore)", "group_concat(title)", ":x", "?", "x'00'", "'",
+     "/*"]
 )  # fmt: skip
 _tails = st.sampled_from(
-    ["", ";", "--", "LIMIT -1", "ORDER BY random()", "GROUP BY 1", "WHERE 1 = 1 OR", "UNION ALL SELECT * FROM lore", "; DELETE FROM lore",
-     "RETURNING *", "WHERE title MATCH 'a'", "INDEXED BY files_id", "\0", "EXCEPT SELECT 1"]
+    ["", ";", "--", "LIMIT -1", "ORDER BY random()", "GROUP BY 1", "WHERE 1 = 1 OR", "UNION ALL SELECT * FROM lore", "RETURNING *",
+     "; DELETE FROM lore", "WHERE title MATCH 'a'", "INDEXED BY files_id", "\0", "EXCEPT SELECT 1"]
 )  # fmt: skip
 _selects = st.builds("SELECT {} FROM {} {}".format, _columns, _names, _tails)
 _joined = st.builds("SELECT {} FROM {}, {} {}".format, _columns, _names, _names, _tails)
@@ -328,11 +321,22 @@ _recursive = st.builds(
 )
 _writes = st.builds(
     "{} {} {}".format,
-    st.sampled_from(["DELETE FROM", "INSERT INTO", "UPDATE", "DROP TABLE", "CREATE VIEW", "CREATE TRIGGER", "PRAGMA", "ATTACH", "EXPLAIN", "REPLACE INTO"]),
+    st.sampled_from(["DELETE FROM", "INSERT INTO", "UPDATE", "DROP TABLE", "CREATE VIEW", "CREATE TRIGGER", "PRAGMA", "ATTACH",
+                     "EXPLAIN", "REPLACE INTO"]),
     _names,
     st.sampled_from(["", "VALUES (1)", "SET title = 1", "AS SELECT 1", "DEFAULT VALUES", "= 1", "SELECT * FROM lore"]),
 )  # fmt: skip
 _statements = st.one_of(_selects, _joined, _named, _recursive, _writes, st.text(max_size=60))
+
+
+def answered(engram: Engram, sql: str) -> Table | None:
+    """The answer; None for what is refused in a sentence."""
+    try:
+        return execute(engram.store, sql, (), SOON, waiting=False)
+    except UsageError as error:
+        told = error.message
+    assert told.endswith(".")
+    return None
 
 
 @settings(max_examples=examples(120, 5000), deadline=None)
@@ -341,11 +345,8 @@ def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram:
     store = engram.store
     before = (os.stat(store.state.path).st_mtime_ns, store.index.look().catalog.version())
     began = time.monotonic()
-    try:
-        found = execute(store, sql, (), SOON, waiting=False)
-    except UsageError as error:
-        assert error.message.endswith(".")
-    else:
+    found = answered(engram, sql)
+    if found is not None:
         assert isinstance(found, Table)
         assert len(found.rows) <= SOON.rows
         said = str(found.rows)

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
 
-TAGGED = "# Find the lore that carry a tag\n\nThe lore with one tag.\n\n```sql\nSELECT title FROM tags JOIN lore USING (id) WHERE tag = :tag\n```\n"
+TAGGED = """# Find the lore that carry a tag
+
+The lore with one tag.
+
+```sql
+SELECT title FROM tags JOIN lore USING (id) WHERE tag = :tag
+```
+"""
 AGAIN = TAGGED.replace("# Find the lore that carry a tag", "# Find all lore that carry a tag").replace(
     "title FROM", "nothing FROM"
 )
@@ -115,7 +122,11 @@ def test_the_command_line_lists_and_runs(root: Path, engram: Engram) -> None:
     assert listed == [[tagged, "query"], [recipe, "recipe"]]
     assert "1. Drain it." in ok("skill", "run", "restart the message broker", cwd=root).out
     assert ok("skill", "run", tagged, "--param", "tag=x", "--json", cwd=root).json["runs"] == 2
-    for line, code in ((["run"], 2), (["run", recipe], 2), (["run", "bake bread with rye"], 3), (["run", tagged], 1), (["list", "x"], 2), (["run", tagged, "--param", "tag"], 2)):  # fmt: skip
+    refusals = (
+        (["run"], 2), (["run", recipe], 2), (["run", "bake bread with rye"], 3), (["run", tagged], 1), (["list", "x"], 2),
+        (["run", tagged, "--param", "tag"], 2),
+    )  # fmt: skip
+    for line, code in refusals:
         assert cli("skill", *line, cwd=root).code == code, line
 
 

@@ -58,7 +58,8 @@ def _shown(engram: Engram, skill: Skill) -> CallToolResult:
     table = None if skill.result is None else harmless_table(skill.result)
     data = Found(
         notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
-        query=harmless(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes, result=table and as_rows(table), error=skill.error,
+        query=harmless(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes,
+        result=table and as_rows(table), error=skill.error,
     )  # fmt: skip
     lines = [NOTICE, as_text(framed), f"Runs here: {data.runs}, of which {data.successes} went well."]
     lines += [table_text(table)] if table else []
