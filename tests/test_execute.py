@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import QUEUE, dedicated, opened, plain
+from apikit import COLOUR, QUEUE, TIDES, dedicated, opened, plain
 from effort import examples
 from hypothesis import given, settings
 
 from engram.adapters.sql.functions import FUNCTIONS
+from engram.adapters.state.trust_tables import Held
 from engram.domain import sql_text
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.tables import Limits, Table
@@ -119,6 +120,23 @@ def test_lore_that_wait_are_seen_by_people_alone(engram: Engram) -> None:
         assert not rows(engram, f"SELECT 1 FROM {name} WHERE id = ?", lore_id, waiting=False), name
     for name in NAMES:
         assert WAITS not in str(rows(engram, f"SELECT * FROM {name}", waiting=False)), name
+
+
+def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path) -> None:
+    settings = home / ".config/engram/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[trust]\nhold = "foreign"\n')
+    with opened(plain(tmp_path / "held")) as engram:
+        ids = [engram.record(text, category="fact", tags=["all"]).lore.id for text in (QUEUE, TIDES, COLOUR)]
+        engram.refresh()
+        (text,) = engram.store.index.look().catalog.select("id = ?", [ids[1]])
+        held = (
+            Held(ids[1], text.text_digest, "", "foreign", 0.0),
+            Held(ids[2], "of a text before", "", "foreign", 0.0),
+        )
+        engram.store.state.trust.hold(held)
+        assert rows(engram, "SELECT id FROM tags ORDER BY id", waiting=False) == [(ids[0],), (ids[2],)]
+        assert len(rows(engram, "SELECT id FROM tags")) == 3
 
 
 def test_outside_git_there_is_no_history_and_no_error(tmp_path: Path) -> None:

@@ -117,6 +117,20 @@ def test_an_empty_store_is_explored_too(tmp_path: Path) -> None:
         assert engram.partition("tag").rows == ()
 
 
+def test_every_scope_is_counted_and_can_be_named(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    ok("record", TIDES, "-c", "fact", cwd=root)
+    for said in (QUEUE, "The licence server is down until noon."):
+        ok("record", said, "-c", "observation", "--scope", "session", cwd=root)
+    with opened(root) as engram:
+        for found in (engram.explore().tables[0], engram.partition("scope")):
+            assert sorted(cells(found, "scope", "lore"))[:2] == [("project", 1), ("session", 2)]
+        (kinds, _) = engram.explore(1, scope="session").tables
+        assert cells(kinds, "category", "lore") == [("OBSERVATION", 2)]
+        assert engram.execute("SELECT count(*) FROM lore", scope="session").rows == ((2,),)
+        assert cells(engram.partition("scope", scope="session"), "scope", "lore") == [("session", 2)]
+
+
 # --- groups
 
 

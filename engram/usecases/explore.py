@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.domain.errors import UsageError
 from engram.domain.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -9,6 +11,8 @@ from engram.usecases import scopes
 from engram.usecases.execute import VIEWS, asking
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engram.adapters.sql.guarded import Guarded
     from engram.domain.tables import Cell, View
     from engram.usecases.store import Store
@@ -82,19 +86,24 @@ def _named(table: str) -> list[View]:
     return found
 
 
+def stores(store: Store, scope: str) -> Iterator[tuple[str, Store]]:
+    """The stores of the named scope or of all, with their names; one that cannot be opened is left out, unless it was named."""
+    if scope:
+        yield scope, scopes.reach(store, scope)
+        return
+    for name in scopes.known(store):
+        with contextlib.suppress(*scopes.TROUBLE):
+            if scopes.exists(store, name):
+                yield name, scopes.reach(store, name)
+
+
 def _scopes(store: Store, scope: str, *, waiting: bool) -> Table:
-    """How many lore each scope has; one that cannot be opened is left out, unless it was named."""
-    names = [scope] if scope else [name for name in scopes.known(store) if scopes.exists(store, name)]
+    """How many lore each scope has."""
     rows: list[tuple[Cell, ...]] = []
     columns: tuple[str, ...] = ("scope",)
-    for name in names:
-        try:
-            with asking(scopes.reach(store, name), "", waiting=waiting) as guarded:
-                counts = guarded.ask("scopes", _COUNTS, (), LIMITS)
-        except scopes.TROUBLE:
-            if scope:
-                raise
-            continue
+    for name, one in stores(store, scope):
+        with asking(one, "", waiting=waiting) as guarded:
+            counts = guarded.ask("scopes", _COUNTS, (), LIMITS)
         rows.append((name, *counts.rows[0]))
         columns = ("scope", *counts.columns)
     return Table("scopes", columns, tuple(rows))

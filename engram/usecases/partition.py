@@ -7,7 +7,7 @@ from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import scopes
 from engram.usecases.execute import asking
-from engram.usecases.explore import LIMITS
+from engram.usecases.explore import LIMITS, stores
 
 if TYPE_CHECKING:
     from engram.usecases.store import Store
@@ -19,14 +19,16 @@ _KEYED = {
     "tag": "SELECT tag AS key, id FROM tags",
     "agent": "SELECT coalesce(nullif(agent, ''), 'unknown') AS key, id FROM lore",
     "month": "SELECT substr(created_at, 1, 7) AS key, id FROM lore",
+    SCOPE: "SELECT :scope AS key, id FROM lore",
     "file": "SELECT file AS key, id FROM files",
 }
-KEYS = (*list(_KEYED)[:5], SCOPE, "file")
+KEYS = tuple(_KEYED)
 MOST = 100
 _GROUPS = """
 WITH keyed AS MATERIALIZED ({keyed}),
 ranked AS (
-    SELECT key, lore.*, row_number() OVER (PARTITION BY key ORDER BY helpful DESC, confidence DESC, updated_at DESC, id) AS place
+    SELECT key, id, title, status, confidence, helpful, created_at, updated_at,
+        row_number() OVER (PARTITION BY key ORDER BY helpful DESC, confidence DESC, updated_at DESC, id) AS place
     FROM keyed JOIN lore USING (id)),
 groups AS (
     SELECT key, count(*) AS lore, sum(status = 'active') AS active, round(avg(confidence), 2) AS confidence,
@@ -52,16 +54,13 @@ def partition(store: Store, key: str, *, scope: str = "", limit: int = 20, waiti
     if not 1 <= limit <= MOST:
         raise UsageError(f"The limit must be from 1 to {MOST}, not {limit}.")
     if key != SCOPE:
-        return _groups(scopes.reach(store, scope), key, _KEYED[key], limit, waiting=waiting)
-    names = [scope] if scope else [name for name in scopes.known(store) if scopes.exists(store, name)]
-    found = [
-        _groups(scopes.reach(store, name), key, f"SELECT '{name}' AS key, id FROM lore", 1, waiting=waiting)  # noqa: S608 - a scope's name
-        for name in names[:limit]
-    ]
-    return Table(key, found[0].columns, tuple(row for table in found for row in table.rows))
+        return _groups(scopes.reach(store, scope), key, limit, waiting=waiting)
+    found = [_groups(one, key, 1, name, waiting=waiting) for name, one in stores(store, scope)]
+    return Table(key, found[0].columns, tuple(row for table in found for row in table.rows)[:limit])
 
 
-def _groups(store: Store, name: str, keyed: str, limit: int, *, waiting: bool) -> Table:
+def _groups(store: Store, key: str, limit: int, scope: str = "", *, waiting: bool) -> Table:
     with asking(store, "", waiting=waiting) as guarded:
-        found = guarded.ask(name, _GROUPS.format(keyed=keyed), {"most": limit}, LIMITS)
-    return found._replace(columns=(name, *found.columns[1:]))
+        values = {"most": limit, "scope": scope}
+        found = guarded.ask(key, _GROUPS.format(keyed=_KEYED[key]), values, LIMITS)
+    return found._replace(columns=(key, *found.columns[1:]))
