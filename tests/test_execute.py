@@ -216,7 +216,7 @@ ATTACKS = {
     "SELEC 1": "syntax error",
     "SELECT :tag": "binding",
     "SELECT $a(')": "parameter cannot be followed",
-    "SELECT " + "(" * 900 + "1" + ")" * 900: "stack overflow",
+    "SELECT " + "NOT " * 3000 + "1": "SQLite cannot run that",
     "SELECT 1" + " UNION ALL SELECT 1" * 30: "too many terms",
     "SELECT " + "1," * 200 + "1": "too many columns",
     "SELECT 1 -- " + "x" * sql_text.LONGEST: "at most 20,000 are read",
