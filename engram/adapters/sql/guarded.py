@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Mapping
 
@@ -18,6 +19,11 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
 
     Parameters = Mapping[str, object] | Sequence[object]
 
-_EVERY = 1000  # steps of SQLite's machine between two looks at clock and memory
+_EVERY = 200  # steps of SQLite's machine between two looks at clock and memory; one may take 20 ms
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # bytes of a text or row
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -38,6 +44,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
 _CELL_COSTS = 4  # characters around each
 
 
@@ -187,10 +194,4 @@ def _cell(value: object) -> Cell:
 
 def _memory() -> float:
     """The most memory that this process ever had, in MB; 0 where the system does not say."""
-    try:
-        import resource
-        import sys
-    except ImportError:
-        return 0.0
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return 0.0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _PER_MB
