@@ -248,9 +248,9 @@ async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> 
         ]
         (joined,) = (await answered(client, "memory_aggregate", lists=[found["rows"][0], ["x"]]))["tables"]
         assert joined["rows"][0][0] == found["rows"][0][0]
-        assert "only the views can be read" in await refused(
-            client, "engram_execute", sql="SELECT * FROM sqlite_master"
-        )
+        said = await refused(client, "engram_execute", sql="SELECT * FROM sqlite_master")
+        assert "only the views can be read" in said
+        assert said.endswith("engram_explore depth=2 shows their columns.")
         assert "Input should be 'category'" in await refused(client, "memory_partition", key="mood")
 
 

@@ -17,7 +17,11 @@ from engram.domain.safe_text import safe_text
 from engram.mcp.tools.schema import compact
 
 LONGEST_ERROR = 1200
-_SPOKEN = (("pass --redact", "pass redact=true"), ("; --again counts it once more", ""))
+_SPOKEN = (
+    ("pass --redact", "pass redact=true"),
+    ("; --again counts it once more", ""),
+    ("`engram explore --depth 2`", "engram_explore depth=2"),
+)
 
 
 class LoreTool(Tool):
