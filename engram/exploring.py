@@ -73,7 +73,10 @@ class Exploring:
     def aggregate(
         self, lists: Sequence[Sequence[str]], *, k: int = 60, limit: int = 20, waiting: bool = True
     ) -> Table:
-        """One list from several of ids or session refs, by reciprocal rank fusion. Raises UsageError, StoreError."""
+        """One list from several of ids or session refs, by reciprocal rank fusion.
+
+        Raises UsageError, NotFoundError, StoreError.
+        """
         from engram.usecases.aggregate import aggregate
 
         return aggregate(self.store, lists, k=k, limit=limit, waiting=waiting)

@@ -16,7 +16,7 @@ from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.domain import budget
-from engram.domain.errors import UsageError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.framing import NOTICE
 from engram.domain.fusion import K, fuse
 from engram.domain.tables import named
@@ -181,6 +181,8 @@ def test_what_stands_high_in_many_lists_stands_first(engram: Engram) -> None:
     for lists, options in (([], {}), ([["x"]], {"k": 0}), ([["x"]] * 21, {})):
         with pytest.raises(UsageError):
             engram.aggregate(lists, **options)
+    with pytest.raises(NotFoundError, match="no L99 in this session"):
+        engram.aggregate([["L99"]])
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=6), st.integers(1, 100))
@@ -249,7 +251,7 @@ async def test_every_tool_of_the_set_answers_the_official_client(root: Path) -> 
         (joined,) = (await answered(client, "memory_aggregate", lists=[found["rows"][0], ["x"]]))["tables"]
         assert joined["rows"][0][0] == found["rows"][0][0]
         said = await refused(client, "engram_execute", sql="SELECT * FROM sqlite_master")
-        assert "only the views can be read" in said
+        assert "only the tables of this memory can be read" in said
         assert said.endswith("engram_explore depth=2 shows their columns.")
         assert "Input should be 'category'" in await refused(client, "memory_partition", key="mood")
 
@@ -261,7 +263,7 @@ async def test_cells_are_data_that_nobody_here_stands_in_for(root: Path) -> None
         )
     lines = text(result).splitlines()
     assert lines[0] == NOTICE
-    assert lines[2:] == ["answer · 1 rows", *lines[3:]]
+    assert lines[2:] == ["answer · 1 row", *lines[3:]]
     assert all(line.startswith("> ") for line in lines[3:])
     for said in (text(result), json.dumps(result.structured_content)):
         assert "[unchecked link] https://evil.example" in said

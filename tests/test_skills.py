@@ -109,7 +109,7 @@ def test_a_value_that_is_missing_is_no_failure_of_the_skill(engram: Engram) -> N
 
 def test_a_skill_that_would_write_fails_and_writes_nothing(engram: Engram) -> None:
     lore_id = skill(engram, "# Empty it\n\n```sql\nDELETE FROM catalog.files\n```\n")
-    assert "only the views can be read" in engram.run_skill(lore_id).error
+    assert "only the tables of this memory can be read" in engram.run_skill(lore_id).error
     assert engram.list().total == 2
 
 

@@ -60,4 +60,5 @@ def as_text(table: Table) -> str:
     """A harmless table as lines behind quote marks."""
     more = [_MORE] if table.truncated else []
     lines = "\n".join(f"{QUOTE}{line}".rstrip() for line in as_lines(table))
-    return "\n".join([f"{table.name} · {len(table.rows)} rows", lines, *more])
+    count = len(table.rows)
+    return "\n".join([f"{table.name} · {count} row{'s' * (count != 1)}", lines, *more])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain import fusion
-from engram.domain.errors import UsageError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.refs import ref_number
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
@@ -24,7 +24,7 @@ def aggregate(
 ) -> Table:
     """The best of these lists of ids and session refs, best first: id, score, in how many lists, title where it is known.
 
-    Raises UsageError, StoreError.
+    Raises UsageError, NotFoundError for a ref that this session has not, StoreError.
     """
     if not 1 <= len(lists) <= MOST_LISTS or any(len(names) > LONGEST for names in lists):
         raise UsageError(f"1 to {MOST_LISTS} lists of at most {LONGEST} names each can be joined.")
@@ -40,9 +40,13 @@ def aggregate(
 
 def _id(name: str, refs: dict[int, str]) -> str:
     """The id that a session ref stands for; everything else is taken for an id."""
-    name = name.strip()
+    name = name.strip().upper()
     number = ref_number(name)
-    return name.upper() if number is None else refs.get(number, name.upper())
+    if number is None:
+        return name
+    if number not in refs:
+        raise NotFoundError(f"There is no {name} in this session.", "`engram session` lists those there are.")
+    return refs[number]
 
 
 def _titles(store: Store, ids: Sequence[str], *, waiting: bool) -> dict[str, str]:

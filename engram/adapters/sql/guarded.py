@@ -175,12 +175,14 @@ class Guarded:
         if isinstance(error, sqlite3.Warning) or "one statement at a time" in said:
             return UsageError("One statement at a time.", "Send the others in calls of their own.")
         if "authoriz" in said or "prohibited" in said:
-            return UsageError(f"That is not allowed ({said}): only the views can be read.", self._hint)
+            return UsageError(
+                f"That is not allowed ({said}): only the tables of this memory can be read.", self._hint
+            )
         return UsageError(f"SQLite cannot run that: {said}.", self._hint)
 
     @property
     def _hint(self) -> str:
-        return f"Views: {', '.join(view.name for view in self._views)}. `engram explore --depth 2` shows their columns."
+        return f"Tables: {', '.join(view.name for view in self._views)}. `engram explore --depth 2` shows their columns."
 
 
 def _cell(value: object) -> Cell:
