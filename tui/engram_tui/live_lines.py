@@ -34,6 +34,7 @@ _DONE = {
     "import": "imported",
     "sync": "synced",
     "edit": "edited",
+    "skill": "ran a skill",
 }
 _STRENGTHS = {"strong": GOOD, "weak": WARN, "none": WARN}
 

@@ -54,7 +54,7 @@ class Withheld(NamedTuple):
 class LiveEntry(NamedTuple):
     """One thing that was done. `at` in Unix seconds, `took_ms` in milliseconds, `tokens` about what was shown cost.
 
-    `action` is `query` for what recalls; `record`, `feedback`, `get`, `forget`, `brief`, `ask`, `capture`, `import`,
+    `action` is `query` for what recalls; `record`, `feedback`, `get`, `forget`, `brief`, `ask`, `capture`, `import`, `skill`,
     `sync`. `via` says by which way: `cli`, `python`, `mcp`, `http`, `hook prompt` and so on. `number` grows; 0 is not
     written yet. `details` holds the counts of an action.
     """
