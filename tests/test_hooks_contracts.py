@@ -90,10 +90,16 @@ UNUSED: dict[str, dict[str, str]] = {
     "windsurf": dict.fromkeys(
         ("pre_user_prompt", "pre_read_code", "post_read_code", "pre_write_code", "post_write_code", "pre_run_command",
          "post_run_command", "pre_mcp_tool_use", "post_mcp_tool_use"), "it takes no text for the model"),
+    "goose": {
+        "PreToolUse": BLOCKS,
+        **dict.fromkeys(
+            ("UserPromptSubmit", "PreToolUseResult", "PostToolUse", "PostToolUseFailure", "BeforeReadFile", "AfterFileEdit",
+             "BeforeShellExecution", "AfterShellExecution"), QUIET),
+    },
 }  # fmt: skip
 COUNTED = {  # how many events each vendor documents
     "claude-code": 33, "codex": 13, "cursor": 18, "gemini-cli": 11, "vscode": 8, "copilot-cli": 14, "opencode": 12,
-    "windsurf": 10,
+    "windsurf": 10, "goose": 12,
 }  # fmt: skip
 SAYS = {
     "session-start": LESSON,
@@ -107,7 +113,8 @@ SAYS = {
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)  # Goose names its folder in some events only, and starts hooks in it
     return make_store(tmp_path)
 
 
@@ -156,7 +163,10 @@ def test_the_answer_is_what_the_agent_documents(agent: str, event: str, root: Pa
 
 
 @pytest.mark.parametrize(("agent", "event"), CALLS, ids=["-".join(call) for call in CALLS])
-def test_with_json_there_is_always_one_document(agent: str, event: str, tmp_path: Path) -> None:
+def test_with_json_there_is_always_one_document(
+    agent: str, event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     done = call(agent, event, recorded(agent, event, tmp_path), "--json")
     assert (done.code, done.err) == (0, "")
     assert isinstance(json.loads(done.out), dict)

@@ -147,7 +147,7 @@ def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:
     assert persisted(root) == []
 
 
-@pytest.mark.parametrize("agent", ["opencode", "windsurf"])
+@pytest.mark.parametrize("agent", ["opencode", "windsurf", "goose"])
 def test_an_agent_whose_sessions_end_silently_is_heard_at_the_end_of_a_turn(agent: str, root: Path) -> None:
     assert answer(agent, "stop", root) is None
     assert [(one["content"], one["agent"]) for one in persisted(root)] == [(CAUSE, agent)]

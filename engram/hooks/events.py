@@ -54,15 +54,20 @@ class Reply(NamedTuple):
 
 def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
+    from engram.usecases import session_rules
     from engram.usecases.brief import RULES, brief
 
-    memory = HookMemory(store.state)
-    if payload.source in _FORGETFUL:
+    memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
+    if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
         memory.forget(SHOWN, store.caller.session)
     memory.prune(store.clock.now().timestamp() - 30 * 86_400)
     store.session_state.live.prune()
     _share_session(store.caller.session, agent)
+    if not _is_heard(agent, names.SESSION_START):
+        return Reply(later=PULL)
     notes = brief(store, payload.cwd)
+    if rules:
+        notes = session_rules.put(rules, notes)
     again = payload.source in ("resume", "fork")
     return Reply("\n\n".join(part for part in ("" if again else RULES, notes) if part), PULL)
 
@@ -147,7 +152,7 @@ def stop(store: Store, payload: Payload, agent: str) -> Reply:
             TRANSCRIPT, store.caller.session, payload.transcript, store.clock.now().timestamp()
         )
     reply = _hand_in(store, names.STOP, payload, agent) if hook is not None and hook.keeps else Reply()
-    if payload.continued or not store.settings.flag("hooks.ask"):
+    if payload.continued or not _is_heard(agent, names.STOP) or not store.settings.flag("hooks.ask"):
         return reply
     return reply._replace(text=_question(store))
 
@@ -165,6 +170,12 @@ EVENTS: Mapping[str, Callable[[Store, Payload, str], Reply]] = {
     names.STOP: stop,
     names.SESSION_END: session_end,
 }
+
+
+def _is_heard(agent: str, event: str) -> bool:
+    """Whether the agent takes what is said at an event."""
+    hook = names.hook_of(agent, event)
+    return hook is not None and hook.form != names.NOTHING
 
 
 def _says_enough(command: str) -> bool:

@@ -26,7 +26,7 @@ _MOST_FILES = 20
 # written as a JSON string.
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "session": ("session_id", "conversation_id", "sessionId", "trajectory_id"),
-    "cwd": ("cwd", "workspace_roots.0", "tool_info.cwd"),
+    "cwd": ("cwd", "workspace_roots.0", "tool_info.cwd", "working_dir"),
     "prompt": ("prompt", "tool_info.user_prompt"),
     "source": ("source",),
     "tool": ("tool_name", "toolName"),

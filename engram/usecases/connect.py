@@ -11,7 +11,7 @@ import sys
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
-from engram.adapters.agents.parts import Part, Wish, parts, plugin
+from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of
 from engram.adapters.agents.refusal import CannotEditError
 from engram.adapters.files import atomic, foreign
 from engram.domain.errors import EngramError, UsageError
@@ -215,6 +215,8 @@ def _without(
     if before is None:
         return None, False
     old = connections.original(one)
+    if one is not None and not one.before and _is_kept(before, group):
+        return None, True
     if (
         one is not None
         and one.exact
@@ -234,8 +236,14 @@ def _without(
 
 def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
     """The parts of an agent in a file that was connected from another project."""
-    project = os.path.dirname(path)
-    return [part for part in parts(host, wanted._replace(project=project)) if part.path == path]
+    elsewhere = wanted._replace(project=project_of(host, path))
+    return [part for part in parts(host, elsewhere) if part.path == path]
+
+
+def _is_kept(before: bytes, group: Sequence[Part]) -> bool:
+    """Whether this is a file of Engram's own that was changed by Engram since."""
+    kept = [isinstance(part.edit, edits.Owned) and part.edit.kept for part in group]
+    return bool(kept) and all(kept) and edits.OWNED_MARK.encode() in before
 
 
 def _decoded(raw: bytes | None) -> str:
@@ -266,7 +274,7 @@ def _connection(known: Connection | None, change: Change, backup: str, host: Hos
 
 
 def _has_ours(change: Change, host: Host) -> bool:
-    group = parts(host, Wish(sys.executable, os.path.dirname(change.path), allow_tools=True))
+    group = parts(host, Wish(sys.executable, project_of(host, change.path), allow_tools=True))
     text = _decoded(change.before)
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 

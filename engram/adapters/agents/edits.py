@@ -67,9 +67,13 @@ class Block(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """A whole file that nobody else writes; it holds a mark by which it is known."""
+    """A whole file that nobody else writes; it holds a mark by which it is known.
+
+    `kept` says that what is in it changes later, and stays.
+    """
 
     text: str
+    kept: bool = False
 
 
 Edit = Entry | HookEntries | Items | TomlTable | YamlEntry | Block | Owned
@@ -231,7 +235,7 @@ def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -
 def _apply_owned(text: str, edit: Owned) -> str:
     if text and OWNED_MARK not in text:
         raise CannotEditError("it exists and was not written by Engram")
-    return edit.text
+    return text if text and edit.kept else edit.text
 
 
 def _remove_owned(text: str, _edit: Owned) -> str:

@@ -29,6 +29,7 @@ def _folders(variables: Mapping[str, str], project: str) -> dict[str, str]:
     support = {"darwin": "~/Library/Application Support", "win32": roaming}.get(sys.platform, config)
     windows = sys.platform == "win32"
     moved = variables.get("CLAUDE_CONFIG_DIR")
+    goose = variables.get("GOOSE_PATH_ROOT")
     return {
         "project": project,
         "config": config,
@@ -38,5 +39,10 @@ def _folders(variables: Mapping[str, str], project: str) -> dict[str, str]:
         "codex": variables.get("CODEX_HOME") or "~/.codex",
         "copilot": variables.get("COPILOT_HOME") or "~/.copilot",
         "zed": f"{roaming}/Zed" if windows else f"{config}/zed",
-        "goose": f"{roaming}/Block/goose/config" if windows else f"{config}/goose",
+        "goose": f"{goose}/config"
+        if goose
+        else f"{roaming}/Block/goose/config"
+        if windows
+        else f"{config}/goose",
+        "agents": f"{goose or '~'}/.agents",
     }

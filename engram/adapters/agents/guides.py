@@ -80,6 +80,18 @@ _COMMANDS = {
     ),
 }
 
+_SESSION = """\
+---
+description: Notes of Engram, the shared memory of this project
+alwaysApply: true
+---
+<!-- {written} -->
+
+{notes}
+"""
+_NO_NOTES = "When a session starts, the most valuable notes for this repository come here."
+UNTRACKED = f"# {WRITTEN}\n*\n"
+
 _POLICY = """\
 # {written}
 [[rule]]
@@ -116,6 +128,11 @@ def commands(run: Sequence[str]) -> dict[str, str]:
         name: f"---\ndescription: {about}\n---\n\n{text.format(run=line)}\n\n<!-- {WRITTEN} -->\n"
         for name, (about, text) in _COMMANDS.items()
     }
+
+
+def session_rules(notes: str = "") -> str:
+    """A file of rules with the notes that a session starts with ("" for none yet)."""
+    return _SESSION.format(written=WRITTEN, notes=notes or _NO_NOTES)
 
 
 def policy(tools: Sequence[str]) -> str:

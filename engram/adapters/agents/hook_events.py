@@ -107,6 +107,11 @@ _OPENCODE = (  # called by Engram's own plugin, which takes FLAT_CONTEXT everywh
     Hook(STOP, "session.idle", FLAT_CONTEXT, seconds=10, keeps=True),
     Hook(SESSION_END, "dispose"),
 )
+_GOOSE = (  # of what these say, it takes nothing
+    Hook(SESSION_START, "SessionStart", seconds=10),
+    Hook(STOP, "Stop", seconds=10, keeps=True),
+    Hook(SESSION_END, "SessionEnd"),
+)
 _WINDSURF = (Hook(STOP, "post_cascade_response", keeps=True),)
 
 HOOKS: dict[str, tuple[Hook, ...]] = {
@@ -118,6 +123,7 @@ HOOKS: dict[str, tuple[Hook, ...]] = {
     "copilot-cli": _COPILOT,
     "opencode": _OPENCODE,
     "windsurf": _WINDSURF,
+    "goose": _GOOSE,
 }
 
 

@@ -36,7 +36,8 @@ class Host(NamedTuple):
 
     `rules` is the text that gets a block about Engram; `allow` the list that its read-only tools go into, as
     (place, keys, prefix of a tool's name), the key in its own entry, or a file of rules (`policy`); `after` what a
-    person has to do next.
+    person has to do next. `session` is a file of rules that the brief is put into when a session starts, for an agent
+    that drops what a hook says then; `manifest` the file that says what the folder around the hooks is.
     """
 
     name: str
@@ -52,6 +53,8 @@ class Host(NamedTuple):
     after: str = ""
     skill: str = ""
     commands: str = ""
+    session: str = ""
+    manifest: str = ""
 
 
 _RESTART = "Restart it."
@@ -84,7 +87,8 @@ HOSTS = (
         Server("~/.cursor/mcp.json"),
         HookFile("~/.cursor/hooks.json", "flat"),
         rules=PROJECT_RULES,
-        after="Some versions drop what a hook says at session start, so the rules are in AGENTS.md, too.",
+        after="Some versions drop what a hook says at session start, so the rules are in AGENTS.md, and the brief in a file.",
+        session="{project}/.cursor/rules/engram/engram-session.mdc",
     ),
     Host(
         "windsurf",
@@ -157,8 +161,10 @@ HOSTS = (
         ("{goose}",),
         ("goose",),
         Server("{goose}/config.yaml", ("extensions",), "extension", YAML),
+        HookFile("{agents}/plugins/engram/hooks/hooks.json", "owned"),
         rules=PROJECT_RULES,
         after="Start a new session.",
+        manifest="{agents}/plugins/engram/plugin.json",
     ),
     Host(
         "cline",

@@ -58,6 +58,9 @@ def parts(host: Host, wish: Wish) -> list[Part]:
     if host.hooks is not None:
         path = resolve(host.hooks.path, wish.project)
         found.append(Part(HOOK, path, _hooks(host, host.hooks.form, wish)))
+    if host.manifest:
+        text = json.dumps(guides.MANIFEST, indent=2) + "\n"
+        found.append(Part(HOOK, resolve(host.manifest, wish.project), Owned(text)))
     if host.allow is not None and wish.allow_tools:
         place, keys, prefix = host.allow
         tools = tuple(prefix + tool for tool in READ_ONLY_TOOLS)
@@ -67,7 +70,20 @@ def parts(host: Host, wish: Wish) -> list[Part]:
     rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
     if rules:
         found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
+    session = resolve(host.session, wish.project) if host.session and wish.rules else ""
+    if session:
+        found.append(Part(RULES, session, Owned(guides.session_rules(), kept=True)))
+        found.append(Part(RULES, _beside(session), Owned(guides.UNTRACKED)))
     return found + _guides(host, wish)
+
+
+def project_of(host: Host, path: str) -> str:
+    """The project that a file lies in, where it is one that this agent has in projects."""
+    for place in filter(None, (host.rules, host.session, _beside(host.session))):
+        below = os.path.normpath(place.removeprefix("{project}"))
+        if place.startswith("{project}") and path.endswith(below):
+            return path[: -len(below)]
+    return os.path.dirname(path)
 
 
 def generic(wish: Wish) -> str:
@@ -98,6 +114,11 @@ def hook_command(python: str, hook: Hook, agent: str) -> str:
         if os.name == "nt"
         else shlex.join(words)
     )
+
+
+def _beside(session: str) -> str:
+    """What keeps git from the folder of a session's rules: they are for this machine alone."""
+    return os.path.join(os.path.dirname(session), ".gitignore") if session else ""
 
 
 # --- the MCP server
@@ -213,11 +234,16 @@ def _copilot_file(host: Host, wish: Wish) -> str:
     return json.dumps({"version": 1, "description": guides.WRITTEN, "hooks": events}, indent=2) + "\n"
 
 
+def _goose_file(host: Host, wish: Wish) -> str:
+    events = {hook.native: _grouped(host, hook, wish, 1) for hook in HOOKS[host.name]}
+    return snippet(HookEntries(events, {}, {"description": guides.WRITTEN}))
+
+
 def _opencode_file(host: Host, wish: Wish) -> str:
     return opencode.plugin([*_run(wish), "hook"], host.name)
 
 
-_OWNED = {"copilot-cli": _copilot_file, "opencode": _opencode_file}
+_OWNED = {"copilot-cli": _copilot_file, "goose": _goose_file, "opencode": _opencode_file}
 
 
 def _guides(host: Host, wish: Wish) -> list[Part]:

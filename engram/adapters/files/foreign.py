@@ -52,14 +52,17 @@ def tidy_up(path: str, backup: str) -> None:
     if backup:
         atomic.discard(backup)
     folder = os.path.dirname(path)
-    if os.path.basename(folder) == "engram":
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
+        if os.path.basename(os.path.dirname(folder)) == "engram":
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+        if os.path.basename(folder) == "engram":
             os.rmdir(folder)
 
 
 def _mode_of_new(path: str) -> int:
     """Texts are for everybody; agents keep credentials in their settings."""
-    return 0o644 if path.endswith((".md", ".js")) else 0o600
+    return 0o644 if path.endswith((".md", ".mdc", ".js")) else 0o600
 
 
 def back_up(path: str, content: bytes, moment: str) -> str:

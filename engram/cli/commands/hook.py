@@ -23,7 +23,7 @@ EXAMPLES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("event", metavar="EVENT", choices=EVENTS, help=f"one of {', '.join(EVENTS)}")
-    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="whose event it is: %(choices)s")
+    parser.add_argument("--agent", required=True, choices=tuple(HOOKS), help="whose event it is")
 
 
 def run(call: Call) -> int:

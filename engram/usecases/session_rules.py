@@ -1,0 +1,45 @@
+"""The brief in a file of rules, for an agent that reads those but may drop what a hook says when a session starts.
+
+Only a file that `engram connect` made here is written, and none that leads elsewhere: a repository may come with links.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.errors import EngramError
+
+
+def place(agent: str, working: str) -> str:
+    """The file of rules of an agent for the project around `working`; "" where connecting made none."""
+    from engram.adapters.agents.hosts import host_named
+
+    host = host_named(agent)
+    if host is None or not host.session:
+        return ""
+    from engram.adapters.agents.folders import resolve
+    from engram.adapters.git.layout import find_repository
+    from engram.usecases import connections
+
+    repository = find_repository(working)
+    path = resolve(host.session, repository.worktree) if repository else ""
+    known = connections.load().get(path) if path else None
+    return path if known is not None and agent in known.agents and os.path.realpath(path) == path else ""
+
+
+def put(path: str, notes: str) -> str:
+    """Write the notes into a file that `place` named; returns those that are still to be said otherwise."""
+    from engram.adapters.agents.edits import OWNED_MARK
+    from engram.adapters.agents.guides import session_rules
+    from engram.adapters.files import foreign
+
+    try:
+        before = foreign.read(path)
+        if before is None or OWNED_MARK.encode() not in before:
+            return notes
+        after = session_rules(notes).encode()
+        if after != before:
+            foreign.replace(path, before, after)
+    except EngramError:
+        return notes
+    return ""
