@@ -46,6 +46,24 @@ async def test_wide_shows_list_and_lore_side_by_side(store: engram.Engram) -> No
         assert user.text("facets").startswith("all lore · newest first")
 
 
+async def test_a_held_key_reads_one_lore_at_its_end_and_a_short_list_is_read_once(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram_tui import reading
+
+    asked, read = list[object](), reading.read_page
+    monkeypatch.setattr(reading, "read_page", lambda *given: (asked.append(given), read(*given))[1])
+    async with using(store, WIDE) as user:
+        await user.sees_text("The broker redelivers")
+        assert len(asked) == 1
+        seen, get = list[str](), store.get
+        monkeypatch.setattr(type(store), "get", lambda _self, ref: (seen.append(ref), get(ref))[1])
+        user.types("jkjkjj")
+        last = store.list().lore[2].lore
+        await user.sees(lambda: user.browse.preview.shown_id == last.id)
+        assert {*seen} - {store.list().lore[1].lore.id} == {last.id}
+
+
 async def test_narrow_shows_one_pane_and_keys_lead_in_and_out(store: engram.Engram) -> None:
     async with using(store, NARROW) as user:
         await user.sees_text("▆▆▆▁ .70")

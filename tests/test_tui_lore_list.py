@@ -23,10 +23,15 @@ class CountingList(LoreList):
     """Notes which rows are drawn."""
 
     drawn: list[int]
+    anew: list[int]
 
     def _row_strip(self, row: Row, width: int, chosen: bool):  # type: ignore[no-untyped-def]
         self.drawn.append(int(row.id[2:]))
         return super()._row_strip(row, width, chosen)
+
+    def _drawn_row(self, row: Row, width: int, chosen: bool):  # type: ignore[no-untyped-def]
+        self.anew.append(int(row.id[2:]))
+        return super()._drawn_row(row, width, chosen)
 
 
 class ListApp(App[None]):
@@ -34,6 +39,7 @@ class ListApp(App[None]):
         super().__init__()
         self.list = CountingList(NOW)
         self.list.drawn = []
+        self.list.anew = []
         self.highlighted: list[str] = []
 
     def compose(self) -> ComposeResult:
@@ -58,6 +64,24 @@ async def test_of_100_000_rows_only_the_visible_ones_are_drawn() -> None:
         assert max(app.list.drawn) == MANY - 1
         assert len(set(app.list.drawn)) <= 24 + 3
         assert app.highlighted[-1] == f"id{MANY - 1}"
+
+
+async def test_what_scrolling_shows_again_is_not_drawn_anew_but_another_look_is() -> None:
+    app = ListApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.list.show([row(number) for number in range(100)])
+        await pilot.press(*["j"] * 23)
+        app.list.anew.clear()
+        await pilot.press("j")
+        await pilot.pause()
+        assert sorted(set(app.list.anew)) == [24]
+        app.list.mark(["id20"], on=True)
+        await pilot.pause()
+        assert 20 in app.list.anew
+        app.list.anew.clear()
+        app.theme = "textual-light"
+        await pilot.pause()
+        assert {*range(1, 25)} <= {*app.list.anew}
 
 
 @pytest.mark.parametrize(

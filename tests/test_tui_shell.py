@@ -77,6 +77,8 @@ async def test_bursts_land_where_a_person_means_them(store: engram.Engram) -> No
         await user.sees(lambda: user.browse.search_line.value == "jxqd")
         user.types("\x1b:mark all\n/x")
         await user.sees(lambda: user.browse.search_line.value == "x")
+        user.types("\x1bjjj/jjj")
+        await user.sees(lambda: user.browse.search_line.value == "jjj")
         await user.pilot.pause(0.2)
         assert user.app.steps.done == []
         assert {shown.lore.confidence for shown in store.list().lore} == {0.7}

@@ -11,6 +11,7 @@ from textual.app import App
 from engram.adapters.git import runner
 from engram.adapters.git.failures import without_credentials
 from engram_tui import reading
+from engram_tui.actions import everywhere
 from engram_tui.shell.command_log import CommandLog
 from engram_tui.shell.gate import Gate
 from engram_tui.shell.lifeline import lasting
@@ -56,7 +57,8 @@ class EngramApp(App[None]):
         keys = store.store.settings.get("app.keys")
         self.own_keys: dict[str, str] = dict(keys) if isinstance(keys, dict) else {}
         self.can_undo = store.store.places.owns_branch
-        self._typist = Typist(self, super().on_event)
+        self._moves = everywhere.keys_of_moves(self.own_keys)
+        self._typist = Typist(self, super().on_event, self._moves.__contains__)
         self._token: object = None
         self._looking = False
         if not plain:

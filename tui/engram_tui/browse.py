@@ -7,6 +7,7 @@ listed is in `browse_listing`, what is done to lore in `browse_deeds`, how they 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 TYPING_REST = 0.06  # seconds without a key before a search starts
 CURSOR_REST = 0.05  # seconds on a row before its lore is shown
+HELD_REST = 0.15  # the same while a key is held down: a keyboard's next repeat may be late
 
 
 class BrowseScreen(BrowseListing):
@@ -63,6 +65,7 @@ class BrowseScreen(BrowseListing):
         super().__init__(store)
         self._typing: Timer | None = None
         self._resting: Timer | None = None
+        self._moved = 0.0
 
     def compose_body(self) -> Iterator[Widget]:
         """Search line, list and filters; beside them the lore."""
@@ -129,7 +132,9 @@ class BrowseScreen(BrowseListing):
         """Show the lore under the cursor once the cursor rests."""
         if self._resting:
             self._resting.stop()
-        self._resting = self.set_timer(CURSOR_REST, self._ask_lore)
+        moved, self._moved = self._moved, monotonic()
+        held = self._moved - moved < HELD_REST
+        self._resting = self.set_timer(HELD_REST if held else CURSOR_REST, self._ask_lore)
 
     @on(LoreList.Opened)
     def action_open(self) -> None:

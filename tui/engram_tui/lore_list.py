@@ -26,6 +26,7 @@ from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, hav
 
 ROOMY = 82  # cells from which the longer confidence bar fits
 VERY_ROOMY = 96  # cells from which the worth fits, too
+MOST_STRIPS = 500
 AGE_CELLS, COUNT_CELLS, WORTH_CELLS = 7, 6, 6
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ class LoreList(ScrollView, can_focus=True):
         self.now = now  # ages are told from here, in Unix seconds
         self.shows_refs = self.shows_worth = False
         self.instead: tuple[str, ...] = ()  # what an empty list says
+        self._strips: dict[
+            tuple[object, ...], Strip
+        ] = {}  # lines as drawn lately: scrolling shows most of them again
         self.marked: dict[
             str, None
         ] = {}  # ids, in the order in which they were marked; also of rows not listed now
@@ -169,6 +173,21 @@ class LoreList(ScrollView, can_focus=True):
         return Strip([Segment(fitted(f"  {safe_text(text)}", width), self.rich_style)], width)
 
     def _row_strip(self, row: Row, width: int, chosen: bool) -> Strip:
+        looks = (row, width, chosen and self.has_focus, chosen, row.id in self.marked)
+        drawn = (*looks, self.shows_refs, self.shows_worth, self.now)
+        strip = self._strips.get(drawn)
+        if strip is None:
+            if len(self._strips) >= MOST_STRIPS:
+                self._strips.clear()
+            strip = self._strips[drawn] = self._drawn_row(row, width, chosen)
+        return strip
+
+    def notify_style_update(self) -> None:
+        """Other colours: every line is to be drawn anew."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def _drawn_row(self, row: Row, width: int, chosen: bool) -> Strip:
         base = self.rich_style
         if chosen:
             base = self.get_component_rich_style("lore--cursor" if self.has_focus else "lore--resting")

@@ -78,8 +78,8 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
     generation = where.index.generation
     filtered = any(facets._replace(scope=""))
     total = generation.catalog.count() if generation and filtered else matching
-    first = limit is not None and order != WORTH
-    shown = {} if first else times_shown(store)  # not before there is something to see
+    first = limit is not None and order != WORTH and len(ids) >= limit
+    shown = {} if first else times_shown(store)  # of a long list, not before there is something to see
     rows = LazyRows(ids, packed, _refs(store), where.places.scope, shown)
     return Page(
         rows.by_worth() if order == WORTH else rows, matching, total, order, facets, complete=not first

@@ -3,7 +3,12 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engram_tui.actions.action import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ACTIONS = (
     Action("show_keys", "question_mark", "all keys", "every action here; type to find one, enter runs it", 98),
@@ -33,3 +38,9 @@ MOVES = (
     Action("list_top", "g,home", "top", "to the first line", run="edge(False)", target="LoreList"),
     Action("list_bottom", "G,end", "bottom", "to the last line", run="edge(True)", target="LoreList"),
 )  # fmt: skip
+
+
+def keys_of_moves(own: Mapping[str, str]) -> frozenset[str]:
+    """The keys that only move in a list, with a person's own ones."""
+    given = (own.get(action.name, action.keys) for action in MOVES)
+    return frozenset(key.strip() for keys in given for key in keys.split(","))

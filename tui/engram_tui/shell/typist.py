@@ -23,10 +23,13 @@ LONGEST = 5.0  # seconds that keys wait for what opens; then they are dropped
 class Typist:
     """Hands keys out in order."""
 
-    def __init__(self, app: App[None], deal: Callable[[events.Key], Awaitable[None]]) -> None:
-        """`deal` is how the app deals with a key."""
+    def __init__(
+        self, app: App[None], deal: Callable[[events.Key], Awaitable[None]], moves: Callable[[str], bool]
+    ) -> None:
+        """`deal` is how the app deals with a key, `moves` whether one only moves in a list."""
         self._app = app
         self._deal = deal
+        self._moves = moves
         self._keys: deque[events.Key] = deque()
         self._task: asyncio.Task[None] | None = None
         self._opening: set[object] = set()
@@ -62,11 +65,18 @@ class Typist:
                 if self._opening:
                     await self._until_opened()
                     continue
-                await self._deal(self._keys.popleft())
-                if self._keys:
+                key = self._keys.popleft()
+                await self._deal(key)
+                if self._repeats(key):
+                    await asyncio.sleep(0)  # held down: what has piled up is one repaint
+                elif self._keys:
                     await self._quiet()
         finally:
             self._task = None
+
+    def _repeats(self, key: events.Key) -> bool:
+        """Whether the next key is the same, and can do nothing but move on."""
+        return bool(self._keys) and self._keys[0].key == key.key and self._moves(key.key)
 
     async def _until_opened(self) -> None:
         """Wait for what opens; where that takes too long, without the keys."""
