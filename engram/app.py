@@ -139,7 +139,7 @@ class Engram(Looking, Curating, Exploring):
             words(scopes), budget,
         )  # fmt: skip
         answer = recall.query(self.store, question)
-        self._start_vectors()
+        self.start_vectors()
         return answer
 
     def feedback(
@@ -333,7 +333,7 @@ class Engram(Looking, Curating, Exploring):
             finally:
                 self.store.caller = before
 
-    def _start_vectors(self) -> None:
+    def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
         from engram.usecases.background import start_detached, vectors_wait
 

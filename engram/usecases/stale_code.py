@@ -33,6 +33,7 @@ MOST_LORE = 10_000
 _MOST_MANIFESTS = 40
 _DEEPEST = 2  # folders above a manifest that is looked at
 _MOST_MOVES = 8
+_SUBJECT = 80  # characters of a commit's first line
 
 
 class Stale(NamedTuple):
@@ -261,4 +262,5 @@ def _words(commit: Commit) -> str:
     from datetime import UTC, datetime
 
     day = times.render(datetime.fromtimestamp(commit.at, UTC))[:10]
-    return f"{commit.oid[:10]} of {day}, {commit.subject[:80]}"
+    subject = commit.subject if len(commit.subject) <= _SUBJECT else f"{commit.subject[: _SUBJECT - 1]}…"
+    return f"{commit.oid[:10]} of {day}, {subject}"

@@ -216,6 +216,7 @@ class EngramApp(App[None]):
         if self._token is None:
             screen.ask("token", reading.token, self._know)
             self.look_at_store(screen)
+            screen.ask("vectors", lambda store: store.start_vectors(), lambda _started: None)
 
     # Undo
 

@@ -150,7 +150,7 @@ def read_heading(store: Engram) -> Heading:
 
 
 def token(store: Engram) -> tuple[object, ...]:
-    """What is another value after each change of what the index knows of files, whoever made it.
+    """What is another value after each change of what the index knows of files, whoever made it, or once it has vectors.
 
     That a sweep looked at all files is written into the index, too, and is no change.
     """
@@ -164,7 +164,7 @@ def token(store: Engram) -> tuple[object, ...]:
                 _sums[store] = stats, generation.catalog.sum_of_lines()
         except DamagedIndexError:
             return stats  # whoever asks it for lore next has it made anew
-    return generation.folder, _sums[store][1]
+    return generation.folder, _sums[store][1], bool(generation.waiting)
 
 
 def _stats(generation: Generation) -> tuple[object, ...]:
