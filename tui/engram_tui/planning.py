@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan
 
 WHILE_PLANNING = (
-    "Looking for lore that say the same, that others took the place of, that nobody used for long,",
-    "and that have proved themselves. Then past queries are asked again, to see that none loses its answer.",
+    "Looking for lore that say the same, that others took the place of,",
+    "that nobody used for long, and that have proved themselves.",
+    "Then past queries are asked again: none shall lose its answer.",
     "",
     "Nothing is changed before you say so.",
 )
