@@ -111,6 +111,32 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
         assert lore(store, title).status == "active"
 
 
+async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_other_screens(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram.usecases import review as queue
+    from engram_tui import pair_search
+
+    look, looked = queue.review, threading.Event()
+
+    def slow(*asked: object, **kinds: tuple[str, ...]) -> object:
+        if "stale" in kinds["kinds"]:
+            looked.wait(10)
+        return look(*asked, **kinds)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(queue, "review", slow)
+    monkeypatch.setattr(pair_search, "MANY", 1)
+    monkeypatch.setattr(pair_search, "_started", lambda _path: None)
+    async with using(store, WIDE) as user:
+        user.app.go("review")
+        await user.sees_text("1 of ", "problem", "nonsense", "looking for")
+        await user.press("1")
+        await user.sees(lambda: user.browse.preview.shown_id != "")
+        looked.set()
+        await user.press("2")
+        await user.sees(lambda: "stale" in user.text("kinds") or "weak" in user.text("kinds"))
+
+
 async def test_what_a_pending_lore_would_have_answered_is_said_before_it_is_let_in(
     store: engram.Engram,
 ) -> None:

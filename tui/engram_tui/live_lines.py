@@ -23,6 +23,7 @@ KEPT = 500  # entries on the screen
 MOST_SHOWN = 8  # lore of one entry
 TIME_CELLS, WHO_CELLS, SCORE_CELLS = 9, 13, 5
 _RECALLS = ("query", "get", "brief")
+LONG_MS = 10_000  # from here seconds say it better
 _DONE = {
     "record": "recorded",
     "feedback": "judged",
@@ -181,6 +182,7 @@ def _facts(entry: LiveEntry, narrow: bool) -> str:
         found, strength = (f"{count(len(entry.ids))} lore" if len(entry.ids) > 1 else ""), ""
     tokens = f"{count(entry.tokens)} tok" if entry.tokens and not narrow else ""
     took = f"{entry.took_ms:.0f} ms" if entry.took_ms >= 1 else ""
+    took = f"{entry.took_ms / 1000:.0f} s" if entry.took_ms >= LONG_MS else took
     return " · ".join(part for part in (strength, found, tokens, took) if part)
 
 

@@ -30,7 +30,7 @@ class PairSearch:
 
     def ready(self, screen: StoreWork, then: Callable[[], None]) -> None:
         """Call `then` once pairs are found quickly: at once in a small store."""
-        if self._process is None and not self._done and self._is_large():
+        if self._process is None and not self._done and self.is_large():
             self._process = _started(self._store.path)
         self._done = True
         self._wait(screen, then)
@@ -51,7 +51,8 @@ class PairSearch:
             self._process = None
             then()
 
-    def _is_large(self) -> bool:
+    def is_large(self) -> bool:
+        """Whether comparing all lore, or reading them, takes seconds."""
         generation = self._store.store.index.generation
         return generation is not None and generation.catalog.count() > MANY
 

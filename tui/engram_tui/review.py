@@ -101,8 +101,13 @@ class ReviewScreen(ReviewDecisions):
     def read_queue(self) -> None:
         """Ask for every group of kinds; what takes long comes last, and holds nothing up."""
         self._sought = {kind for group in GROUPS for kind in group}
-        for kinds in GROUPS[:-1]:
-            self.ask(f"queue {kinds[0]}", partial(_waiting, kinds), partial(self._take, kinds))
+        kinds = GROUPS[0]
+        self.ask(f"queue {kinds[0]}", partial(_waiting, kinds), partial(self._take, kinds))
+
+    def _read_slow(self) -> None:
+        slow, apart = GROUPS[1], self._pairs.is_large()
+        question = _waiting_apart if apart else _waiting
+        self.ask(f"queue {slow[0]}", partial(question, slow), partial(self._take, slow), apart=apart)
         self._pairs.ready(self, self._read_pairs)
 
     def _read_pairs(self) -> None:
@@ -115,6 +120,8 @@ class ReviewScreen(ReviewDecisions):
         if kinds == GROUPS[0]:
             self.shell.listed(self)
         self.show_item()
+        if kinds == GROUPS[0]:
+            self._read_slow()  # the index is open now, and tells how large the store is
 
     def store_changed(self) -> None:
         """Somebody else, or undo, changed the store."""
@@ -297,3 +304,15 @@ class ReviewScreen(ReviewDecisions):
 
 def _waiting(kinds: Sequence[str], store: Engram) -> Queue:
     return store.review(kinds=kinds)
+
+
+def _waiting_apart(kinds: Sequence[str], store: Engram) -> Queue:
+    """The same by a handle of its own: in a large store it takes seconds, in which the screens ask other things."""
+    from engram.usecases.open_store import open_store
+    from engram.usecases.review import review
+
+    own = open_store(store.path, store.store.caller, clock=store.store.clock)
+    try:
+        return review(own, kinds=kinds)
+    finally:
+        own.close()
