@@ -71,10 +71,13 @@ everything HTTP "$url" --transport http --header "Authorization: Bearer $ENGRAM_
 
 # The suite cannot send a token, so it meets the same server without its guard, on the loopback.
 serve "$folder/open.log" "$python" tools/open_mcp.py "$folder/store"
-# Most of the suite calls tools, resources and prompts of these names, which only a server made for it has.
+# Seventeen of its thirty scenarios call tools, resources (`test://…`) and prompts that only a server made for it has; the
+# first three ask for capabilities that a server may leave out, and Engram does: levels of logging, subscriptions.
 cat >"$folder/fixtures.yml" <<'END'
 server:
   - logging-set-level
+  - resources-subscribe
+  - resources-unsubscribe
   - tools-call-image
   - tools-call-audio
   - tools-call-embedded-resource
@@ -88,8 +91,6 @@ server:
   - resources-read-text
   - resources-read-binary
   - resources-templates-read
-  - resources-subscribe
-  - resources-unsubscribe
   - prompts-get-simple
   - prompts-get-with-args
   - prompts-get-embedded-resource
