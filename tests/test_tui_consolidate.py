@@ -10,6 +10,7 @@ from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
 from tui_kit import NARROW, WIDE, User, lore, open_copy, using
 
 import engram
+from engram_tui import pair_search
 from engram_tui.consolidate import ConsolidateScreen
 from engram_tui.difference import DifferenceScreen
 from engram_tui.merge_editor import MergeEditor
@@ -116,7 +117,12 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
         assert len(store.list(limit=None).lore) == 8
 
 
-async def test_a_group_is_merged_by_hand(store: engram.Engram) -> None:
+async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair_search, "MANY", 1)
+    monkeypatch.setattr(pair_search, "_started", lambda _path: None)
+    store.refresh()
     async with using(store, NARROW) as user:
         found, number = await planned(user), commits(store)
         await user.press("j", "m")

@@ -21,7 +21,7 @@ from engram_tui.lore_list import LoreList
 from engram_tui.pair_search import PairSearch
 from engram_tui.plan_rows import Choices, what_happens
 from engram_tui.plan_tree import PlanTree
-from engram_tui.planning import WHILE_PLANNING, apply_deed, planned
+from engram_tui.planning import WHILE_PLANNING, apply_deed, planned, planned_apart
 from engram_tui.preview import Preview
 from engram_tui.rows import count
 from engram_tui.shell.gate import words
@@ -141,10 +141,9 @@ class ConsolidateScreen(ShellScreen):
         self._pairs.ready(self, self._plan_now)
 
     def _plan_now(self) -> None:
-        chosen = dict(self.choices.chosen)
-        self.ask(
-            "plan", lambda store: planned(store, chosen, self._told), self._take_plan, failed=self._no_plan
-        )
+        apart = self._pairs.is_large()
+        question = partial(planned_apart if apart else planned, dict(self.choices.chosen), self._told)
+        self.ask("plan", question, self._take_plan, failed=self._no_plan, apart=apart)
 
     def _told(self, doing: str) -> None:
         self.app.call_later(self._say_doing, doing)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engram.domain.errors import NotFoundError
 from engram_tui.rows import count
+from engram_tui.shell.aside import own_handle
 from engram_tui.shell.work import Deed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ WHILE_PLANNING = (
 )
 
 
-def planned(store: Engram, chosen: dict[str, bool], told: object) -> Plan:
+def planned(chosen: dict[str, bool], told: object, store: Engram) -> Plan:
     """A plan for these choices; those about steps that there are no longer are forgotten."""
     off, on = ([name for name, wanted in chosen.items() if wanted is is_on] for is_on in (False, True))
     try:
@@ -31,6 +32,12 @@ def planned(store: Engram, chosen: dict[str, bool], told: object) -> Plan:
         known = {step.id for step in (*plan.steps, *(one.step for one in plan.withheld))}
         off, on = ([name for name in names if name in known] for names in (off, on))
         return store.consolidate(skip=off, confirm=on, progress=told)  # type: ignore[arg-type]
+
+
+def planned_apart(chosen: dict[str, bool], told: object, store: Engram) -> Plan:
+    """The same while the screens ask other things: in a large store it takes seconds."""
+    with own_handle(store) as own:
+        return planned(chosen, told, own)
 
 
 def apply_deed(plan: Plan) -> Deed:

@@ -21,6 +21,7 @@ from engram_tui.pair_search import PairSearch
 from engram_tui.reading import QUICK
 from engram_tui.review_decisions import ReviewDecisions
 from engram_tui.review_wording import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.shell.aside import own_handle
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
@@ -307,12 +308,6 @@ def _waiting(kinds: Sequence[str], store: Engram) -> Queue:
 
 
 def _waiting_apart(kinds: Sequence[str], store: Engram) -> Queue:
-    """The same by a handle of its own: in a large store it takes seconds, in which the screens ask other things."""
-    from engram.usecases.open_store import open_store
-    from engram.usecases.review import review
-
-    own = open_store(store.path, store.store.caller, clock=store.store.clock)
-    try:
-        return review(own, kinds=kinds)
-    finally:
-        own.close()
+    """The same while the screens ask other things: in a large store it takes seconds."""
+    with own_handle(store) as own:
+        return own.review(kinds=kinds)
