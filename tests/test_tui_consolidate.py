@@ -122,7 +122,6 @@ async def test_a_large_store_is_planned_apart_and_a_group_is_merged_by_hand(
 ) -> None:
     monkeypatch.setattr(pair_search, "MANY", 1)
     monkeypatch.setattr(pair_search, "_started", lambda _path: None)
-    store.refresh()
     async with using(store, NARROW) as user:
         found, number = await planned(user), commits(store)
         await user.press("j", "m")

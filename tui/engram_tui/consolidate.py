@@ -138,10 +138,15 @@ class ConsolidateScreen(ShellScreen):
         """Plan and rehearse for what is chosen now."""
         self.doing = "looking for lore that say the same"
         self.show_plan()
-        self._pairs.ready(self, self._plan_now)
+        self.ask(
+            "size",
+            self._pairs.measure,
+            lambda _large: self._pairs.ready(self, self._plan_now),
+            failed=self._no_plan,
+        )
 
     def _plan_now(self) -> None:
-        apart = self._pairs.is_large()
+        apart = self._pairs.is_large
         question = partial(planned_apart if apart else planned, dict(self.choices.chosen), self._told)
         self.ask("plan", question, self._take_plan, failed=self._no_plan, apart=apart)
 

@@ -27,10 +27,18 @@ class PairSearch:
         self._store = store
         self._process: Popen[bytes] | None = None
         self._done = False  # from then on only what changed is compared
+        self.is_large = False  # whether comparing all lore, or reading them, takes seconds
+
+    def measure(self, store: Engram) -> bool:
+        """Find out whether the store is a large one, in a worker's thread."""
+        from engram.usecases.consult import consult
+
+        self.is_large = consult(store.store, lambda generation: generation.catalog.count()) > MANY
+        return self.is_large
 
     def ready(self, screen: StoreWork, then: Callable[[], None]) -> None:
-        """Call `then` once pairs are found quickly: at once in a small store."""
-        if self._process is None and not self._done and self.is_large():
+        """Call `then` once pairs are found quickly: at once in a small store. Call `measure` before."""
+        if self._process is None and not self._done and self.is_large:
             self._process = _started(self._store.path)
         self._done = True
         self._wait(screen, then)
@@ -50,11 +58,6 @@ class PairSearch:
         else:
             self._process = None
             then()
-
-    def is_large(self) -> bool:
-        """Whether comparing all lore, or reading them, takes seconds."""
-        generation = self._store.store.index.generation
-        return generation is not None and generation.catalog.count() > MANY
 
 
 def _started(path: str) -> Popen[bytes] | None:

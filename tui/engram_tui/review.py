@@ -104,9 +104,10 @@ class ReviewScreen(ReviewDecisions):
         self._sought = {kind for group in GROUPS for kind in group}
         kinds = GROUPS[0]
         self.ask(f"queue {kinds[0]}", partial(_waiting, kinds), partial(self._take, kinds))
+        self.ask("size", self._pairs.measure, self._read_slow)
 
-    def _read_slow(self) -> None:
-        slow, apart = GROUPS[1], self._pairs.is_large()
+    def _read_slow(self, apart: bool) -> None:
+        slow = GROUPS[1]
         question = _waiting_apart if apart else _waiting
         self.ask(f"queue {slow[0]}", partial(question, slow), partial(self._take, slow), apart=apart)
         self._pairs.ready(self, self._read_pairs)
@@ -121,8 +122,6 @@ class ReviewScreen(ReviewDecisions):
         if kinds == GROUPS[0]:
             self.shell.listed(self)
         self.show_item()
-        if kinds == GROUPS[0]:
-            self._read_slow()  # the index is open now, and tells how large the store is
 
     def store_changed(self) -> None:
         """Somebody else, or undo, changed the store."""
