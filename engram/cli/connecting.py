@@ -34,7 +34,7 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
         for host in hosts:
             backups = {**apply(make(host), Clock(), connected=connected), **backups}
     call.output.document(_document(plans, backups, applied=go))
-    _close(call, plans, count, applied=go)
+    _close(call, plans, count, applied=go, kept=any(backups.values()))
     for plan in plans:
         if go and connected and plan.wanted and plan.host.after:
             call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
@@ -56,7 +56,7 @@ def _show(call: Call, plan: Plan) -> None:
         out.note(note)
 
 
-def _close(call: Call, plans: Sequence[Plan], count: int, *, applied: bool) -> None:
+def _close(call: Call, plans: Sequence[Plan], count: int, *, applied: bool, kept: bool) -> None:
     out = call.output
     for plan in plans:
         if not plan.wanted and not plan.refused:
@@ -66,7 +66,8 @@ def _close(call: Call, plans: Sequence[Plan], count: int, *, applied: bool) -> N
     if not applied:
         out.rule(f"{counted(count, 'file')} would be changed; nothing was.")
         return
-    out.line(f"Changed {counted(count, 'file')}. What a file held before lies beside it (*.bak).")
+    beside = " What a file held before lies beside it (*.bak)." if kept else ""
+    out.line(f"Changed {counted(count, 'file')}.{beside}")
 
 
 def _document(plans: Sequence[Plan], backups: dict[str, str], *, applied: bool) -> dict[str, object]:
