@@ -1,0 +1,52 @@
+"""A text in a box over the screen it belongs to: to read and scroll, nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from engram_tui.shell.gate import words
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from textual.app import ComposeResult
+
+
+class TextScreen(ModalScreen[None]):
+    """Shows a text, from its beginning or (`at_end`) its end. A plain text has gone through the gate before."""
+
+    DEFAULT_CSS = """
+    TextScreen { align: center middle; }
+    TextScreen > VerticalScroll { width: 96%; height: 92%; border: round $primary; background: $surface; padding: 0 1; }
+    TextScreen Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", "close"),
+        Binding("j,down", "scroll(1)", show=False),
+        Binding("k,up", "scroll(-1)", show=False),
+        Binding("ctrl+d,pagedown,space", "scroll(10)", show=False),
+        Binding("ctrl+u,pageup", "scroll(-10)", show=False),
+    ]
+
+    def __init__(self, title: str, text: Text | str, *, at_end: bool = False) -> None:
+        super().__init__()
+        self._title, self._text, self._at_end = title, text, at_end
+
+    def compose(self) -> ComposeResult:
+        """The text in a box."""
+        with VerticalScroll(can_focus=False) as box:
+            box.border_title, box.border_subtitle = words(self._title), "j k scroll · esc closes"
+            yield Static(self._text, markup=False)
+
+    def on_mount(self) -> None:
+        """To where one begins to read."""
+        if self._at_end:
+            self.query_one(VerticalScroll).scroll_end(animate=False)
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll by so many lines."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False, force=True)
