@@ -102,6 +102,9 @@ def title_of(content: str) -> str:
     for line in content.splitlines():
         text = line.strip().strip("#*_`=- \t")
         if text:
-            title = _CLOSING_MARKS.sub("", line.strip().lstrip("#").strip()) or text
+            title = line.strip().lstrip("#").strip()
+            if title.endswith("#"):
+                title = _CLOSING_MARKS.sub("", title)
+            title = title or text
             return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""

@@ -183,7 +183,7 @@ def _scan(text: str) -> list[_Span]:
     names = _names(lowered, bool(runs))
     if names:
         spans += _assignments(text, lowered, names)
-    if (b"--" in raw or b"-u " in raw) and rules.compiled(_OPTION).search(text):
+    if (b" -" in raw or b"\t-" in raw) and rules.compiled(_OPTION).search(text):
         spans += _options(text)
     return spans
 

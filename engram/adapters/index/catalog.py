@@ -161,13 +161,18 @@ class Catalog:
         self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
         self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
         if create:
-            self.connection.execute("PRAGMA journal_mode=WAL")
+            # A log of what nobody reads yet would write everything twice; one left half made is thrown away.
+            self.connection.execute("PRAGMA journal_mode=MEMORY")
             self.connection.executescript(_SCHEMA + beside.SCHEMA)
 
     def add_indexes(self) -> None:
         """What finds lines by anything but their path; a new catalog has it from its first commit on."""
         for statement in (_INDEXES + beside.INDEXES).split(";"):
             self.connection.execute(statement)
+
+    def share(self) -> None:
+        """From now on others may read while one writes: a new catalog, once it is whole."""
+        self.connection.execute("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
         """Close the database."""

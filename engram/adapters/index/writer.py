@@ -118,8 +118,9 @@ class GenerationWriter:
     def put(self, entries: Sequence[Entry]) -> None:
         """Record files whose searchable text is the same as before (their row is given), or that are problems."""
         with damage_noticed():
-            self._note_ids([entry.path for entry in entries])
-            self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
+            if not self._bulk:
+                self._note_ids([entry.path for entry in entries])
+                self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
             self._generation.catalog.put(entries, new=self._bulk)
 
     def remove(self, paths: Sequence[str]) -> None:
@@ -168,6 +169,8 @@ class GenerationWriter:
                 facts["waiting"] = str(count_waiting(generation.catalog))
             generation.catalog.set_meta(facts)
             generation.catalog.connection.execute("COMMIT")
+            if self._bulk:
+                generation.catalog.share()
             if generation.vectors is not None and self._dropped:
                 # Not before: readers, and whoever mends this after a kill, count on these rows until here.
                 generation.vectors.clear(self._dropped, generation.next_row, generation.next_slot)
@@ -193,5 +196,4 @@ class GenerationWriter:
         return self._words
 
     def _note_ids(self, paths: Sequence[str]) -> None:
-        if not self._bulk:
-            self._ids |= self._generation.catalog.ids_of(paths)
+        self._ids |= self._generation.catalog.ids_of(paths)
