@@ -11,6 +11,7 @@ from collections.abc import Callable
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
+from engram.adapters.index.freed import give_back
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
@@ -134,6 +135,8 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
         store.index.switch(generation)
         if store.model is not None:
             store.model.forget_the_rest()
+        if generation.next_row > QUICK_LIMIT:
+            give_back()
     except BaseException:
         writer.abandon()
         store.index.discard(generation)

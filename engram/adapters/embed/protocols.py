@@ -85,3 +85,6 @@ class Tokenizer(Protocol):
 
     def packed(self, text: str) -> bytes:
         """The same as C ints, one after the other."""
+
+    def forget(self) -> None:
+        """Give back the memory of the words met so far: many texts are done, and no more are coming."""

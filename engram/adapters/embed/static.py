@@ -59,7 +59,9 @@ class StaticEmbedder:
         """Nothing is asked of anybody."""
 
     def forget_the_rest(self) -> None:
-        """Nothing is kept."""
+        """Nothing is kept but what makes the next text quick, and that is given back."""
+        if self._loaded is not None:
+            self._loaded.tokenizer.forget()
 
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""

@@ -39,6 +39,9 @@ class LibraryTokenizer:
         found: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
         return [token_id for token_id in found if token_id != self._unknown_id]
 
+    def forget(self) -> None:
+        """No word is remembered."""
+
     def packed(self, text: str) -> bytes:
         """The same as C ints, one after the other."""
         return b"".join(map(packed_id, self.ids(text)))

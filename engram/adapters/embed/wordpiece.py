@@ -55,6 +55,11 @@ class WordPieceTokenizer:
         self._word_memory = _WordCache(vocabulary, library)
         self._chunk_memory = _ChunkCache(self._word_memory)
 
+    def forget(self) -> None:
+        """Give back the memory of the words met so far."""
+        self._word_memory.clear()
+        self._chunk_memory = _ChunkCache(self._word_memory)
+
     def ids(self, text: str) -> list[int]:
         """The token ids of a text, whole, unknown words left out. Raises EmbeddingError."""
         return memoryview(self.packed(text)).cast(ID_FORMAT).tolist()
