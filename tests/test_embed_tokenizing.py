@@ -177,6 +177,15 @@ def test_unusual_words_are_not_remembered_for_long() -> None:
     assert set(tokenizer._chunk_memory) == {""}
 
 
+def test_forgotten_words_are_worked_out_again() -> None:
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    before = tokenizer.ids(CODE)
+    assert isinstance(tokenizer, WordPieceTokenizer)
+    tokenizer.forget()
+    assert (len(tokenizer._word_memory), set(tokenizer._chunk_memory)) == (0, {""})
+    assert tokenizer.ids(CODE) == before == expected_ids(CODE)
+
+
 def test_plain_text_never_loads_the_library() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     for text in (TEXTS["prose"], TEXTS["control characters join words"], "push—it … “now”"):

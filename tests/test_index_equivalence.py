@@ -27,6 +27,7 @@ from hypothesis.stateful import (
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
 from engram.usecases import freshness
+from engram.usecases.changes import RACY_NS
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
@@ -265,6 +266,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         generation = self.engram.store.index.look()
         assert generation is not None
         assert generation.verify() == []
+        assert sorted(generation.stamps(RACY_NS)) == sorted(generation.catalog.stamps(RACY_NS))
         fresh.close()
 
     # Helpers

@@ -207,6 +207,15 @@ def test_a_writer_at_work_does_not_look_like_damage_to_others(tmp_path: Path) ->
         words.abandon()
 
 
+def test_a_new_index_is_one_that_others_read_while_it_is_written(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        engram.record("retry the broker", category="FACT")
+        assert refresh(engram.store, rebuild="test").rebuilt == "test"
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert generation.catalog.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_rows_that_a_killed_writer_left_are_read_as_they_are_written_anew(tmp_path: Path) -> None:
     import numpy
 

@@ -323,3 +323,17 @@ def test_importing_it_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     heavy = {"dataclasses", "pathlib", "hashlib", "logging", "json", "base64", "string", "random", "asyncio"}
     assert not heavy & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["run deploy -password Hunter2x99! now", "curl -uadmin:S3cretpw9 http://h/x", "set -token 9fK2mQ7xV1bZ8"],
+)
+def test_an_option_is_judged_in_a_text_as_in_its_file(text: str) -> None:
+    """What is recorded must not be refused later, when its file with frontmatter is read."""
+    head = "---\ncategory: FACT\n---\n\n"
+    alone, filed = find_secrets(text), find_secrets(head + text)
+    assert [found.rule for found in alone] == ["option-password"]
+    assert [text[found.start : found.end] for found in alone] == [
+        (head + text)[found.start : found.end] for found in filed
+    ]

@@ -11,7 +11,7 @@ import pytest
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.watch import FolderWatch, WatchLostError
-from engram.usecases import changes, freshness
+from engram.usecases import catch_up, changes, freshness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +83,34 @@ def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: py
     engram.store.clock.ahead += 2 * SECONDS  # type: ignore[attr-defined]
     told(engram, "broker")
     assert looked == ["at"], "once a second it looks for what the system does not tell"
+
+
+def test_what_a_look_at_all_files_found_is_not_looked_at_again(engram: Engram) -> None:
+    path = a_file(engram, "broker")
+    path.write_text(path.read_text() + "\nkestrel\n")
+    assert engram.refresh().changed == 1
+    assert not freshness.heard(engram.store)
+    path.write_text(path.read_text() + "\nosprey\n")
+    assert freshness.heard(engram.store)
+    assert len(told(engram, "osprey")) == 1
+
+
+def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
+    engram: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)  # as in a large store: one replaced text is no reason
+    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)  # to make the index anew, which reads everything
+    path = a_file(engram, "broker")
+    read: list[str] = []
+    scan = changes.walk.scan_folder
+    monkeypatch.setattr(
+        changes.walk,
+        "scan_folder",
+        lambda root, folder, *rest: read.append(folder) or scan(root, folder, *rest),
+    )
+    path.write_text(path.read_text() + "\nkestrel\n")
+    assert len(told(engram, "kestrel")) == 1
+    assert read == []
 
 
 def test_new_moved_and_deleted_folders_and_files_are_answered_from_at_once(engram: Engram) -> None:

@@ -83,6 +83,8 @@ def catching_up(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
     `partly`: only named files are looked at, which settles nothing. `swept`: every file is.
     """
     now = store.clock.nanoseconds()
+    if swept:
+        heard(store)  # what was done up to here is seen by the look at all files
     folders, files, touched = (set(names) for names in told(store))
     yield
     if partly:

@@ -217,12 +217,12 @@ class Catalog:
             r[0]: Known((r[1], r[2], r[3]), r[4], r[5], r[6], r[7] or "", r[8] or 0, r[9] != 0) for r in rows
         }
 
-    def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
-        """Path, mtime (ns), size and inode of each file; the size as -1 where it was seen sooner after its mtime."""
-        query = (
-            "SELECT path, mtime_ns, CASE WHEN seen_ns - mtime_ns < ? THEN -1 ELSE size END, inode FROM files"
-        )
-        return self.connection.execute(query, (settled_ns,)).fetchall()
+    def stamps(self, settled_ns: int, paths: Sequence[str] | None = None) -> list[tuple[str, int, int, int]]:
+        """Path, mtime (ns), size and inode of files (None: of all); the size as -1 where it was seen sooner after its mtime."""
+        size = f"CASE WHEN seen_ns - mtime_ns < {settled_ns:d} THEN -1 ELSE size END"
+        query = f"SELECT path, mtime_ns, {size}, inode FROM files"  # noqa: S608
+        found = self.connection.execute(query) if paths is None else self.where_in(query, "path", paths)
+        return list(found)
 
     def children(self, folder: str) -> list[str]:
         """Paths of the files directly in `folder`."""

@@ -45,6 +45,7 @@ class GenerationWriter:
         self._dead = generation.dead
         self._dropped: list[int] = []
         self._ids: set[str] = set()
+        self._paths: set[str] = set()
         self._waits = generation.waiting > 0
         with damage_noticed():
             generation.catalog.connection.execute("BEGIN IMMEDIATE")
@@ -119,14 +120,14 @@ class GenerationWriter:
         """Record files whose searchable text is the same as before (their row is given), or that are problems."""
         with damage_noticed():
             if not self._bulk:
-                self._note_ids([entry.path for entry in entries])
+                self._note([entry.path for entry in entries])
                 self._ids |= {entry.lore.id for entry in entries if entry.lore is not None}
             self._generation.catalog.put(entries, new=self._bulk)
 
     def remove(self, paths: Sequence[str]) -> None:
         """Forget files."""
         with damage_noticed():
-            self._note_ids(paths)
+            self._note(paths)
             self._generation.catalog.remove(paths)
 
     def drop_rows(self, rows: Sequence[int]) -> None:
@@ -142,6 +143,7 @@ class GenerationWriter:
     def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
         with damage_noticed():
+            self._paths.update([stamp[-1] for stamp in stamps])
             self._generation.catalog.touch(stamps)
 
     def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
@@ -174,7 +176,7 @@ class GenerationWriter:
             if generation.vectors is not None and self._dropped:
                 # Not before: readers, and whoever mends this after a kill, count on these rows until here.
                 generation.vectors.clear(self._dropped, generation.next_row, generation.next_slot)
-            generation.reload()
+            generation.reload(None if self._bulk else self._paths)
 
     def abandon(self) -> None:
         """Drop everything that was not committed, as far as a damaged index lets one."""
@@ -195,5 +197,6 @@ class GenerationWriter:
                 self._dead += words.remove_from(self._generation.next_row)
         return self._words
 
-    def _note_ids(self, paths: Sequence[str]) -> None:
+    def _note(self, paths: Sequence[str]) -> None:
+        self._paths.update(paths)
         self._ids |= self._generation.catalog.ids_of(paths)
