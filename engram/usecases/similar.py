@@ -1,7 +1,7 @@
 """Lore that say nearly the same as a new one: advice given with `record`, without bringing the index up to date.
 
-Static vectors are near only where words are shared, so word hits are the candidates, and numpy is
-loaded only when one of them shares enough words to be worth a cosine.
+Static vectors are near only where words are shared, so word hits are the candidates, and a model is
+opened only when one of them shares enough words to be worth a cosine.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
     }
     if not near:
         return []
-    found = [Similar(i, _nearness(store, new, other), other.title, other.path) for i, other in near.items()]
+    cosines = _nearness(store, new, list(near.values()))
+    found = [
+        Similar(other.id, cosine, other.title, other.path)
+        for other, cosine in zip(near.values(), cosines, strict=True)
+    ]
     return sorted(
         (twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id)
     )
@@ -110,9 +114,11 @@ def _overlap(one: Said, other: Said) -> float:
     return len(one.words & other.words) / max(1, min(len(one.words), len(other.words)))
 
 
-def _nearness(store: Store, one: Said, other: Said) -> float:
-    """The cosine of two texts; the share of common words where there is no embedding model."""
+def _nearness(store: Store, one: Said, others: list[Said]) -> list[float]:
+    """The cosine of a text with each of the others; the share of common words where there is no embedding model."""
     embedder = store.embedder
     if embedder is None:
-        return round(len(one.words & other.words) / max(1, len(one.words | other.words)), 4)
-    return round(float(embedder.embed_one(one.text) @ embedder.embed_one(other.text)), 4)
+        found = [len(one.words & other.words) / max(1, len(one.words | other.words)) for other in others]
+    else:
+        found = embedder.likenesses(one.text, [other.text for other in others])
+    return [round(cosine, 4) for cosine in found]

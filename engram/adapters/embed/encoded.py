@@ -101,6 +101,11 @@ class EncodedEmbedder:
             self._questions[text] = found
         return found
 
+    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
+        """The cosine of a text with each of some others. Raises EmbeddingError."""
+        one = self.embed_one(text)
+        return [float(one @ self.embed_one(other)) for other in others]
+
     def share(self, other: Embedder) -> None:
         """Take over the questions and the loaded model of another store's: one question is asked of several stores."""
         if isinstance(other, EncodedEmbedder) and other.identity == self.identity:

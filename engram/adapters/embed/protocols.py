@@ -61,6 +61,9 @@ class Embedder(Protocol):
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The same for one text, (dimensions,)."""
 
+    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
+        """The cosine of a text with each of some others; of few texts at little cost. Raises EmbeddingError."""
+
     def nearness(
         self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]
     ) -> Nearness | None:

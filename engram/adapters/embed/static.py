@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.tensorfile import HINT, TensorFile
 from engram.domain.typed import TYPE_CHECKING
@@ -66,6 +68,17 @@ class StaticEmbedder:
     def embed_one(self, text: str) -> NDArray[np.float32]:
         """The vector of one text, (dimensions,), equal to its row in `embed`. Raises EmbeddingError."""
         return self._model().embed_one(text)
+
+    def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
+        """The cosine of a text with each of some others. Raises EmbeddingError."""
+        if "numpy" not in sys.modules:
+            from engram.adapters.embed import plain
+
+            tokenizer, tokens = self._open_tokenizer()
+            if plain.fits(self._file, tokens):
+                return plain.likenesses(self._file, tokenizer, text, others)
+        one, *rest = self.embed([text, *others])
+        return [float(one @ other) for other in rest]
 
     def token_ids(self, text: str) -> list[int]:
         """The ids of a text's tokens, in order, unknown ones left out. Raises EmbeddingError."""

@@ -1,0 +1,48 @@
+"""The cosines of a few texts without numpy: importing it costs a command more than all else that the command does."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.embed.protocols import Tokenizer
+    from engram.adapters.embed.tensorfile import TensorFile
+
+
+def fits(file: TensorFile, tokens: int) -> bool:
+    """Whether the model is one that this can read: whole numbers of one byte, a row for each token, none weighted."""
+    table = file.tensors["embeddings"]
+    others = {"weights", "mapping"} & set(file.tensors)
+    return table.dtype == "I8" and not others and tokens <= table.shape[0]
+
+
+def likenesses(file: TensorFile, tokenizer: Tokenizer, text: str, others: Sequence[str]) -> list[float]:
+    """The cosine of a text with each of some others, 0 where one of them has no known words. Raises EmbeddingError, OSError."""
+    with open(file.path, "rb") as opened:
+        data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    table = file.tensors["embeddings"]
+    row = struct.Struct(f"{table.shape[1]}b")
+
+    def total(said: str) -> list[int]:
+        rows = [row.unpack_from(data, table.start + token * row.size) for token in tokenizer.ids(said)]
+        return list(map(sum, zip(*rows, strict=True)))
+
+    with data:
+        one = total(text)
+        return [_cosine(one, total(other)) for other in others]
+
+
+def _cosine(one: Sequence[int], other: Sequence[int]) -> float:
+    if not one or not other:
+        return 0.0
+    lengths = _product(one, one) * _product(other, other)
+    return _product(one, other) / lengths**0.5 if lengths else 0.0
+
+
+def _product(one: Sequence[int], other: Sequence[int]) -> int:
+    return sum([a * b for a, b in zip(one, other, strict=True)])

@@ -1,0 +1,84 @@
+"""The cosines of a few texts without numpy equal those with it, and `record` has no other need of numpy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prepared import dedicated
+
+from engram.adapters.embed import plain
+from engram.adapters.embed.provider import open_embedder
+from engram.adapters.embed.static import StaticEmbedder
+from engram.adapters.embed.tensorfile import Tensor
+
+WORDS = (
+    "retry",
+    "the",
+    "queue",
+    "consumer",
+    "naïve",
+    "记忆",
+    "fetch_user",
+    "E1184",
+    "[PAD]",
+    "zanthoxylum",
+    "\n",
+)
+texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+RECORDS = """
+import sys, engram
+with engram.open(sys.argv[1], background=False) as store:
+    store.record("The queue consumer must retry after a timeout.", category="FACT")
+    [twin] = store.record("The queue consumer must retry after one timeout.", category="FACT").similar
+    print(twin.similarity, "numpy" in sys.modules)
+"""
+
+
+def bundled() -> StaticEmbedder:
+    found = open_embedder("bundled")
+    assert isinstance(found, StaticEmbedder)
+    return found
+
+
+EMBEDDER = bundled()
+
+
+def without_numpy(text: str, others: list[str]) -> list[float]:
+    tokenizer, tokens = EMBEDDER._open_tokenizer()
+    assert plain.fits(EMBEDDER._file, tokens)
+    return plain.likenesses(EMBEDDER._file, tokenizer, text, others)
+
+
+@given(texts, st.lists(texts, max_size=3))
+def test_cosines_are_those_of_the_vectors(text: str, others: list[str]) -> None:
+    found = plain.likenesses(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
+    assert found == pytest.approx(EMBEDDER.likenesses(text, others), abs=2e-6)
+
+
+def test_a_long_text_costs_no_accuracy() -> None:
+    long = "retry the queue consumer " * 160
+    assert without_numpy(long, ["retry the queue consumer", ""]) == pytest.approx([1.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["weights", "mapping"])
+def test_a_model_of_another_form_is_left_to_numpy(name: str) -> None:
+    file = EMBEDDER._file
+    assert not plain.fits(file._replace(tensors={**file.tensors, name: Tensor("F32", (1,), 0, 4)}), 1)
+    table = file.tensors["embeddings"]
+    assert not plain.fits(file._replace(tensors={"embeddings": table._replace(dtype="F16")}), 1)
+    assert not plain.fits(file, table.shape[0] + 1)
+
+
+def test_a_near_twin_is_told_without_numpy(tmp_path: Path) -> None:
+    dedicated(tmp_path / "store")
+    done = subprocess.run(
+        [sys.executable, "-c", RECORDS, str(tmp_path / "store")], capture_output=True, text=True, check=True
+    )
+    similarity, loaded = done.stdout.split()
+    assert 0.85 <= float(similarity) <= 1
+    assert loaded == "False"
