@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.tokenizing import SizedTokenizer
 
+_OF_A_COMMAND = 2
+
 
 class StaticEmbedder:
     """An `Embedder` over a model2vec table; vectors of length 1 whatever its config.json says."""
@@ -38,6 +40,7 @@ class StaticEmbedder:
         self._file = file
         self._open_tokenizer = open_tokenizer
         self._loaded: StaticModel | None = None
+        self._asked = 0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
@@ -70,10 +73,14 @@ class StaticEmbedder:
         return self._model().embed_one(text)
 
     def likenesses(self, text: str, others: Sequence[str]) -> list[float]:
-        """The cosine of a text with each of some others. Raises EmbeddingError."""
-        if "numpy" not in sys.modules:
+        """The cosine of a text with each of some others. Raises EmbeddingError.
+
+        A command asks once or twice and ends; who goes on asking has more of numpy than its import costs.
+        """
+        if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
             from engram.adapters.embed import plain
 
+            self._asked += 1
             tokenizer, tokens = self._open_tokenizer()
             if plain.fits(self._file, tokens):
                 return plain.likenesses(self._file, tokenizer, text, others)
