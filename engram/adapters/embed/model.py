@@ -48,15 +48,14 @@ class StaticModel:
         at = 0
         # Words of all first, vectors after: each finds its memory in the processor's cache.
         tokens = list(map(self._ids, texts))
-        room = self.table.room()
         for ids, number in zip(tokens, parts, strict=True):
             if number > 1:
                 slices = sums[at + 1 : at + 1 + number]
-                self.table.part_sums(ids, slices, room)
+                self.table.part_sums(ids, slices)
                 slices.sum(axis=0, out=sums[at])
                 at += number + 1
             else:
-                self.table.sum(ids, sums[at], room)
+                self.table.sum(ids, sums[at])
                 at += 1
         return units(sums), list(map(self._directions.packed, tokens))
 

@@ -61,48 +61,33 @@ class TokenTable:
         self.sum(ids, total)
         return unit(total)
 
-    def room(self) -> NDArray[np.generic]:
-        """Memory for the vectors of one sum. Whoever makes many sums lends it: fresh pages cost more than a copy."""
-        room: NDArray[np.generic] = self._numpy.empty((_BLOCK, self.dimensions), dtype=self._vectors.dtype)
-        return room
-
-    def sum(
-        self, ids: NDArray[np.integer], total: NDArray[np.float32], room: NDArray[np.generic] | None = None
-    ) -> None:
+    def sum(self, ids: NDArray[np.integer], total: NDArray[np.float32]) -> None:
         """Write the weighted sum of the ids' vectors to `total` (dimensions,)."""
-        self._sum(ids[:_BLOCK], total, room)
+        self._sum(ids[:_BLOCK], total)
         if len(ids) > _BLOCK:
             block = self._numpy.empty_like(total)
             for start in range(_BLOCK, len(ids), _BLOCK):
-                self._sum(ids[start : start + _BLOCK], block, room)
+                self._sum(ids[start : start + _BLOCK], block)
                 total += block
 
-    def part_sums(
-        self, ids: NDArray[np.integer], totals: NDArray[np.float32], room: NDArray[np.generic] | None = None
-    ) -> None:
+    def part_sums(self, ids: NDArray[np.integer], totals: NDArray[np.float32]) -> None:
         """Write the weighted sums of len(totals) slices of equally many ids to `totals` (parts, dimensions)."""
         parts = len(totals)
         edges = [len(ids) * part // parts for part in range(parts + 1)]
         for total, (start, end) in zip(totals, pairwise(edges), strict=True):
-            self.sum(ids[start:end], total, room)
+            self.sum(ids[start:end], total)
 
-    def _sum(
-        self, ids: NDArray[np.integer], total: NDArray[np.float32], room: NDArray[np.generic] | None
-    ) -> None:
+    def _sum(self, ids: NDArray[np.integer], total: NDArray[np.float32]) -> None:
         """Write the weighted sum of at most _BLOCK token vectors."""
         if self._whole:
-            self._numpy.add.reduce(self._take(ids, room), axis=0, dtype=self._int16, out=total)
+            self._numpy.add.reduce(self._take(ids), axis=0, dtype=self._int16, out=total)
         else:
             weights = self._ones[: len(ids)] if self._weights is None else self._weights.take(ids)
             self._numpy.matmul(weights, self.rows(ids), out=total)
 
-    def _take(self, ids: NDArray[np.integer], room: NDArray[np.generic] | None = None) -> NDArray[np.generic]:
-        """The rows of token ids as they are stored; in `room`, if there is any."""
-        rows = ids if self._mapping is None else self._mapping.take(ids)
-        if room is None:
-            return self._vectors.take(rows, axis=0)
-        # numpy fills given memory at once only where it need not check each id: a tokenizer has none beyond the table.
-        return self._vectors.take(rows, axis=0, out=room[: len(rows)], mode="clip")
+    def _take(self, ids: NDArray[np.integer]) -> NDArray[np.generic]:
+        """The rows of token ids as they are stored."""
+        return self._vectors.take(ids if self._mapping is None else self._mapping.take(ids), axis=0)
 
 
 def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
