@@ -76,7 +76,11 @@ def indexed(
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
             ranked = Relevance(found, cosines, allowed)
-            asked = None if cosines is None or store.embedder is None else Asked(store.embedder, text, found)
+            asked = (
+                None
+                if cosines is None or store.embedder is None
+                else Asked(store.embedder, words, text, found)
+            )
             candidates = _best(store, generation, ranked, asked, filters, limit)
             if len(candidates) >= limit or len(found.scores) < most:
                 break

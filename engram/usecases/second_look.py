@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.late import Asked as Tokens
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
-    from engram.adapters.index.words import WordHits
+    from engram.adapters.index.words import WordHits, Words
 
     Floats = NDArray[float32]
 
@@ -60,9 +60,10 @@ def neighbours(generation: Generation, rows: Sequence[int]) -> Neighbours:
 
 
 class Asked(NamedTuple):
-    """What looks again, for what: the model, the text of the question, and what its words found."""
+    """What looks again, for what: the model, the index of words, the text of the question, and what its words found."""
 
     embedder: Embedder
+    index: Words
     text: str
     found: WordHits
 
@@ -75,7 +76,7 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     said = generation.catalog.tokens(read)
     words = _words(asked.text)
-    weighed = generation.words.weigh(words, asked.found)
+    weighed = asked.index.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
     match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
     if match is None:

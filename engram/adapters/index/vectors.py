@@ -110,7 +110,7 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        every = dot_products(self._vectors[:slots], quantised(query)).astype(np.float32)
+        every = dot_products(self._vectors[:slots], quantised(query))
         best: numpy.ndarray = every.take(self._starts[:rows])
         for longer, places in self._further_places(rows, slots):
             best[longer] = np.maximum(best.take(longer), every.take(places))

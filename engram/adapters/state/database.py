@@ -277,7 +277,8 @@ def _surface(
     try:
         _begin_if_idle(connection, session, now)
         marks = ",".join("?" * len(shown))
-        query = f"SELECT id, number, scope FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608 - marks only
+        # Named, since SQLite goes through all refs of the session otherwise.
+        query = f"SELECT id, number, scope FROM refs INDEXED BY refs_id WHERE session = ? AND id IN ({marks})"  # noqa: S608
         known: dict[str, int] = {}
         for lore_id, number, scope in connection.execute(
             query, (session, *[one for one, _ in shown])
