@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     """What looks again, for what: the model, the index of words, the text of the question, and what its words found."""
 
     embedder: Embedder
-    index: Words
+    word_index: Words
     text: str
     found: WordHits
 
@@ -76,7 +76,7 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     said = generation.catalog.tokens(read)
     words = _words(asked.text)
-    weighed = asked.index.weigh(words, asked.found)
+    weighed = asked.word_index.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
     match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
     if match is None:

@@ -83,9 +83,8 @@ class TokenDirections:
 
         Raises ValueError where a text is not what `packed` makes.
         """
-        np = numpy()
-        found: NDArray[np.float32] = np.zeros((len(tokens), len(texts)), dtype="float32")
-        said = np.frombuffer(b"".join(texts), self._stored_type)
+        found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
+        said = numpy().frombuffer(b"".join(texts), self._stored_type)
         if not len(tokens) or not len(said):
             return found
         every = said.astype("intp")  # once: numpy would do it for each use as an index
@@ -93,22 +92,21 @@ class TokenDirections:
             raise ValueError("the index holds tokens that the model does not have")
         used, places = self._each_once(every)
         cosines = dot_products(self._numbers(tokens), self._numbers(used))
-        lengths = np.array(list(map(len, texts))) // said.itemsize
+        lengths = numpy().array(list(map(len, texts))) // said.itemsize
         filled = lengths.nonzero()[0]
         starts = lengths[filled].cumsum() - lengths[filled]
-        found[:, filled] = np.maximum.reduceat(cosines.take(places, axis=1), starts, axis=1)
-        np.minimum(np.maximum(found, 0, out=found), _SCALE**2, out=found)
+        found[:, filled] = numpy().maximum.reduceat(cosines.take(places, axis=1), starts, axis=1)
+        numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
 
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ids, each once, and for each of `ids` its place among them: `unique`, in a tenth of its time."""
-        np = numpy()
-        said = np.zeros(len(self._known), dtype=bool)
+        said = numpy().zeros(len(self._known), dtype=bool)
         said[ids] = True
         used = said.nonzero()[0]
-        place = np.empty(len(said), dtype="intp")
-        place[used] = np.arange(len(used))
+        place = numpy().empty(len(said), dtype="intp")
+        place[used] = numpy().arange(len(used))
         return used, place.take(ids)
 
     def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:

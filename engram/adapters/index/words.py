@@ -175,7 +175,11 @@ class Words:
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
         rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        scores = {row: score for row, (score, _) in zip(rows, hits, strict=True) if row is not None}
+        scores: dict[int, float] = {
+            row: score  # type: ignore[misc]  # a column of whole numbers
+            for row, (score, _) in zip(rows, hits, strict=True)
+            if row is not None
+        }
         return WordHits(scores, perfect, rarity, misspelt)
 
     def _exactly(self, term: str) -> tantivy.Query:
