@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
@@ -70,7 +71,8 @@ def indexed(
         allowed = _allowed_rows(generation, filters)
         words = generation.words
         terms = words.terms(text)
-        cosines = _cosines(store, generation, text) if meaning else None
+        embedder = store.embedder if meaning else None
+        cosines = _cosines(embedder, generation, text) if embedder else None
         every = generation.next_row
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
@@ -184,10 +186,9 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     return set(generation.catalog.select_rows(" AND ".join(conditions), values))
 
 
-def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
+def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | None:
     """Cosine of every row with the query (float32, rows), or None where the query has no known word."""
-    embedder = store.embedder
-    if embedder is None or generation.vectors is None or generation.next_row == 0:
+    if generation.vectors is None or generation.next_row == 0:
         return None
     vector = embedder.embed_one(text)
     if not vector.any():
@@ -281,8 +282,12 @@ def _standing_of_lore(lore: Lore) -> Standing:
 def _read_quietly(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
-        stamp = walk.stamp(store.files.absolute(path))
-        modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
-        return codec.read(raw, path, store.categories, modified).lore
+        own = codec.read_own(raw, store.categories)
+        return own or codec.read(raw, path, store.categories, _modified(store, path)).lore
     except EngramError:
         return None
+
+
+def _modified(store: Store, path: str) -> datetime:
+    stamp = walk.stamp(store.files.absolute(path))
+    return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
