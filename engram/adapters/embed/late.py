@@ -6,7 +6,7 @@ the text's nearest token. One vector for a whole text says what it is about; thi
 
 from __future__ import annotations
 
-from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.numeric import dot_products, numpy
 from engram.adapters.embed.table import units
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -58,7 +58,7 @@ class TokenDirections:
         """Token ids as an index keeps them: of two bytes each where the model has few enough, else of four."""
         return ids[:MOST_STORED].astype(self._stored_type).tobytes()
 
-    def asked(self, words: Sequence[NDArray[np.integer]], weights: Sequence[float]) -> Asked:
+    def asked(self, words: Sequence[Sequence[int]], weights: Sequence[float]) -> Asked:
         """The tokens of a question. `words` are the token ids of each word, `weights` the words' weights.
 
         A token counts by the weight of its heaviest word and by the length that training gave its vector; of very
@@ -66,7 +66,7 @@ class TokenDirections:
         """
         heaviest: dict[int, tuple[float, int]] = {}
         for number, (ids, weight) in enumerate(zip(words, weights, strict=True)):
-            for token in ids.tolist():
+            for token in ids:
                 if weight > heaviest.get(token, _NOTHING)[0]:
                     heaviest[token] = weight, number
         tokens = numpy().fromiter(heaviest, dtype="intp")
@@ -84,41 +84,43 @@ class TokenDirections:
         Raises ValueError where a text is not what `packed` makes.
         """
         found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
-        every = numpy().frombuffer(b"".join(texts), self._stored_type)
-        if not len(tokens) or not len(every):
+        said = numpy().frombuffer(b"".join(texts), self._stored_type)
+        if not len(tokens) or not len(said):
             return found
+        every = said.astype("intp")  # once: numpy would do it for each use as an index
         if every.max() >= len(self._known):
             raise ValueError("the index holds tokens that the model does not have")
         used, places = self._each_once(every)
-        cosines = (self._numbers(tokens) @ self._numbers(used).T).take(places, axis=1)
-        lengths = numpy().array([len(text) for text in texts]) // every.itemsize
-        filled = numpy().flatnonzero(lengths)
-        starts = numpy().cumsum(lengths[filled]) - lengths[filled]
-        found[:, filled] = numpy().maximum.reduceat(cosines, starts, axis=1)
-        found.clip(0, _SCALE**2, out=found)
+        cosines = dot_products(self._numbers(tokens), self._numbers(used))
+        lengths = numpy().array(list(map(len, texts))) // said.itemsize
+        filled = lengths.nonzero()[0]
+        starts = lengths[filled].cumsum() - lengths[filled]
+        found[:, filled] = numpy().maximum.reduceat(cosines.take(places, axis=1), starts, axis=1)
+        numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
 
-    def _each_once(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intc]]:
+    def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ids, each once, and for each of `ids` its place among them: `unique`, in a tenth of its time."""
         said = numpy().zeros(len(self._known), dtype=bool)
         said[ids] = True
-        used = numpy().flatnonzero(said)
-        place = numpy().empty(len(said), dtype="intc")
-        place[used] = numpy().arange(len(used), dtype="intc")
+        used = said.nonzero()[0]
+        place = numpy().empty(len(said), dtype="intp")
+        place[used] = numpy().arange(len(used))
         return used, place.take(ids)
 
-    def _numbers(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The directions of tokens, for a product: the processor has a fast one for float32 only."""
+    def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
+        """The directions of tokens, (len(ids), COMPARED)."""
         self._learn(ids)
-        found: NDArray[np.float32] = self._directions.take(ids, axis=0).astype("float32")
+        found: NDArray[np.int8] = self._directions.take(ids, axis=0)
         return found
 
     def _learn(self, ids: NDArray[np.integer]) -> None:
         """Work out the directions of tokens not met before. Two threads may do it at once: both find the same."""
-        fresh = ids[~self._known.take(ids)]
-        if not len(fresh):
+        known = self._known.take(ids)
+        if known.all():
             return
+        fresh = ids[~known]
         rows = self._table.rows(fresh)
         self._lengths[fresh] = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
         directions = units(rows[:, : self._directions.shape[1]].copy())

@@ -65,7 +65,7 @@ class StaticModel:
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
         """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
-        asked = self._directions.asked(list(map(self._ids, words)), weights)
+        asked = self._directions.asked(list(map(self.tokenizer.ids, words)), weights)
         return Nearness(asked, self._directions.nearest(asked.tokens, texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
