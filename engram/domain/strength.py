@@ -13,7 +13,8 @@ from engram.domain.typed import NamedTuple
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
-_LEAST_MISSING = 0.12  # so much is missing of any text: nothing answers a question that it hardly touches
+_MISSING_WEIGHT = 1.5
+_USUALLY_MISSING = 0.12  # where nobody looked
 
 
 class Bounds(NamedTuple):
@@ -24,7 +25,7 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.45, 0.0, -0.06)
+BY_BOTH = Bounds(0.35, 0.0, -0.2)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
@@ -35,7 +36,8 @@ def evidence(coverage: float, cosine: float | None, missing: float | None = None
     """
     if cosine is None:
         return coverage
-    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - max(missing or 0.0, _LEAST_MISSING)
+    lacking = _USUALLY_MISSING if missing is None else missing
+    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * lacking
 
 
 def bounds(cosine: float | None) -> Bounds:

@@ -11,12 +11,13 @@ import re
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.lore import ACTIVE
 from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
+from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy import float32
+    from numpy import float32, intp
     from numpy.typing import NDArray
 
     from engram.adapters.embed.late import Asked as Tokens
@@ -27,13 +28,19 @@ if TYPE_CHECKING:
     Floats = NDArray[float32]
 
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
-MOST_MISSING = 0.33  # the share that one word has at most: of two or three words, each is much
+MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
+CHANCE = 0.06  # how much nearer a text comes to anything, by chance, where it is e times as long
+USUAL_LENGTH = 110  # tokens of a text of which nothing more or less is missing for its length
 _TINY = 1e-9
+_SHORTEST, _LONGEST = 8, 400  # tokens
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Closer(NamedTuple):
-    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far."""
+    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far.
+
+    More is missing of a long text, less of a short one: a text of many words has something near anything.
+    """
 
     near: float
     missing: float
@@ -86,23 +93,36 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     numpy = numpy_module()
     shares = match.asked.shares[:, None]
     closest = (shares * nearest).sum(axis=0, dtype=numpy.float64).tolist()
-    missing = _missing(match.asked, nearest, weighed).tolist()
-    return {row: Closer(closest[place], missing[place]) for place, row in enumerate(rows)}
+    missing = _missing(match.asked, nearest, words, weighed) + _by_chance(match.lengths[: len(rows)])
+    return dict(zip(rows, map(Closer, closest, missing.tolist()), strict=True))
 
 
-def _missing(asked: Tokens, nearest: Floats, weighed: Sequence[tuple[float, bool]]) -> Floats:
+def _missing(
+    asked: Tokens, nearest: Floats, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
+) -> Floats:
     """For each row the share of the word that it is farthest from, times how far: 0..1, (rows,).
 
-    Of a misspelt word nothing is known: it is not missing.
+    Of a misspelt word nothing is known: it is not missing. Where the model knows all those words whole, none is
+    misspelt. Words like "how" are not missing either, unless nothing else was asked.
     """
     numpy = numpy_module()
     far = numpy.zeros((len(weighed), nearest.shape[1]))
     numpy.add.at(far, asked.words, asked.shares[:, None] * (1 - nearest))
     of_word = numpy.bincount(asked.words, asked.shares, len(weighed))
-    share = numpy.array([0.0 if misspelt else weight for weight, misspelt in weighed])
-    share /= max(sum([weight for weight, _ in weighed]), _TINY)
+    said = numpy.array([word.lower() not in STOP_WORDS for word in words])
+    weights = numpy.array([weight for weight, _ in weighed]) * (said if said.any() else 1)
+    misspelt = numpy.array([wrong for _, wrong in weighed])
+    in_pieces = numpy.bincount(asked.words, minlength=len(weighed)) > 1
+    share = (weights * ~misspelt if (misspelt & in_pieces).any() else weights) / max(weights.sum(), _TINY)
     numpy.minimum(share, MOST_MISSING, out=share)
     found: Floats = (far * (share / numpy.maximum(of_word, _TINY))[:, None]).max(axis=0)
+    return found
+
+
+def _by_chance(lengths: NDArray[intp]) -> Floats:
+    """How much more is missing of texts of so many tokens than it seems, less than 0 for short ones: (rows,)."""
+    numpy = numpy_module()
+    found: Floats = CHANCE * numpy.log(numpy.clip(lengths, _SHORTEST, _LONGEST) / USUAL_LENGTH)
     return found
 
 

@@ -37,10 +37,14 @@ class Asked(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each token asked and each text the cosine of the text's nearest token: 0..1, (tokens, texts)."""
+    """For each token asked and each text the cosine of the text's nearest token: 0..1, (tokens, texts).
+
+    `lengths` are the texts' own, in tokens.
+    """
 
     asked: Asked
     nearest: NDArray[np.float32]
+    lengths: NDArray[np.intp]
 
 
 class TokenDirections:
@@ -78,6 +82,11 @@ class TokenDirections:
             tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
         return Asked(tokens, shares / max(shares.sum(), _TINY), owners)
 
+    def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
+        """How many tokens each packed text has."""
+        found: NDArray[np.intp] = numpy().array([len(text) for text in texts], dtype="intp")
+        return found // int(self._stored_type[-1])
+
     def nearest(self, tokens: NDArray[np.intp], texts: Sequence[bytes]) -> NDArray[np.float32]:
         """For each of `tokens` and each packed text the cosine of the text's nearest token: 0..1, (tokens, texts).
 
@@ -91,7 +100,7 @@ class TokenDirections:
             raise ValueError("the index holds tokens that the model does not have")
         used, places = self._each_once(every)
         cosines = (self._numbers(tokens) @ self._numbers(used).T).take(places, axis=1)
-        lengths = numpy().array([len(text) for text in texts]) // every.itemsize
+        lengths = self.lengths(texts)
         filled = numpy().flatnonzero(lengths)
         starts = numpy().cumsum(lengths[filled]) - lengths[filled]
         found[:, filled] = numpy().maximum.reduceat(cosines, starts, axis=1)
