@@ -167,8 +167,9 @@ class Words:
         for term in unknown:
             if close := self._misspelt(term, total):
                 parts += close
-                rarity[term] *= _MISSPELT_SHARE
                 misspelt = frozenset(unknown)
+        for term in misspelt:
+            rarity[term] *= _MISSPELT_SHARE
         perfect = (K1 + 1) * sum(rarity.values())
         if not parts or not limit:
             return WordHits({}, perfect, rarity, misspelt)
