@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
 MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
 CHANCE = 0.06  # how much nearer a text comes to anything, by chance, where it is e times as long
-USUAL_LENGTH = 110  # tokens of a text of which nothing more or less is missing for its length
+LONG = 110  # tokens from which on a text has something near most things
 _TINY = 1e-9
-_SHORTEST, _LONGEST = 8, 400  # tokens
+_SHORTEST = 8  # tokens
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Closer(NamedTuple):
     """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far.
 
-    More is missing of a long text, less of a short one: a text of many words has something near anything.
+    Of a short text less is missing, for it has fewer words to be near by chance.
     """
 
     near: float
@@ -120,9 +120,9 @@ def _missing(
 
 
 def _by_chance(lengths: NDArray[intp]) -> Floats:
-    """How much more is missing of texts of so many tokens than it seems, less than 0 for short ones: (rows,)."""
+    """How much nearer a long text would come by chance than texts of so many tokens, as a number below 0: (rows,)."""
     numpy = numpy_module()
-    found: Floats = CHANCE * numpy.log(numpy.clip(lengths, _SHORTEST, _LONGEST) / USUAL_LENGTH)
+    found: Floats = CHANCE * numpy.log(numpy.clip(lengths, _SHORTEST, LONG) / LONG)
     return found
 
 
