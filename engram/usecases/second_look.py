@@ -17,7 +17,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy import float32, intp
+    from numpy import float32
     from numpy.typing import NDArray
 
     from engram.adapters.embed.late import Asked as Tokens
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
 MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
-CHANCE = 0.06  # how much nearer a text comes to anything, by chance, where it is e times as long
-LONG = 110  # tokens from which on a text has something near most things
+NEAR_BY_CHANCE = 0.04  # how much nearer a text comes to anything where it is e times as long
+MISSING_BY_CHANCE = 0.06  # how much less is missing of it, as long as it is not LONG
+LONG = 110  # tokens
 _TINY = 1e-9
 _SHORTEST = 8  # tokens
 _WORD = re.compile(r"[^\W_]+")
@@ -39,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+")
 class Closer(NamedTuple):
     """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far.
 
-    Of a short text less is missing, for it has fewer words to be near by chance.
+    Both allow for the length of what was looked at: the more words there are, the nearer one of them is by chance.
     """
 
     near: float
@@ -89,12 +90,25 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
         return {}
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
         return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
-    nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)
+    place = {row: place for place, row in enumerate(read)}
+    nearest = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()
     shares = match.asked.shares[:, None]
-    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64).tolist()
-    missing = _missing(match.asked, nearest, words, weighed) + _by_chance(match.lengths[: len(rows)])
-    return dict(zip(rows, map(Closer, closest, missing.tolist()), strict=True))
+    lengths = match.lengths.tolist()
+    every = [
+        lengths[at] + sum([lengths[place[one]] for one in near.get(row, ())]) for at, row in enumerate(rows)
+    ]
+    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
+    missing = _missing(match.asked, nearest, words, weighed)
+    missing += MISSING_BY_CHANCE * numpy.minimum(_longer(lengths[: len(rows)]), 0.0)
+    return dict(zip(rows, map(Closer, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
+
+
+def _longer(lengths: Sequence[int]) -> Floats:
+    """How much longer texts of so many tokens are than LONG, as a logarithm: below 0 for shorter ones."""
+    numpy = numpy_module()
+    longer: Floats = numpy.log(numpy.maximum(lengths, _SHORTEST) / LONG)
+    return longer
 
 
 def _missing(
@@ -116,13 +130,6 @@ def _missing(
     share = (weights * ~misspelt if (misspelt & in_pieces).any() else weights) / max(weights.sum(), _TINY)
     numpy.minimum(share, MOST_MISSING, out=share)
     found: Floats = (far * (share / numpy.maximum(of_word, _TINY))[:, None]).max(axis=0)
-    return found
-
-
-def _by_chance(lengths: NDArray[intp]) -> Floats:
-    """How much nearer a long text would come by chance than texts of so many tokens, as a number below 0: (rows,)."""
-    numpy = numpy_module()
-    found: Floats = CHANCE * numpy.log(numpy.clip(lengths, _SHORTEST, LONG) / LONG)
     return found
 
 
