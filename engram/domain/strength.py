@@ -25,7 +25,7 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.35, 0.0, -0.2)
+BY_BOTH = Bounds(0.35, 0.0, -0.15)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
