@@ -14,7 +14,7 @@ STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
 _MISSING_WEIGHT = 1.5
-_USUALLY_MISSING = 0.12  # where nobody looked
+_LEAST_MISSING = 0.08  # so much is missing of any text: nothing answers a question that it hardly touches
 
 
 class Bounds(NamedTuple):
@@ -25,7 +25,7 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.35, 0.0, -0.15)
+BY_BOTH = Bounds(0.35, 0.0, -0.13)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
@@ -36,7 +36,7 @@ def evidence(coverage: float, cosine: float | None, missing: float | None = None
     """
     if cosine is None:
         return coverage
-    lacking = _USUALLY_MISSING if missing is None else missing
+    lacking = max(missing or 0.0, _LEAST_MISSING)
     return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * lacking
 
 
