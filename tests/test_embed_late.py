@@ -33,7 +33,7 @@ def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
     expected = [
         [max((rows[one] @ rows[other] for other in text), default=0) for text in texts] for one in asked
     ]
-    found = TOKENS.nearest(np.array(asked), [_packed(text) for text in texts])
+    found = TOKENS.nearest(_asked(asked), [_packed(text) for text in texts])
     assert found.shape == (len(asked), len(texts))
     assert np.allclose(found, np.maximum(expected, 0) if texts else found, atol=0.02)
 

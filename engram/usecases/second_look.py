@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
 MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
-NEAR_BY_CHANCE = 0.04  # how much nearer a text comes to anything where it is e times as long
+NEAR_BY_CHANCE = 0.03  # how much nearer a text comes to anything where it is e times as long
 MISSING_BY_CHANCE = 0.06  # how much less is missing of it, as long as it is not LONG
 LONG = 110  # tokens
 _TINY = 1e-9

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COMPARED = 128
 MOST_ASKED = 48
 MOST_STORED = 2048
+STRETCH = 48  # tokens: what is asked has to be said together, in about two sentences
 _TWO_BYTES = 65_536
 _NOTHING = (0.0, 0)
 _TINY = 1e-9
@@ -37,9 +38,10 @@ class Asked(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each token asked and each text the cosine of the text's nearest token: 0..1, (tokens, texts).
+    """For each token asked and each text the cosine of the nearest token: 0..1, (tokens, texts).
 
-    `lengths` are the texts' own, in tokens.
+    It is the nearest of that stretch of the text which comes nearest to all that is asked. `lengths` are
+    those of the whole texts, in tokens.
     """
 
     asked: Asked
@@ -87,11 +89,12 @@ class TokenDirections:
         found: NDArray[np.intp] = numpy().array([len(text) for text in texts], dtype="intp")
         return found // int(self._stored_type[-1])
 
-    def nearest(self, tokens: NDArray[np.intp], texts: Sequence[bytes]) -> NDArray[np.float32]:
-        """For each of `tokens` and each packed text the cosine of the text's nearest token: 0..1, (tokens, texts).
+    def nearest(self, asked: Asked, texts: Sequence[bytes]) -> NDArray[np.float32]:
+        """For each token asked and each packed text the cosine of the nearest token of its best stretch: 0..1.
 
         Raises ValueError where a text is not what `packed` makes.
         """
+        tokens = asked.tokens
         found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
         every = numpy().frombuffer(b"".join(texts), self._stored_type)
         if not len(tokens) or not len(every):
@@ -102,8 +105,7 @@ class TokenDirections:
         cosines = (self._numbers(tokens) @ self._numbers(used).T).take(places, axis=1)
         lengths = self.lengths(texts)
         filled = numpy().flatnonzero(lengths)
-        starts = numpy().cumsum(lengths[filled]) - lengths[filled]
-        found[:, filled] = numpy().maximum.reduceat(cosines, starts, axis=1)
+        found[:, filled] = _of_best_stretch(cosines, lengths[filled], asked.shares)
         found.clip(0, _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
@@ -134,3 +136,30 @@ class TokenDirections:
         directions *= _SCALE
         self._directions[fresh] = numpy().rint(directions, out=directions).clip(-127, 127, out=directions)
         self._known[fresh] = True
+
+
+def _of_best_stretch(
+    cosines: NDArray[np.float32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """For each token asked and each text the largest cosine of the stretch that is best by the tokens' shares.
+
+    `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. Stretches overlap by half.
+    """
+    step = STRETCH // 2
+    halves = -(-lengths // step)
+    first = numpy().cumsum(halves) - halves  # of each text, among the halves of all
+    starts = numpy().cumsum(lengths) - lengths
+    places = numpy().repeat(starts - step * first, halves) + step * numpy().arange(halves.sum())
+    nearest: NDArray[np.float32] = numpy().maximum.reduceat(cosines, places, axis=1)
+    if len(places) == len(lengths):
+        return nearest
+    goes_on = numpy().ones(len(places), dtype=bool)
+    goes_on[first + halves - 1] = False
+    begun = numpy().flatnonzero(goes_on)
+    nearest[:, begun] = numpy().maximum(nearest[:, begun], nearest[:, begun + 1])
+    worth = shares @ nearest
+    owners = numpy().repeat(numpy().arange(len(lengths)), halves)
+    best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])
+    chosen = numpy().empty(len(lengths), dtype="intp")
+    chosen[owners[best[::-1]]] = best[::-1]  # of equal ones the first
+    return nearest[:, chosen]

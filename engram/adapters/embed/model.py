@@ -67,7 +67,7 @@ class StaticModel:
         """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
         asked = self._directions.asked(list(map(self._ids, words)), weights)
         directions = self._directions
-        return Nearness(asked, directions.nearest(asked.tokens, texts), directions.lengths(texts))
+        return Nearness(asked, directions.nearest(asked, texts), directions.lengths(texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""
