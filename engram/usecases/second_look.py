@@ -91,15 +91,15 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
         return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
     place = {row: place for place, row in enumerate(read)}
-    nearest = _with_neighbours(match.nearest, place, near, rows)
+    together, anywhere = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()
     shares = match.asked.shares[:, None]
     lengths = match.lengths.tolist()
     every = [
         lengths[at] + sum([lengths[place[one]] for one in near.get(row, ())]) for at, row in enumerate(rows)
     ]
-    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
-    missing = _missing(match.asked, nearest, words, weighed)
+    closest = (shares * together).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
+    missing = _missing(match.asked, anywhere, words, weighed)
     missing += MISSING_BY_CHANCE * numpy.minimum(_longer(lengths[: len(rows)]), 0.0)
     return dict(zip(rows, map(Closer, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
 
@@ -138,13 +138,13 @@ def _with_neighbours(
 ) -> Floats:
     """For each token asked and each of `rows` the nearest that it or, counting less, a neighbour says."""
     numpy = numpy_module()
-    own: Floats = nearest[:, : len(rows)]
+    own: Floats = nearest[..., : len(rows)]
     if near:
         own = own.copy()
         for row in rows:
             for other, share in near.get(row, {}).items():
-                column = own[:, place[row]]
-                numpy.maximum(column, share * nearest[:, place[other]], out=column)
+                column = own[..., place[row]]
+                numpy.maximum(column, share * nearest[..., place[other]], out=column)
     return own
 
 

@@ -38,9 +38,9 @@ class Asked(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each token asked and each text the cosine of the nearest token: 0..1, (tokens, texts).
+    """For each token asked and each text the cosine of the nearest token, 0..1: (2, tokens, texts).
 
-    It is the nearest of that stretch of the text which comes nearest to all that is asked. `lengths` are
+    First of that stretch of the text which comes nearest to all that is asked, then of the whole text. `lengths` are
     those of the whole texts, in tokens.
     """
 
@@ -90,12 +90,14 @@ class TokenDirections:
         return found // int(self._stored_type[-1])
 
     def nearest(self, asked: Asked, texts: Sequence[bytes]) -> NDArray[np.float32]:
-        """For each token asked and each packed text the cosine of the nearest token of its best stretch: 0..1.
+        """For each token asked and each packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
+
+        First of the best stretch, then of the whole text.
 
         Raises ValueError where a text is not what `packed` makes.
         """
         tokens = asked.tokens
-        found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
+        found: NDArray[np.float32] = numpy().zeros((2, len(tokens), len(texts)), dtype="float32")
         every = numpy().frombuffer(b"".join(texts), self._stored_type)
         if not len(tokens) or not len(every):
             return found
@@ -105,7 +107,7 @@ class TokenDirections:
         cosines = (self._numbers(tokens) @ self._numbers(used).T).take(places, axis=1)
         lengths = self.lengths(texts)
         filled = numpy().flatnonzero(lengths)
-        found[:, filled] = _of_best_stretch(cosines, lengths[filled], asked.shares)
+        found[:, :, filled] = _nearest(cosines, lengths[filled], asked.shares)
         found.clip(0, _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
@@ -138,12 +140,13 @@ class TokenDirections:
         self._known[fresh] = True
 
 
-def _of_best_stretch(
+def _nearest(
     cosines: NDArray[np.float32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """For each token asked and each text the largest cosine of the stretch that is best by the tokens' shares.
+    """For each token asked and each text the largest cosine, of the best stretch and of all: (2, tokens, texts).
 
-    `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. Stretches overlap by half.
+    `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. The best stretch is that of
+    the largest cosines by the tokens' shares; stretches overlap by half.
     """
     step = STRETCH // 2
     halves = -(-lengths // step)
@@ -152,14 +155,19 @@ def _of_best_stretch(
     places = numpy().repeat(starts - step * first, halves) + step * numpy().arange(halves.sum())
     nearest: NDArray[np.float32] = numpy().maximum.reduceat(cosines, places, axis=1)
     if len(places) == len(lengths):
-        return nearest
+        return _both(nearest, nearest)
     goes_on = numpy().ones(len(places), dtype=bool)
     goes_on[first + halves - 1] = False
     begun = numpy().flatnonzero(goes_on)
     nearest[:, begun] = numpy().maximum(nearest[:, begun], nearest[:, begun + 1])
     worth = shares @ nearest
     owners = numpy().repeat(numpy().arange(len(lengths)), halves)
-    best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])
+    best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])[::-1]
     chosen = numpy().empty(len(lengths), dtype="intp")
-    chosen[owners[best[::-1]]] = best[::-1]  # of equal ones the first
-    return nearest[:, chosen]
+    chosen[owners[best]] = best  # of equal ones the first
+    return _both(nearest[:, chosen], numpy().maximum.reduceat(nearest, first, axis=1))
+
+
+def _both(stretch: NDArray[np.float32], whole: NDArray[np.float32]) -> NDArray[np.float32]:
+    both: NDArray[np.float32] = numpy().stack((stretch, whole))
+    return both
