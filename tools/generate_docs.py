@@ -44,6 +44,7 @@ NUMBERS = (
         "engram.usecases.search.FEW",
         "rows that get a second look (48 in a store where lore name others), at least",
     ),
+    ("engram.adapters.embed.late.STRETCH", "tokens of a stretch of text that is held against the question"),
     (
         "engram.usecases.second_look.MOST_MISSING",
         "the share of a question that one word has at most, for what is missing",

@@ -156,16 +156,16 @@ def _nearest(
     nearest: NDArray[np.float32] = numpy().maximum.reduceat(cosines, places, axis=1)
     if len(places) == len(lengths):
         return _both(nearest, nearest)
-    goes_on = numpy().ones(len(places), dtype=bool)
-    goes_on[first + halves - 1] = False
-    begun = numpy().flatnonzero(goes_on)
-    nearest[:, begun] = numpy().maximum(nearest[:, begun], nearest[:, begun + 1])
-    worth = shares @ nearest
+    stretches = nearest.copy()
+    numpy().maximum(nearest[:, :-1], nearest[:, 1:], out=stretches[:, :-1])
+    last = first + halves - 1  # what follows it is of another text
+    stretches[:, last] = nearest[:, last]
+    worth = shares @ stretches
     owners = numpy().repeat(numpy().arange(len(lengths)), halves)
     best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])[::-1]
     chosen = numpy().empty(len(lengths), dtype="intp")
     chosen[owners[best]] = best  # of equal ones the first
-    return _both(nearest[:, chosen], numpy().maximum.reduceat(nearest, first, axis=1))
+    return _both(stretches.take(chosen, axis=1), numpy().maximum.reduceat(nearest, first, axis=1))
 
 
 def _both(stretch: NDArray[np.float32], whole: NDArray[np.float32]) -> NDArray[np.float32]:
