@@ -1,8 +1,8 @@
 """How good an answer is: strong, weak, or none.
 
 A hit's evidence is its cosine and the share of the query that its words cover, less what is missing most: the one
-thing asked that the lore is farthest from. A question that nothing answers mostly has one such thing. By words
-alone evidence is that share, with bounds of its own.
+thing asked that the lore is farthest from, half as much again. A question that nothing answers mostly has one such
+thing. By words alone evidence is that share, with bounds of its own.
 docs/recall.md says what the bounds give.
 """
 

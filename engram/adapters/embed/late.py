@@ -1,7 +1,8 @@
 """Late interaction: how near the tokens of texts come to each token of a question, by the vectors of single tokens.
 
 MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each token of the question the cosine of
-the text's nearest token. One vector for a whole text says what it is about; this says whether each thing asked is in it.
+the text's nearest token. One vector for a whole text says what it is about; this says whether each thing asked is in
+it, and whether all of it is said in one place.
 """
 
 from __future__ import annotations
