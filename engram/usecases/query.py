@@ -189,8 +189,9 @@ def read_shown(
 
 def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
     """A hit as it is shown, without a ref yet: its score weighed by the scope of its store."""
-    weight = store.scope.weight
-    score = hit.score._replace(total=hit.score.total * weight, scope=weight)
+    weight, score = store.scope.weight, hit.score
+    if weight != 1.0:
+        score = score._replace(total=score.total * weight, scope=weight)
     return Recalled("", lore, hit.path, score, store.places.scope)
 
 

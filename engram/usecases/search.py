@@ -107,7 +107,7 @@ def _best(
             rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
             near = second_look.neighbours(generation, rows)
         closer = second_look.look(asked, generation, near, rows) if asked else {}
-        candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
+        candidates = _rank(store, generation.recent.hits(rows), ranked, closer, filters)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)

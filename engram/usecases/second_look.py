@@ -74,15 +74,15 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     Raises ValueError where the index holds what are no tokens, sqlite3.Error.
     """
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
-    said = generation.catalog.tokens(read)
+    said = generation.recent.tokens(read)
     words = _words(asked.text)
     weighed = asked.word_index.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
-    match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
+    match = asked.embedder.nearness(words, weights, said)
     if match is None:
         return {}
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
-        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
+        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said) else {}
     nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)
     numpy = numpy_module()
     shares = match.asked.shares[:, None]

@@ -9,6 +9,7 @@ import zlib
 from engram.adapters.index import beside
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.adapters.index.recent import RecentRows
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.waiting import WAITING
 from engram.adapters.index.words import Words
@@ -35,6 +36,7 @@ class Generation:
             else:
                 self._check_meta()
             self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
+            self.recent = RecentRows(self.catalog)
             self.vectors = VectorFile(folder, self.dimensions) if self.dimensions else None
             self.reload()
 
@@ -72,6 +74,7 @@ class Generation:
 
     def reload(self) -> None:
         """Read again what the catalog says of the whole generation."""
+        self.recent.forget()
         self.version = self.catalog.version()  # first: what changes while the rest is read shows next time
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
