@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.numeric import numpy_module
 from engram.domain import ranking
 from engram.domain.typed import TYPE_CHECKING
 
@@ -71,6 +70,8 @@ class Relevance:
     def _by_both(self, cosines: Floats, count: int) -> tuple[list[int], list[float]]:
         if self._fused is None:
             self._fused = self._fuse(cosines)
+        from engram.adapters.index.numeric import numpy_module
+
         numpy, fused = numpy_module(), self._fused
         if self._allowed is None:
             rows = _largest(fused, count)
@@ -81,6 +82,8 @@ class Relevance:
 
     def _fuse(self, cosines: Floats) -> Floats:
         """`ranking.relevance` of every row, but for its division by a constant."""
+        from engram.adapters.index.numeric import numpy_module
+
         numpy = numpy_module()
         fused: Floats = numpy.maximum(cosines, 0.0)
         if self._found.scores and self._found.perfect:
@@ -94,6 +97,8 @@ class Relevance:
 
 def _largest(values: Floats, count: int) -> NDArray[int64]:
     """Places of the `count` largest values, the largest first."""
+    from engram.adapters.index.numeric import numpy_module
+
     numpy = numpy_module()
     places = numpy.arange(len(values))
     if count < len(values):

@@ -13,9 +13,8 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import held, second_look
+from engram.usecases import held
 from engram.usecases.relevance import Relevance
-from engram.usecases.second_look import Asked, Closer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.usecases.second_look import Asked, Closer
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
@@ -78,11 +78,11 @@ def indexed(
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
             ranked = Relevance(found, cosines, allowed)
-            asked = (
-                None
-                if cosines is None or store.embedder is None
-                else Asked(store.embedder, words, text, found)
-            )
+            asked = None
+            if cosines is not None and embedder is not None:
+                from engram.usecases.second_look import Asked  # words alone do without
+
+                asked = Asked(embedder, words, text, found)
             candidates = _best(store, generation, ranked, asked, filters, limit)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
@@ -102,15 +102,24 @@ def _best(
     while True:
         rows = ranked.best(pool)
         enough = len(rows) < pool
-        near = second_look.neighbours(generation, rows) if asked else {}
-        if near:
-            rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
-            near = second_look.neighbours(generation, rows)
-        closer = second_look.look(asked, generation, near, rows) if asked else {}
+        closer: Mapping[int, Closer] = {}
+        if asked is not None:
+            rows, closer = _looked(asked, generation, rows)
         candidates = _rank(store, generation.recent.hits(rows), ranked, closer, filters)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
+
+
+def _looked(asked: Asked, generation: Generation, rows: list[int]) -> tuple[list[int], Mapping[int, Closer]]:
+    """The rows and those that speak for them, and what a second look at each says."""
+    from engram.usecases import second_look
+
+    near = second_look.neighbours(generation, rows)
+    if near:
+        rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
+        near = second_look.neighbours(generation, rows)
+    return rows, second_look.look(asked, generation, near, rows)
 
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:

@@ -8,11 +8,13 @@ import zlib
 
 from engram.adapters.index import beside
 from engram.adapters.index.catalog import FORMAT, Catalog
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.recent import RecentRows
-from engram.adapters.index.vectors import VectorFile
-from engram.adapters.index.waiting import WAITING
+from engram.adapters.index.damage import DamagedIndexError, check_vectors, damage_noticed
 from engram.adapters.index.words import Words
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.index.recent import RecentRows
+    from engram.adapters.index.vectors import VectorFile
 
 
 class Generation:
@@ -30,14 +32,14 @@ class Generation:
         self.other_model = False
         self._words: Words | None = None
         self.words_stamp = ""
+        self._recent: RecentRows | None = None
+        self._vectors: VectorFile | None = None
         with damage_noticed():
             if create:
                 self._create()
             else:
                 self._check_meta()
             self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
-            self.recent = RecentRows(self.catalog)
-            self.vectors = VectorFile(folder, self.dimensions) if self.dimensions else None
             self.reload()
 
     def _create(self) -> None:
@@ -69,12 +71,31 @@ class Generation:
         return self._words
 
     @property
+    def vectors(self) -> VectorFile | None:
+        """The vectors; None in an index of words."""
+        if self._vectors is None and self.dimensions:
+            from engram.adapters.index.vectors import VectorFile  # words alone do without
+
+            self._vectors = VectorFile(self.folder, self.dimensions)
+        return self._vectors
+
+    @property
+    def recent(self) -> RecentRows:
+        """What the catalog says of rows, kept for the next question."""
+        if self._recent is None:
+            from engram.adapters.index.recent import RecentRows
+
+            self._recent = RecentRows(self.catalog)
+        return self._recent
+
+    @property
     def _words_folder(self) -> str:
         return os.path.join(self.folder, "words")
 
     def reload(self) -> None:
         """Read again what the catalog says of the whole generation."""
-        self.recent.forget()
+        if self._recent is not None:
+            self._recent.forget()
         self.version = self.catalog.version()  # first: what changes while the rest is read shows next time
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
@@ -96,8 +117,8 @@ class Generation:
         self._stamps: list[tuple[str, int, int, int]] | None = None
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
-        if self.vectors is not None:
-            self.vectors.check_size(self.next_row, self.next_slot)
+        if self.dimensions:
+            check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
         """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.
@@ -165,6 +186,8 @@ class Generation:
         return found
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
+        from engram.adapters.index.waiting import WAITING
+
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
