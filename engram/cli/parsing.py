@@ -22,6 +22,8 @@ EPILOG = """examples:
 
 Without a command at a terminal, the app opens. `engram COMMAND --help` says more.
 Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 needs a person, 5 remote failed, 130 interrupted."""
+# Its words are in English as all of ours: looking for translations of three of them costs a millisecond of every start.
+argparse._ = str  # type: ignore[attr-defined]
 _VALUE_OPTIONS = ("--store", "--scope")
 _FLAGS = ("--json", "--no-input", "--yes")
 
