@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from importlib import import_module
+import sys
 
 from engram.cli.registry import COMMANDS, Command, find
 from engram.domain.errors import UsageError
@@ -114,7 +114,9 @@ def unknown_command(name: str) -> UsageError:
 
 def module_of(command: Command) -> Any:
     """The module that does a command."""
-    return import_module(f"engram.cli.commands.{command.module}")
+    name = f"engram.cli.commands.{command.module}"
+    __import__(name)  # importlib is one module more
+    return sys.modules[name]
 
 
 def _terminal_width() -> int:

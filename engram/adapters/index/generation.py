@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 
 from engram.adapters.index import beside
 from engram.adapters.index.catalog import FORMAT, Catalog
@@ -207,5 +206,7 @@ def _size(path: str) -> int:
 
 
 def _file_check(path: str) -> int:
+    import zlib  # only writing needs it
+
     with open(path, "rb") as file:
         return zlib.crc32(file.read())
