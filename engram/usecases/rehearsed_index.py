@@ -33,11 +33,11 @@ class RehearsedIndex:
     def __init__(self, generation: Generation, facts: Mapping[str, Facts]) -> None:
         """`facts` are the status and confidence (thousandths) that lore have here, by path, in place of their own."""
         self._words, self._vectors = generation.words, generation.vectors
-        self.words = self.catalog = self.recent = self
+        self.words = self.catalog = self
         self.vectors = self if self._vectors is not None else None
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
         self.has_links = generation.has_links
-        self.tokens, self._linked = generation.recent.tokens, generation.catalog.linked
+        self.tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
         self._hits = {hit.row: hit for hit in generation.catalog.select("1")}
         self._rows = {hit.path: row for row, hit in self._hits.items()}
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}

@@ -105,7 +105,7 @@ def _best(
         closer: Mapping[int, Closer] = {}
         if asked is not None:
             rows, closer = _looked(asked, generation, rows)
-        candidates = _rank(store, generation.recent.hits(rows), ranked, closer, filters)
+        candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)

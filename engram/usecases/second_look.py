@@ -74,7 +74,8 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     Raises ValueError where the index holds what are no tokens, sqlite3.Error.
     """
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
-    said = generation.recent.tokens(read)
+    tokens = generation.catalog.tokens(read)
+    said = [tokens.get(row, b"") for row in read]
     words = _words(asked.text)
     weighed = asked.word_index.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]

@@ -12,7 +12,6 @@ from engram.adapters.index.words import Words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.index.recent import RecentRows
     from engram.adapters.index.vectors import VectorFile
 
 
@@ -31,7 +30,6 @@ class Generation:
         self.other_model = False
         self._words: Words | None = None
         self.words_stamp = ""
-        self._recent: RecentRows | None = None
         self._vectors: VectorFile | None = None
         with damage_noticed():
             if create:
@@ -79,22 +77,11 @@ class Generation:
         return self._vectors
 
     @property
-    def recent(self) -> RecentRows:
-        """What the catalog says of rows, kept for the next question."""
-        if self._recent is None:
-            from engram.adapters.index.recent import RecentRows
-
-            self._recent = RecentRows(self.catalog)
-        return self._recent
-
-    @property
     def _words_folder(self) -> str:
         return os.path.join(self.folder, "words")
 
     def reload(self) -> None:
         """Read again what the catalog says of the whole generation."""
-        if self._recent is not None:
-            self._recent.forget()
         self.version = self.catalog.version()  # first: what changes while the rest is read shows next time
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
