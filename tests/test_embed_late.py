@@ -65,8 +65,7 @@ def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_ask
 @settings(deadline=None)
 @given(words=st.lists(st.tuples(tokens, st.floats(0.01, 9)), max_size=40))
 def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[int], float]]) -> None:
-    ids = [np.array(tokens, dtype="intc") for tokens, _ in words]
-    tokens, shares, owners = TOKENS.asked(ids, [weight for _, weight in words])
+    tokens, shares, owners = TOKENS.asked([tokens for tokens, _ in words], [weight for _, weight in words])
     assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late.MOST_ASKED
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
@@ -76,7 +75,7 @@ def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[i
 
 
 def test_of_a_very_long_question_the_heaviest_tokens_are_kept() -> None:
-    words = [np.array([token], dtype="intc") for token in range(WORDS)]
+    words = [[token] for token in range(WORDS)]
     kept = set(TOKENS.asked(words, [float(token) for token in range(WORDS)]).tokens.tolist())
     assert len(kept) == late.MOST_ASKED
     assert {WORDS - 1, WORDS - 2} <= kept

@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, shorten
 from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
-from engram.domain.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.scopes import past_retention
 from engram.domain.times import render
@@ -30,6 +29,8 @@ _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 def lore_json(lore: Lore, path: str) -> dict[str, object]:
     """The JSON of one lore."""
+    from engram.domain.lore_json import lore_as_dict  # most answers are for people
+
     return lore_as_dict(lore, path)
 
 

@@ -23,7 +23,7 @@ RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also
 MAX_CONTENT = 4000
 MAX_CONTEXT = 1000
 MAX_TITLE = 120
-_CLOSING_MARKS = re.compile(r"\s+#+$")
+_CLOSING_MARKS = r"\s+#+$"  # compiled by `re` at its first use
 NO_VOTES: Mapping[str, Vote] = MappingProxyType({})
 
 
@@ -102,6 +102,9 @@ def title_of(content: str) -> str:
     for line in content.splitlines():
         text = line.strip().strip("#*_`=- \t")
         if text:
-            title = _CLOSING_MARKS.sub("", line.strip().lstrip("#").strip()) or text
+            title = line.strip().lstrip("#").strip()
+            if title.endswith("#"):
+                title = re.sub(_CLOSING_MARKS, "", title)
+            title = title or text
             return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
     return ""

@@ -6,7 +6,7 @@ Importing `typing` and having it check the fields of each value type was a sixth
 
 from __future__ import annotations
 
-from collections import namedtuple
+import sys
 
 __all__ = ["TYPE_CHECKING", "NamedTuple"]
 
@@ -14,6 +14,59 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
 else:
+    from _collections import _tuplegetter
+
+    def _first(made):
+        """The `__new__` of a value type until its first value: it makes way for one with named arguments.
+
+        Compiling that is most of what `collections.namedtuple` costs, and a command uses a third of the types it imports.
+        """
+
+        def __new__(_cls, *values, **named):  # noqa: N807
+            names = ", ".join(made._fields)
+            code = f"lambda _cls, {names}: _new(_cls, ({names},))" if names else "lambda _cls: _new(_cls)"
+            new = eval(code, {"_new": tuple.__new__, "__builtins__": {}})  # noqa: S307 - names of fields only
+            new.__name__, new.__qualname__ = "__new__", f"{made.__qualname__}.__new__"
+            new.__defaults__ = tuple(made._field_defaults.values())
+            new.__annotations__ = made.__annotations__
+            made.__new__ = staticmethod(new)
+            return new(_cls, *values, **named)
+
+        return staticmethod(__new__)
+
+    def _make(cls, iterable):
+        """A value of these fields."""
+        made = tuple.__new__(cls, iterable)
+        if len(made) != len(cls._fields):
+            raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+        return made
+
+    def _replace(self, /, **fields):
+        """The same value, but for these fields."""
+        made = self._make(map(fields.pop, self._fields, self))
+        if fields:
+            raise TypeError(f"Got unexpected field names: {list(fields)!r}")
+        return made
+
+    def _asdict(self):
+        """The fields by name."""
+        return dict(zip(self._fields, self, strict=True))
+
+    def __repr__(self):  # noqa: N807
+        return f"{type(self).__name__}({', '.join(map('{}={!r}'.format, self._fields, self))})"
+
+    def __getnewargs__(self):  # noqa: N807
+        return tuple(self)
+
+    _SHARED = {
+        "__slots__": (),
+        "_make": classmethod(_make),
+        "_replace": _replace,
+        "__replace__": _replace,
+        "_asdict": _asdict,
+        "__repr__": __repr__,
+        "__getnewargs__": __getnewargs__,
+    }
 
     class _Maker(type):
         """Makes what looks like a class with annotated fields into a named tuple."""
@@ -22,12 +75,12 @@ else:
             if not bases:
                 return super().__new__(cls, name, bases, namespace)
             fields = namespace.get("__annotations__", {})
-            defaults = [namespace[field] for field in fields if field in namespace]
-            made = namedtuple(name, fields, defaults=defaults, module=namespace["__module__"])  # noqa: PYI024
-            made.__annotations__ = fields
-            for key, value in namespace.items():
-                if key not in fields and key not in ("__module__", "__annotations__"):
-                    setattr(made, key, value)
+            own = {key: value for key, value in namespace.items() if key not in fields}
+            getters = {sys.intern(field): _tuplegetter(number, None) for number, field in enumerate(fields)}
+            defaults = {field: namespace[field] for field in fields if field in namespace}
+            about = {"_fields": tuple(fields), "__match_args__": tuple(fields), "_field_defaults": defaults}
+            made = type(name, (tuple,), _SHARED | getters | about | own)
+            made.__new__ = _first(made)
             return made
 
     class NamedTuple(metaclass=_Maker):

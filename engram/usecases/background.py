@@ -12,7 +12,6 @@ import sys
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.commit import commit_lock, commit_pending, commit_quietly, has_work
 from engram.usecases.scopes import exists, reach
 from engram.usecases.session_store import sweep, sweep_due
 
@@ -29,6 +28,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     Then sync where that is due; with `sync` in any case.
     """
     from engram.usecases.auto_sync import sync_if_due, sync_now
+    from engram.usecases.commit import commit_quietly
     from engram.usecases.history_feed import keep_fed
 
     _refresh_quietly(store)
@@ -80,9 +80,13 @@ def after_command(store: Store, *, wrote: bool) -> None:
     if not inline:
         for one in others:
             start_detached(one.places.root)
-    if not (wrote or sync_due or sweeping or has_work(store) or _sweep_wanted(store) or vectors_wait(store)):
+    if not (
+        wrote or sync_due or sweeping or _commits_wait(store) or _sweep_wanted(store) or vectors_wait(store)
+    ):
         return
     if inline or not store.settings.flag("git.background"):
+        from engram.usecases.commit import commit_pending
+
         _refresh_quietly(store)
         commit_pending(store)
         _make_vectors(store)
@@ -132,8 +136,19 @@ def _sync_due(store: Store) -> bool:
     return is_due(store)
 
 
+def _commits_wait(store: Store) -> bool:
+    """Whether anything waits to be committed."""
+    if not store.places.owns_branch:
+        return False
+    from engram.usecases.commit import has_work
+
+    return has_work(store)
+
+
 def _somebody_commits(store: Store) -> bool:
     """Whether a committer is at work; it looks at the journal once more after it lets go of the lock."""
+    from engram.usecases.commit import commit_lock
+
     lock = commit_lock(store)
     try:
         taken = lock.try_acquire()

@@ -30,6 +30,7 @@ class Meaning:
         self._state = state
         self._now_ns = now_ns
         self._model: Embedder | None = None
+        self._settings: Settings | None = None
         self._opened_with: tuple[object, ...] | None = None
         self._aside_until = 0
         self._broken = False
@@ -37,8 +38,11 @@ class Meaning:
 
     def model(self, settings: Settings) -> Embedder | None:
         """The provider that the settings name, also while it gives no vectors; None where it cannot be opened."""
-        wanted = tuple([settings.get(key) for key in KEYS])
         again = self._model is None and 0 < self._aside_until <= self._now_ns()
+        if settings is self._settings and not again:  # they are replaced, never changed
+            return None if self._broken else self._model
+        self._settings = settings
+        wanted = tuple([settings.get(key) for key in KEYS])
         if wanted != self._opened_with or again:
             self._opened_with, self._model, self._broken, self._trouble, self._aside_until = (
                 wanted,

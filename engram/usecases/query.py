@@ -172,10 +172,11 @@ def candidates(
 
 def worth_showing(found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates for which enough speaks beside the best one; none where nothing answers."""
-    if strength_of(found) == strength.NONE:
+    spoken = [evidence(hit) for hit in found]
+    if _strength(found, spoken) == strength.NONE:
         return []
     shown_from = strength.bounds(found[0].score.cosine).shown
-    return [hit for hit in found if evidence(hit) >= shown_from]
+    return [hit for hit, much in zip(found, spoken, strict=True) if much >= shown_from]
 
 
 def read_shown(
@@ -188,20 +189,30 @@ def read_shown(
 
 def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
     """A hit as it is shown, without a ref yet: its score weighed by the scope of its store."""
-    weight = store.scope.weight
-    score = hit.score._replace(total=hit.score.total * weight, scope=weight)
+    weight, score = store.scope.weight, hit.score
+    if weight != 1.0:
+        score = score._replace(total=score.total * weight, scope=weight)
     return Recalled("", lore, hit.path, score, store.places.scope)
 
 
 def strength_of(found: Sequence[Candidate | Recalled]) -> str:
     """The strength of an answer of these: that of the one for which most speaks."""
-    levels = [strength.strength(evidence(hit), strength.bounds(hit.score.cosine)) for hit in found]
-    return min(levels, key=strength.STRENGTHS.index, default=strength.NONE)
+    return _strength(found, [evidence(hit) for hit in found])
+
+
+def _strength(found: Sequence[Candidate | Recalled], spoken: Sequence[float]) -> str:
+    """The same, from how much speaks for each."""
+    levels = [
+        strength.strength(much, strength.bounds(hit.score.cosine))
+        for hit, much in zip(found, spoken, strict=True)
+    ]
+    return next((level for level in strength.STRENGTHS if level in levels), strength.NONE)
 
 
 def evidence(hit: Candidate | Recalled) -> float:
     """How much speaks for a hit."""
-    return strength.evidence(hit.score.words, hit.score.cosine, hit.score.missing)
+    score = hit.score
+    return strength.evidence(score.words, score.cosine, score.missing)
 
 
 def _checked(store: Store, question: Question) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.numeric import numpy_module
 from engram.domain import ranking
 from engram.domain.typed import TYPE_CHECKING
 
@@ -26,7 +25,8 @@ class Relevance:
         self._found = found
         self._cosines = cosines
         self._allowed = allowed
-        self._order: list[int] = []
+        self._rows: list[int] = []
+        self._values: list[float] = []  # of `_rows`: how relevant each is
         self._asked = 0
         self._fused: Floats | None = None
 
@@ -38,47 +38,52 @@ class Relevance:
 
     def best(self, count: int) -> list[int]:
         """The `count` most relevant rows, best first, and those that equal the last; fewer where there are no more."""
-        rows = self._ordered(count + 1)
-        while len(rows) > count and self._value(rows[count]) == self._value(rows[count - 1]) > 0:
+        self._order_first(count + 1)
+        while len(self._rows) > count and self._values[count] == self._values[count - 1] > 0:
             count += 1
-            rows = self._ordered(count + 1) if count < len(rows) else self._ordered(2 * count)
-        return rows[:count]
+            self._order_first(count + 1 if count < len(self._rows) else 2 * count)
+        return self._rows[:count]
 
     def rivals(self, limit: int, share: float, most: int) -> int:
         """How many rows (up to `most`) are at least `share` as relevant as the `limit`-th: only they can beat it."""
-        rows = self._ordered(most + 1)
-        if len(rows) <= limit:
-            return max(1, len(rows))
-        floor = share * self._value(rows[limit - 1])
-        return sum(self._value(row) >= floor for row in rows[:most])
+        self._order_first(most + 1)
+        if len(self._rows) <= limit:
+            return max(1, len(self._rows))
+        floor = share * self._values[limit - 1]
+        return sum([value >= floor for value in self._values[:most]])
 
-    def _value(self, row: int) -> float:
-        if self._fused is None:
-            return ranking.relevance(*self.parts(row))
-        return float(self._fused[row]) / (1 + ranking.WORDS)
+    def _order_first(self, count: int) -> None:
+        """Have at least the `count` most relevant rows in order, best first, or all that there are."""
+        if count <= self._asked:
+            return
+        self._asked = count
+        if self._cosines is None:
+            self._rows, self._values = self._by_words()
+        else:
+            self._rows, self._values = self._by_both(self._cosines, count)
 
-    def _ordered(self, count: int) -> list[int]:
-        """At least the `count` most relevant rows, best first, or all that there are."""
-        if count > self._asked:
-            self._asked = count
-            self._order = self._by_words() if self._cosines is None else self._by_both(self._cosines, count)
-        return self._order
+    def _by_words(self) -> tuple[list[int], list[float]]:
+        allowed, perfect, scores = self._allowed, self._found.perfect, self._found.scores
+        rows = [row for row in scores if allowed is None or row in allowed]
+        return rows, [min(1.0, scores[row] / perfect) if perfect else 0.0 for row in rows]
 
-    def _by_words(self) -> list[int]:
-        allowed = self._allowed
-        return [row for row in self._found.scores if allowed is None or row in allowed]
-
-    def _by_both(self, cosines: Floats, count: int) -> list[int]:
+    def _by_both(self, cosines: Floats, count: int) -> tuple[list[int], list[float]]:
         if self._fused is None:
             self._fused = self._fuse(cosines)
+        from engram.adapters.index.numeric import numpy_module
+
+        numpy, fused = numpy_module(), self._fused
         if self._allowed is None:
-            return _largest(self._fused, count).tolist()  # type: ignore[no-any-return]
-        numpy = numpy_module()
-        rows = numpy.fromiter((row for row in self._allowed if row < len(self._fused)), dtype=numpy.int64)
-        return rows[_largest(self._fused[rows], count)].tolist()  # type: ignore[no-any-return]
+            rows = _largest(fused, count)
+        else:
+            rows = numpy.fromiter((row for row in self._allowed if row < len(fused)), dtype=numpy.int64)
+            rows = rows[_largest(fused[rows], count)]
+        return rows.tolist(), (fused[rows].astype(numpy.float64) / (1 + ranking.WORDS)).tolist()
 
     def _fuse(self, cosines: Floats) -> Floats:
         """`ranking.relevance` of every row, but for its division by a constant."""
+        from engram.adapters.index.numeric import numpy_module
+
         numpy = numpy_module()
         fused: Floats = numpy.maximum(cosines, 0.0)
         if self._found.scores and self._found.perfect:
@@ -92,6 +97,8 @@ class Relevance:
 
 def _largest(values: Floats, count: int) -> NDArray[int64]:
     """Places of the `count` largest values, the largest first."""
+    from engram.adapters.index.numeric import numpy_module
+
     numpy = numpy_module()
     places = numpy.arange(len(values))
     if count < len(values):

@@ -13,9 +13,8 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import held, second_look
+from engram.usecases import held
 from engram.usecases.relevance import Relevance
-from engram.usecases.second_look import Asked, Closer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,8 +22,10 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.usecases.second_look import Asked, Closer
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
@@ -70,13 +71,18 @@ def indexed(
         allowed = _allowed_rows(generation, filters)
         words = generation.words
         terms = words.terms(text)
-        cosines = _cosines(store, generation, text) if meaning else None
+        embedder = store.embedder if meaning else None
+        cosines = _cosines(embedder, generation, text) if embedder else None
         every = generation.next_row
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
             ranked = Relevance(found, cosines, allowed)
-            asked = None if cosines is None or store.embedder is None else Asked(store.embedder, text, found)
+            asked = None
+            if cosines is not None and embedder is not None:
+                from engram.usecases.second_look import Asked  # words alone do without
+
+                asked = Asked(embedder, words, text, found)
             candidates = _best(store, generation, ranked, asked, filters, limit)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
@@ -96,15 +102,24 @@ def _best(
     while True:
         rows = ranked.best(pool)
         enough = len(rows) < pool
-        near = second_look.neighbours(generation, rows) if asked else {}
-        if near:
-            rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
-            near = second_look.neighbours(generation, rows)
-        closer = second_look.look(asked, generation, near, rows) if asked else {}
+        closer: Mapping[int, Closer] = {}
+        if asked is not None:
+            rows, closer = _looked(asked, generation, rows)
         candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
+
+
+def _looked(asked: Asked, generation: Generation, rows: list[int]) -> tuple[list[int], Mapping[int, Closer]]:
+    """The rows and those that speak for them, and what a second look at each says."""
+    from engram.usecases import second_look
+
+    near = second_look.neighbours(generation, rows)
+    if near:
+        rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
+        near = second_look.neighbours(generation, rows)
+    return rows, second_look.look(asked, generation, near, rows)
 
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
@@ -180,10 +195,9 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     return set(generation.catalog.select_rows(" AND ".join(conditions), values))
 
 
-def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
+def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | None:
     """Cosine of every row with the query (float32, rows), or None where the query has no known word."""
-    embedder = store.embedder
-    if embedder is None or generation.vectors is None or generation.next_row == 0:
+    if generation.vectors is None or generation.next_row == 0:
         return None
     vector = embedder.embed_one(text)
     if not vector.any():
@@ -277,8 +291,12 @@ def _standing_of_lore(lore: Lore) -> Standing:
 def _read_quietly(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
-        stamp = walk.stamp(store.files.absolute(path))
-        modified = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()
-        return codec.read(raw, path, store.categories, modified).lore
+        own = codec.read_own(raw, store.categories)
+        return own or codec.read(raw, path, store.categories, _modified(store, path)).lore
     except EngramError:
         return None
+
+
+def _modified(store: Store, path: str) -> datetime:
+    stamp = walk.stamp(store.files.absolute(path))
+    return datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC) if stamp else store.clock.now()

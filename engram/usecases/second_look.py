@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.late import Asked as Tokens
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
-    from engram.adapters.index.words import WordHits
+    from engram.adapters.index.words import WordHits, Words
 
     Floats = NDArray[float32]
 
@@ -68,9 +68,10 @@ def neighbours(generation: Generation, rows: Sequence[int]) -> Neighbours:
 
 
 class Asked(NamedTuple):
-    """What looks again, for what: the model, the text of the question, and what its words found."""
+    """What looks again, for what: the model, the index of words, the text of the question, and what its words found."""
 
     embedder: Embedder
+    word_index: Words
     text: str
     found: WordHits
 
@@ -81,15 +82,16 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     Raises ValueError where the index holds what are no tokens, sqlite3.Error.
     """
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
-    said = generation.catalog.tokens(read)
+    tokens = generation.catalog.tokens(read)
+    said = [tokens.get(row, b"") for row in read]
     words = _words(asked.text)
-    weighed = generation.words.weigh(words, asked.found)
+    weighed = asked.word_index.weigh(words, asked.found)
     weights = [weight for weight, _ in weighed]
-    match = asked.embedder.nearness(words, weights, [said.get(row, b"") for row in read])
+    match = asked.embedder.nearness(words, weights, said)
     if match is None:
         return {}
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
-        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said.values()) else {}
+        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said) else {}
     place = {row: place for place, row in enumerate(read)}
     together, anywhere = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()

@@ -24,7 +24,7 @@ _SAMPLE_BYTES = 4096
 def bundled_identity(folder: str) -> str:
     """The stored digest of the bundled model. Raises EmbeddingError when the file is missing."""
     try:
-        with open(os.path.join(folder, IDENTITY_FILE), encoding="ascii") as file:
+        with open(os.path.join(folder, IDENTITY_FILE), encoding="utf-8") as file:  # a codec less to import
             return f"bundled:{file.read().strip()}:{SCHEME}"
     except (OSError, ValueError) as error:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error

@@ -7,7 +7,7 @@ it, and whether all of it is said in one place.
 
 from __future__ import annotations
 
-from engram.adapters.embed.numeric import numpy
+from engram.adapters.embed.numeric import dot_products, numpy
 from engram.adapters.embed.table import units
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -65,7 +65,7 @@ class TokenDirections:
         """Token ids as an index keeps them: of two bytes each where the model has few enough, else of four."""
         return ids[:MOST_STORED].astype(self._stored_type).tobytes()
 
-    def asked(self, words: Sequence[NDArray[np.integer]], weights: Sequence[float]) -> Asked:
+    def asked(self, words: Sequence[Sequence[int]], weights: Sequence[float]) -> Asked:
         """The tokens of a question. `words` are the token ids of each word, `weights` the words' weights.
 
         A token counts by the weight of its heaviest word and by the length that training gave its vector; of very
@@ -73,7 +73,7 @@ class TokenDirections:
         """
         heaviest: dict[int, tuple[float, int]] = {}
         for number, (ids, weight) in enumerate(zip(words, weights, strict=True)):
-            for token in ids.tolist():
+            for token in ids:
                 if weight > heaviest.get(token, _NOTHING)[0]:
                     heaviest[token] = weight, number
         tokens = numpy().fromiter(heaviest, dtype="intp")
@@ -99,40 +99,42 @@ class TokenDirections:
         """
         tokens = asked.tokens
         found: NDArray[np.float32] = numpy().zeros((2, len(tokens), len(texts)), dtype="float32")
-        every = numpy().frombuffer(b"".join(texts), self._stored_type)
-        if not len(tokens) or not len(every):
+        said = numpy().frombuffer(b"".join(texts), self._stored_type)
+        if not len(tokens) or not len(said):
             return found
+        every = said.astype("intp")  # once: numpy would do it for each use as an index
         if every.max() >= len(self._known):
             raise ValueError("the index holds tokens that the model does not have")
         used, places = self._each_once(every)
-        cosines = (self._numbers(tokens) @ self._numbers(used).T).take(places, axis=1)
+        cosines = dot_products(self._numbers(tokens), self._numbers(used))
         lengths = self.lengths(texts)
-        filled = numpy().flatnonzero(lengths)
-        found[:, :, filled] = _nearest(cosines, lengths[filled], asked.shares)
-        found.clip(0, _SCALE**2, out=found)
+        filled = lengths.nonzero()[0]
+        found[:, :, filled] = _nearest(cosines.take(places, axis=1), lengths[filled], asked.shares)
+        numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
 
-    def _each_once(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intc]]:
+    def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ids, each once, and for each of `ids` its place among them: `unique`, in a tenth of its time."""
         said = numpy().zeros(len(self._known), dtype=bool)
         said[ids] = True
-        used = numpy().flatnonzero(said)
-        place = numpy().empty(len(said), dtype="intc")
-        place[used] = numpy().arange(len(used), dtype="intc")
+        used = said.nonzero()[0]
+        place = numpy().empty(len(said), dtype="intp")
+        place[used] = numpy().arange(len(used))
         return used, place.take(ids)
 
-    def _numbers(self, ids: NDArray[np.integer]) -> NDArray[np.float32]:
-        """The directions of tokens, for a product: the processor has a fast one for float32 only."""
+    def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
+        """The directions of tokens, (len(ids), COMPARED)."""
         self._learn(ids)
-        found: NDArray[np.float32] = self._directions.take(ids, axis=0).astype("float32")
+        found: NDArray[np.int8] = self._directions.take(ids, axis=0)
         return found
 
     def _learn(self, ids: NDArray[np.integer]) -> None:
         """Work out the directions of tokens not met before. Two threads may do it at once: both find the same."""
-        fresh = ids[~self._known.take(ids)]
-        if not len(fresh):
+        known = self._known.take(ids)
+        if known.all():
             return
+        fresh = ids[~known]
         rows = self._table.rows(fresh)
         self._lengths[fresh] = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
         directions = units(rows[:, : self._directions.shape[1]].copy())
@@ -142,8 +144,8 @@ class TokenDirections:
 
 
 def _nearest(
-    cosines: NDArray[np.float32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
-) -> NDArray[np.float32]:
+    cosines: NDArray[np.int32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
+) -> NDArray[np.int32]:
     """For each token asked and each text the largest cosine, of the best stretch and of all: (2, tokens, texts).
 
     `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. The best stretch is that of
@@ -154,7 +156,7 @@ def _nearest(
     first = numpy().cumsum(halves) - halves  # of each text, among the halves of all
     starts = numpy().cumsum(lengths) - lengths
     places = numpy().repeat(starts - step * first, halves) + step * numpy().arange(halves.sum())
-    nearest: NDArray[np.float32] = numpy().maximum.reduceat(cosines, places, axis=1)
+    nearest: NDArray[np.int32] = numpy().maximum.reduceat(cosines, places, axis=1)
     if len(places) == len(lengths):
         return _both(nearest, nearest)
     stretches = nearest.copy()
@@ -169,6 +171,6 @@ def _nearest(
     return _both(stretches.take(chosen, axis=1), numpy().maximum.reduceat(nearest, first, axis=1))
 
 
-def _both(stretch: NDArray[np.float32], whole: NDArray[np.float32]) -> NDArray[np.float32]:
-    both: NDArray[np.float32] = numpy().stack((stretch, whole))
+def _both(stretch: NDArray[np.int32], whole: NDArray[np.int32]) -> NDArray[np.int32]:
+    both: NDArray[np.int32] = numpy().stack((stretch, whole))
     return both

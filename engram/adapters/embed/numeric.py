@@ -1,10 +1,16 @@
-"""Numpy, imported when first needed and kept to one thread."""
+"""Numpy and numkong, imported when first needed and kept to one thread."""
 
 from __future__ import annotations
 
 import os
 from functools import cache
 from types import ModuleType
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @cache
@@ -18,3 +24,14 @@ def numpy() -> ModuleType:
     import numpy as np
 
     return np
+
+
+def dot_products(some: NDArray[np.int8], others: NDArray[np.int8]) -> NDArray[np.int32]:
+    """The inner product of each of `some` (n, d) with each of `others` (m, d), where there are few of `some`: (n, m).
+
+    numpy has no fast product of bytes: by its float32 this takes three times as long.
+    """
+    import numkong
+
+    found: NDArray[np.int32] = numpy().asarray(numkong.dots_packed(others, numkong.dots_pack(some))).T.copy()
+    return found

@@ -17,7 +17,7 @@ _NOT_ONE_LINE = f"[\t\n{_UNSAFE}]"
 _ESCAPED = '["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a list in flow style, none quoted
-_FLOW_MARKS = re.compile(r"[,?\[\]{}]")
+_FLOW_MARKS = r"[,?\[\]{}]"
 _TYPED_WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"))
 _TYPED_LETTERS = frozenset("0123456789abcdefABCDEFnNiIxXoOtTzZ_.,:+- ")
 _TYPED = (
@@ -41,7 +41,7 @@ def reads_plain(text: str, flow: bool) -> bool:
         return False
     if text[0] in _INDICATORS and (text[0] != "-" or text[1:2] in ("", " ")):
         return False
-    if ": " in text or " #" in text or (flow and _FLOW_MARKS.search(text)):
+    if ": " in text or " #" in text or (flow and re.search(_FLOW_MARKS, text)):
         return False
     return text.isprintable() or not re.search(_NOT_ONE_LINE, text)
 

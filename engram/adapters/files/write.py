@@ -38,7 +38,7 @@ class LoreFolder:
     def absolute(self, path: str) -> str:
         """The absolute path of a store path. Raises StoreError for one that leads out of the store."""
         parts = path.split("/")
-        if os.path.isabs(path) or ".." in parts or "" in parts:
+        if ".." in parts or "" in parts or (os.sep != "/" and os.path.isabs(path)):
             raise StoreError(f"'{path}' leads out of the store.", "Paths of lore are relative to the store.")
         return f"{self.root}/{path}" if os.sep == "/" else os.path.join(self.root, *parts)
 

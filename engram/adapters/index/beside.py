@@ -5,8 +5,6 @@ Both serve the second look that ranking takes at the best rows.
 
 from __future__ import annotations
 
-import zlib
-
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -43,6 +41,8 @@ def links(lore: Lore | None) -> list[str]:
 
 def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[bytes]) -> None:
     """Keep the tokens of rows from `first` on."""
+    import zlib  # only writing needs it
+
     rows = [(row, said, zlib.crc32(said)) for row, said in enumerate(tokens, first)]
     connection.executemany("INSERT OR REPLACE INTO row_tokens VALUES (?, ?, ?)", rows)
 
@@ -91,6 +91,8 @@ _NAMING = (
 
 def damaged(connection: sqlite3.Connection) -> list[str]:
     """The rows whose tokens are not as they were written, or belong to no lore."""
+    import zlib
+
     query = (
         "SELECT row, tokens, check_number, EXISTS (SELECT 1 FROM files WHERE files.row = row_tokens.row)"
         " FROM row_tokens"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import sqlite3
-import zlib
 
 from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -367,6 +366,8 @@ def _checked_values(entry: Entry) -> tuple[Any, ...]:
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
     """The check number of a file's line, its tags and the ids that it names."""
+    import zlib  # only writing needs it
+
     # Format 2 of marshal is the last in which equal values always give equal bytes.
     return zlib.crc32(marshal.dumps((values[0], values[_SEEN:], sorted(set(tags)), sorted(named)), 2))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 
@@ -10,6 +11,9 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+VECTORS, STARTS = "vectors.i8", "starts.u32"
+START_BYTES = 4
 
 
 class DamagedIndexError(StoreError):
@@ -54,6 +58,23 @@ def damage_noticed() -> Iterator[None]:
         if type(error).__name__ == "PanicException":
             raise DamagedIndexError(str(error)) from error
         raise
+
+
+def check_vectors(folder: str, dimensions: int, rows: int, slots: int) -> None:
+    """Raise ValueError unless the files of vectors hold at least so many rows and vectors.
+
+    It stands here since reading a mapping past a file's end kills the process: it is asked when an index is opened, too.
+    """
+    vectors, starts = os.path.join(folder, VECTORS), os.path.join(folder, STARTS)
+    if _size(vectors) < slots * dimensions or _size(starts) < rows * START_BYTES:
+        raise ValueError("the vector file is shorter than the catalog says")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _unavailable(reason: str) -> IndexUnavailableError:

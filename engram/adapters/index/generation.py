@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 
 from engram.adapters.index import beside
 from engram.adapters.index.catalog import FORMAT, Catalog
-from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.vectors import VectorFile
-from engram.adapters.index.waiting import WAITING
+from engram.adapters.index.damage import DamagedIndexError, check_vectors, damage_noticed
 from engram.adapters.index.words import Words
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.adapters.index.vectors import VectorFile
 
 
 class Generation:
@@ -29,13 +30,13 @@ class Generation:
         self.other_model = False
         self._words: Words | None = None
         self.words_stamp = ""
+        self._vectors: VectorFile | None = None
         with damage_noticed():
             if create:
                 self._create()
             else:
                 self._check_meta()
             self.catalog = Catalog(os.path.join(folder, "catalog.db"), create=create)
-            self.vectors = VectorFile(folder, self.dimensions) if self.dimensions else None
             self.reload()
 
     def _create(self) -> None:
@@ -67,6 +68,15 @@ class Generation:
         return self._words
 
     @property
+    def vectors(self) -> VectorFile | None:
+        """The vectors; None in an index of words."""
+        if self._vectors is None and self.dimensions:
+            from engram.adapters.index.vectors import VectorFile  # words alone do without
+
+            self._vectors = VectorFile(self.folder, self.dimensions)
+        return self._vectors
+
+    @property
     def _words_folder(self) -> str:
         return os.path.join(self.folder, "words")
 
@@ -93,8 +103,8 @@ class Generation:
         self._stamps: list[tuple[str, int, int, int]] | None = None
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
-        if self.vectors is not None:
-            self.vectors.check_size(self.next_row, self.next_slot)
+        if self.dimensions:
+            check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
         """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.
@@ -162,6 +172,8 @@ class Generation:
         return found
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
+        from engram.adapters.index.waiting import WAITING
+
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]
         damaged = set(vectors.damaged(checks, self.next_row, self.next_slot)) if found else set()
@@ -181,5 +193,7 @@ def _size(path: str) -> int:
 
 
 def _file_check(path: str) -> int:
+    import zlib  # only writing needs it
+
     with open(path, "rb") as file:
         return zlib.crc32(file.read())

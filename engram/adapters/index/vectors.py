@@ -11,6 +11,7 @@ import os
 import zlib
 from itertools import pairwise
 
+from engram.adapters.index.damage import START_BYTES, STARTS, VECTORS, check_vectors
 from engram.adapters.index.numeric import dot_products, numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     import numpy
 
-_START_BYTES = 4
 _SCALE = 224.0
 
 
@@ -28,18 +28,14 @@ class VectorFile:
 
     def __init__(self, folder: str, dimensions: int) -> None:
         """Nothing is opened until it is needed: a words-only query never loads numpy."""
-        self.path = os.path.join(folder, "vectors.i8")
-        self.starts_path = os.path.join(folder, "starts.u32")
+        self.folder = folder
+        self.path = os.path.join(folder, VECTORS)
+        self.starts_path = os.path.join(folder, STARTS)
         self.width = dimensions
         self.dimensions = dimensions
         self._vectors: numpy.ndarray | None = None
         self._starts: numpy.ndarray | None = None
         self._further: tuple[int, int, list[tuple[numpy.ndarray, numpy.ndarray]]] = (0, 0, [])
-
-    def check_size(self, rows: int, slots: int) -> None:
-        """Raise ValueError unless the files hold at least so many rows and vectors."""
-        if _size(self.path) < slots * self.width or _size(self.starts_path) < rows * _START_BYTES:
-            raise ValueError("the vector file is shorter than the catalog says")
 
     def write(self, row: int, slot: int, vectors: numpy.ndarray, counts: Sequence[int]) -> list[int]:
         """Store the vectors (sum(counts) x dimensions) of rows from `row` on, from place `slot` on.
@@ -50,7 +46,7 @@ class VectorFile:
         data = memoryview(quantised(vectors).tobytes())
         ends = numpy.cumsum([0, *counts])
         _write_at(self.path, slot * self.width, data)
-        _write_at(self.starts_path, row * _START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
+        _write_at(self.starts_path, row * START_BYTES, (ends[:-1] + slot).astype("<u4").tobytes())
         edges = (ends * self.width).tolist()
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
 
@@ -84,8 +80,8 @@ class VectorFile:
     def edges(self, total: int, slots: int) -> memoryview:
         """For each of `total` rows the place of its first vector, and `slots` at the end."""
         with open(self.starts_path, "rb") as file:
-            raw = file.read(total * _START_BYTES)
-        return memoryview(raw + slots.to_bytes(_START_BYTES, "little")).cast("I")
+            raw = file.read(total * START_BYTES)
+        return memoryview(raw + slots.to_bytes(START_BYTES, "little")).cast("I")
 
     def damaged(self, checks: Sequence[tuple[int, int]], total: int, slots: int) -> list[int]:
         """Those of (row, check number) whose stored vectors are not what was written. Reads everything."""
@@ -110,7 +106,7 @@ class VectorFile:
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        every = dot_products(self._vectors[:slots], quantised(query)).astype(np.float32)
+        every = dot_products(self._vectors[:slots], quantised(query))
         best: numpy.ndarray = every.take(self._starts[:rows])
         for longer, places in self._further_places(rows, slots):
             best[longer] = np.maximum(best.take(longer), every.take(places))
@@ -151,7 +147,7 @@ class VectorFile:
     def _map(self, rows: int, slots: int) -> None:
         """Map the files. Sizes are checked each time: reading a mapping past a file's end kills the process."""
         numpy = numpy_module()
-        self.check_size(rows, slots)
+        check_vectors(self.folder, self.width, rows, slots)
         if self._vectors is None or len(self._vectors) < slots:
             flat = numpy.memmap(self.path, dtype=numpy.int8, mode="r")
             usable = len(flat) // self.dimensions
@@ -171,13 +167,6 @@ def quantised(vectors: numpy.ndarray) -> numpy.ndarray:
     np.rint(scaled, out=scaled)
     result: numpy.ndarray = scaled.clip(-127, 127, out=scaled).astype(np.int8)
     return result
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _write_at(path: str, position: int, data: bytes | memoryview) -> None:

@@ -176,10 +176,12 @@ class Words:
             return WordHits({}, perfect, rarity, misspelt)
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         hits = self._searcher.search(query, limit=min(limit, max(total, 1)), count=False).hits
-        rows = self._searcher.fast_field_values("row", [address for _, address in hits])
-        scores = {
-            int(row): float(score) for row, (score, _) in zip(rows, hits, strict=True) if row is not None
-        }
+        if not hits:
+            return WordHits({}, perfect, rarity, misspelt)
+        best, addresses = zip(*hits, strict=True)
+        rows = self._searcher.fast_field_values("row", list(addresses))
+        scores: dict[int, float] = dict(zip(rows, best, strict=True))  # type: ignore[arg-type]  # of whole numbers
+        scores.pop(None, None)  # type: ignore[call-overload]  # a text without a row is none of ours
         return WordHits(scores, perfect, rarity, misspelt)
 
     def _exactly(self, term: str) -> tantivy.Query:

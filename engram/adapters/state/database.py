@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from types import MappingProxyType
 
-from engram.adapters.state import gone_table, live_table, trust_tables
+from engram.adapters.state import live_table
 from engram.adapters.state.live_table import QUERY, LiveEntry, LiveTable
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
@@ -19,6 +19,9 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
+
+    from engram.adapters.state.gone_table import GoneTable
+    from engram.adapters.state.trust_tables import TrustTables
 
     T = TypeVar("T")
 
@@ -38,7 +41,6 @@ CREATE TABLE IF NOT EXISTS feedback (
 CREATE TABLE IF NOT EXISTS votes (id TEXT PRIMARY KEY, up INTEGER, down INTEGER, n INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS set_aside (item TEXT PRIMARY KEY, mark TEXT NOT NULL, until REAL) WITHOUT ROWID;
 """
-_SCHEMA += live_table.SCHEMA + gone_table.SCHEMA + trust_tables.SCHEMA
 
 
 class Ref(NamedTuple):
@@ -122,9 +124,11 @@ class StateDatabase:
         return self._connection is not None
 
     @property
-    def gone(self) -> gone_table.GoneTable:
+    def gone(self) -> GoneTable:
         """Which lore went, and when."""
-        return gone_table.GoneTable(self)
+        from engram.adapters.state.gone_table import GoneTable  # questions do without
+
+        return GoneTable(self)
 
     @property
     def live(self) -> LiveTable:
@@ -173,9 +177,11 @@ class StateDatabase:
         return self._heal(work)
 
     @property
-    def trust(self) -> trust_tables.TrustTables:
+    def trust(self) -> TrustTables:
         """The tables that are about trust."""
-        return trust_tables.TrustTables(self)
+        from engram.adapters.state.trust_tables import TrustTables  # questions do without
+
+        return TrustTables(self)
 
     def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement of this package."""
@@ -242,7 +248,7 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
         if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}")
+            connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
             # Made by an earlier version, which knew of one scope alone.
             if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
                 connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
@@ -253,6 +259,13 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _schema() -> str:
+    """Every table of the file."""
+    from engram.adapters.state import gone_table, trust_tables
+
+    return _SCHEMA + live_table.SCHEMA + gone_table.SCHEMA + trust_tables.SCHEMA
 
 
 def _many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
@@ -277,7 +290,8 @@ def _surface(
     try:
         _begin_if_idle(connection, session, now)
         marks = ",".join("?" * len(shown))
-        query = f"SELECT id, number, scope FROM refs WHERE session = ? AND id IN ({marks})"  # noqa: S608 - marks only
+        # Named, since SQLite goes through all refs of the session otherwise.
+        query = f"SELECT id, number, scope FROM refs INDEXED BY refs_id WHERE session = ? AND id IN ({marks})"  # noqa: S608
         known: dict[str, int] = {}
         for lore_id, number, scope in connection.execute(
             query, (session, *[one for one, _ in shown])

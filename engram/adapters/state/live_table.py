@@ -107,14 +107,14 @@ class LiveTable:
 
     def _claimed(self) -> str:
         """The file of waiting lines, ours alone now; "" where there is none, somebody else takes it, or there is no room."""
-        mine = f"{self._waiting}.{os.getpid()}"
+        waiting = self._waiting
+        if not self._state.lasts or not os.path.exists(waiting):  # mostly: cheaper than an error
+            return ""
         try:
-            if self._state.lasts:
-                os.rename(self._waiting, mine)
-                return mine
+            os.rename(waiting, f"{waiting}.{os.getpid()}")
         except OSError:
-            pass
-        return ""
+            return ""
+        return f"{waiting}.{os.getpid()}"
 
     def prune(self, most: int = MOST_KEPT) -> None:
         """Keep the latest `most` entries only."""

@@ -8,7 +8,6 @@ from engram.domain.budget import shares
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.answer_json import answer_json
 
 if TYPE_CHECKING:
     import argparse
@@ -85,6 +84,8 @@ def run(call: Call) -> int:
     texts = shares([hit.lore.content for hit in answer.lore], budget)
     origins = _origins(call, answer)
     if call.output.json:
+        from engram.usecases.answer_json import answer_json
+
         call.output.document(answer_json(answer, texts, origins))
     for note in answer.notes:
         if note not in call.store.notes:  # told already
