@@ -244,3 +244,20 @@ def test_the_commands_show_it(root: Path) -> None:
     assert cli("metrics", "--json", cwd=root).json["metrics"]
     text = cli("metrics", "--format", "prometheus", cwd=root).out
     assert 'engram_recalled_total{via="cli"} 1' in text
+
+
+def test_giving_refs_looks_at_no_other_ref_of_the_session(tmp_path: Path) -> None:
+    state = StateDatabase(str(tmp_path))
+    shown = [(f"id{number}", "title") for number in range(400)]
+    state.surface("long", shown, 1.0)
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    state.work(lambda connection: connection.set_progress_handler(count, 10))
+    assert state.surface("long", [("id7", "title"), ("new", "title")], 2.0) == {"id7": "L8", "new": "L401"}
+    assert steps < 60  # tens of instructions of SQLite's; going through all refs are hundreds
+    state.close()

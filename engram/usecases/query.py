@@ -142,7 +142,9 @@ def _recall(
         source = store_as_of(store, question.as_of)
     try:
         notes += refreshed(source)  # first: what came in by a plain `git pull` may have to wait
-        filters = filters_for(source, question)._replace(held=held.texts(store, whole=bool(question.as_of)))
+        filters = filters_for(source, question)
+        if source is not store:
+            filters = filters._replace(held=held.texts(store, whole=True))
         strategy, found = candidates(source, question, filters, limit, notes)
         kept = worth_showing(found)
         shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]

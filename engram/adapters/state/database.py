@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
+_NOTED_SECONDS = 60  # a session's use is not written down more often
 _FORMAT = 5
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
@@ -324,7 +325,7 @@ def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> 
         connection.execute("DELETE FROM refs WHERE session = ?", (session,))
         connection.execute("DELETE FROM feedback WHERE session = ?", (session,))
         connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
-    else:
+    elif now - row[0] > _NOTED_SECONDS:
         connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))
 
 
