@@ -139,12 +139,12 @@ def test_every_environment_variable_that_the_code_reads_is_documented() -> None:
 
 def test_the_formula_of_evidence_is_the_one_in_the_code() -> None:
     page = " ".join(text_of("recall.md").split())
-    least = -strength.evidence(0, 0)
-    weight = strength.evidence(1, 0) + least
-    assert f"`cosine + {weight:g} · coverage − missing`" in page
-    assert f"at least {least:g} is" in page
+    lacking = -strength.evidence(0, 0, 1)
+    covered = strength.evidence(1, 0, 1) + lacking
+    assert f"`cosine + {covered:g} · coverage − {lacking:g} · missing`" in page
+    assert f"at least {-strength.evidence(0, 0) / lacking:g} is" in page
     assert strength.evidence(0.5, None) == 0.5
-    assert strength.evidence(0, 0.5, 0.3) == pytest.approx(0.2)
+    assert strength.evidence(0, 0.5, 0.3) == pytest.approx(0.5 - lacking * 0.3)
     assert f"(up to {words.MAX_TERMS}, the rarest ones)" in page
 
 

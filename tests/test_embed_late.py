@@ -17,10 +17,16 @@ TABLE = TokenTable(np.random.default_rng(1).integers(-90, 90, (WORDS, DIMENSIONS
 TOKENS = late.TokenDirections(TABLE)
 
 tokens = st.lists(st.integers(0, WORDS - 1), max_size=30)
+long = st.lists(st.integers(0, WORDS - 1), max_size=3 * late.STRETCH)
 
 
 def _packed(ids: list[int]) -> bytes:
     return TOKENS.packed(np.array(ids, dtype="intc"))
+
+
+def _asked(ids: list[int]) -> late.Asked:
+    """Each of these asked, all alike."""
+    return late.Asked(np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids)))
 
 
 @settings(deadline=None)
@@ -33,9 +39,27 @@ def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
     expected = [
         [max((rows[one] @ rows[other] for other in text), default=0) for text in texts] for one in asked
     ]
-    found = TOKENS.nearest(np.array(asked), [_packed(text) for text in texts])
-    assert found.shape == (len(asked), len(texts))
-    assert np.allclose(found, np.maximum(expected, 0) if texts else found, atol=0.02)
+    found = TOKENS.nearest(_asked(asked), [_packed(text) for text in texts])
+    assert found.shape == (2, len(asked), len(texts))
+    for one in found:
+        assert np.allclose(one, np.maximum(expected, 0) if texts else one, atol=0.02)
+
+
+@settings(deadline=None)
+@given(asked=st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=4), texts=st.lists(long, max_size=4))
+def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_asked(
+    asked: list[int], texts: list[list[int]]
+) -> None:
+    step = late.STRETCH // 2
+    stretches = [
+        [text[at : at + late.STRETCH] for at in range(0, max(len(text) - step, 1), step)] for text in texts
+    ]
+    wanted = _asked(asked)
+    found, anywhere = TOKENS.nearest(wanted, [_packed(text) for text in texts])
+    for place, of_text in enumerate(stretches):
+        _, each = TOKENS.nearest(wanted, [_packed(stretch) for stretch in of_text])
+        assert found[:, place].sum() == pytest.approx(each.sum(axis=0).max(), abs=1e-3)
+        assert anywhere[:, place] == pytest.approx(each.max(axis=1), abs=1e-5)
 
 
 @settings(deadline=None)
@@ -61,7 +85,7 @@ def test_of_a_very_long_question_the_heaviest_tokens_are_kept() -> None:
 @pytest.mark.parametrize("damaged", [b"\x01", b"\xff\xff"], ids=["half a token", "a token that is none"])
 def test_bytes_that_are_no_tokens_are_refused(damaged: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        TOKENS.nearest(np.array([1]), [_packed([1, 2]), damaged])
+        TOKENS.nearest(_asked([1]), [_packed([1, 2]), damaged])
 
 
 def test_a_text_that_says_what_is_asked_in_other_words_is_nearer_than_one_about_something_else() -> None:
@@ -72,5 +96,5 @@ def test_a_text_that_says_what_is_asked_in_other_words_is_nearer_than_one_about_
     found = embedder.nearness(["compilation", "breaks", "storage"], [1.0, 1.0, 1.0], packed)
     assert found is not None
     assert found.asked.shares.sum() == pytest.approx(1)
-    near = found.asked.shares @ found.nearest
+    near = found.asked.shares @ found.nearest[0]
     assert near[0] > near[1] + 0.1

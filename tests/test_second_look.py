@@ -104,6 +104,39 @@ def test_what_is_missing_says_how_far_the_lore_is_from_the_one_thing_that_it_lac
     assert (whole.score.missing or 0) + 0.1 < (lacking.score.missing or 0)
 
 
+def missing(store: Engram, text: str) -> float:
+    [best, *_] = store.query(text, min_confidence=0, keep=False).lore
+    return best.score.missing or 0.0
+
+
+def test_small_words_of_a_question_are_not_missing_and_leave_no_share_to_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        talk(store, linked=False)
+        asked = "invoices moved to the giraffe"
+        alone = missing(store, asked)
+        assert alone > 0.1
+        assert missing(store, f"how and why were our {asked}") == pytest.approx(alone)
+
+
+def test_of_a_short_lore_less_is_missing_than_of_a_long_one_and_it_is_nearer(tmp_path: Path) -> None:
+    said, asked = "The invoices moved to the new ledger service.", "invoices moved to the giraffe"
+    with opened(tmp_path / "short") as store:
+        store.record(said, category="FACT")
+        [short] = store.query(asked, min_confidence=0, keep=False).lore
+    with opened(tmp_path / "long") as store:
+        store.record(said + " " + " ".join([said] * 8), category="FACT")
+        [long] = store.query(asked, min_confidence=0, keep=False).lore
+    assert (short.score.missing or 0) + 0.05 < (long.score.missing or 0)
+    assert (short.score.near or 0) > (long.score.near or 0)
+
+
+def test_words_that_the_model_knows_whole_are_not_taken_to_be_misspelt(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.record("The invoices moved to the new ledger service.", category="FACT")
+        store.record("The lawyer of the team reads every contract.", category="FACT")
+        assert missing(store, "invoices layer") > missing(store, "invoices lawyerr") + 0.05
+
+
 def test_a_lore_with_very_many_relations_has_the_same_few_neighbours_on_every_machine(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         others = [

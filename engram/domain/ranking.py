@@ -4,7 +4,7 @@ relevance = (cosine + WORDS · coverage^SHARPNESS + NEAR · near) / (1 + WORDS +
 Σ idf·(k1 + 1): the share of a perfect match that the words reach; the power makes a few matching words count
 for little. Dividing BM25 by the query's own best hit instead makes the top word hit look perfect however little of
 the query it covers, and ruins paraphrased questions. `near` is MaxSim over the vectors of single tokens (late
-interaction), looked at for the best rows only.
+interaction) of the best stretch of a text, less what its length gives it by chance, looked at for the best rows only.
 score = relevance · (0.9 + 0.1·standing) · path overlap · scope weight: a bounded multiplier, because
 an additive mix with metadata was measured to fall below BM25 alone.
 """

@@ -1,8 +1,8 @@
 """How good an answer is: strong, weak, or none.
 
 A hit's evidence is its cosine and the share of the query that its words cover, less what is missing most: the one
-thing asked that the lore is farthest from. A question that nothing answers mostly has one such thing. By words
-alone evidence is that share, with bounds of its own.
+thing asked that the lore is farthest from, half as much again. A question that nothing answers mostly has one such
+thing. By words alone evidence is that share, with bounds of its own.
 docs/recall.md says what the bounds give.
 """
 
@@ -13,7 +13,8 @@ from engram.domain.typed import NamedTuple
 STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
-_LEAST_MISSING = 0.12  # so much is missing of any text: nothing answers a question that it hardly touches
+_MISSING_WEIGHT = 1.5
+_LEAST_MISSING = 0.08  # so much is missing of any text: nothing answers a question that it hardly touches
 
 
 class Bounds(NamedTuple):
@@ -24,7 +25,7 @@ class Bounds(NamedTuple):
     shown: float
 
 
-BY_BOTH = Bounds(0.45, 0.0, -0.06)
+BY_BOTH = Bounds(0.35, 0.0, -0.13)
 BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
@@ -35,7 +36,8 @@ def evidence(coverage: float, cosine: float | None, missing: float | None = None
     """
     if cosine is None:
         return coverage
-    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - max(missing or 0.0, _LEAST_MISSING)
+    lacking = max(missing or 0.0, _LEAST_MISSING)
+    return max(cosine, 0.0) + _COVERAGE_WEIGHT * coverage - _MISSING_WEIGHT * lacking
 
 
 def bounds(cosine: float | None) -> Bounds:

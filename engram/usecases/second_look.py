@@ -11,6 +11,7 @@ import re
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.lore import ACTIVE
 from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
+from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,13 +28,20 @@ if TYPE_CHECKING:
     Floats = NDArray[float32]
 
 MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
-MOST_MISSING = 0.33  # the share that one word has at most: of two or three words, each is much
+MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
+NEAR_BY_CHANCE = 0.03  # how much nearer a text comes to anything where it is e times as long
+MISSING_BY_CHANCE = 0.06  # how much less is missing of it, as long as it is not LONG
+LONG = 110  # tokens
 _TINY = 1e-9
+_SHORTEST = 8  # tokens
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Closer(NamedTuple):
-    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far."""
+    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far.
+
+    Both allow for the length of what was looked at: the more words there are, the nearer one of them is by chance.
+    """
 
     near: float
     missing: float
@@ -84,25 +92,44 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
         return {}
     if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
         return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said) else {}
-    nearest = _with_neighbours(match.nearest, {row: place for place, row in enumerate(read)}, near, rows)
+    place = {row: place for place, row in enumerate(read)}
+    together, anywhere = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()
     shares = match.asked.shares[:, None]
-    closest = (shares * nearest).sum(axis=0, dtype=numpy.float64).tolist()
-    missing = _missing(match.asked, nearest, weighed).tolist()
-    return {row: Closer(closest[place], missing[place]) for place, row in enumerate(rows)}
+    lengths = match.lengths.tolist()
+    every = [
+        lengths[at] + sum([lengths[place[one]] for one in near.get(row, ())]) for at, row in enumerate(rows)
+    ]
+    closest = (shares * together).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
+    missing = _missing(match.asked, anywhere, words, weighed)
+    missing += MISSING_BY_CHANCE * numpy.minimum(_longer(lengths[: len(rows)]), 0.0)
+    return dict(zip(rows, map(Closer, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
 
 
-def _missing(asked: Tokens, nearest: Floats, weighed: Sequence[tuple[float, bool]]) -> Floats:
+def _longer(lengths: Sequence[int]) -> Floats:
+    """How much longer texts of so many tokens are than LONG, as a logarithm: below 0 for shorter ones."""
+    numpy = numpy_module()
+    longer: Floats = numpy.log(numpy.maximum(lengths, _SHORTEST) / LONG)
+    return longer
+
+
+def _missing(
+    asked: Tokens, nearest: Floats, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
+) -> Floats:
     """For each row the share of the word that it is farthest from, times how far: 0..1, (rows,).
 
-    Of a misspelt word nothing is known: it is not missing.
+    Of a misspelt word nothing is known: it is not missing. Where the model knows all those words whole, none is
+    misspelt. Words like "how" are not missing either, unless nothing else was asked.
     """
     numpy = numpy_module()
     far = numpy.zeros((len(weighed), nearest.shape[1]))
     numpy.add.at(far, asked.words, asked.shares[:, None] * (1 - nearest))
     of_word = numpy.bincount(asked.words, asked.shares, len(weighed))
-    share = numpy.array([0.0 if misspelt else weight for weight, misspelt in weighed])
-    share /= max(sum([weight for weight, _ in weighed]), _TINY)
+    said = numpy.array([word.lower() not in STOP_WORDS for word in words])
+    weights = numpy.array([weight for weight, _ in weighed]) * (said if said.any() else 1)
+    misspelt = numpy.array([wrong for _, wrong in weighed])
+    in_pieces = numpy.bincount(asked.words, minlength=len(weighed)) > 1
+    share = (weights * ~misspelt if (misspelt & in_pieces).any() else weights) / max(weights.sum(), _TINY)
     numpy.minimum(share, MOST_MISSING, out=share)
     found: Floats = (far * (share / numpy.maximum(of_word, _TINY))[:, None]).max(axis=0)
     return found
@@ -113,13 +140,13 @@ def _with_neighbours(
 ) -> Floats:
     """For each token asked and each of `rows` the nearest that it or, counting less, a neighbour says."""
     numpy = numpy_module()
-    own: Floats = nearest[:, : len(rows)]
+    own: Floats = nearest[..., : len(rows)]
     if near:
         own = own.copy()
         for row in rows:
             for other, share in near.get(row, {}).items():
-                column = own[:, place[row]]
-                numpy.maximum(column, share * nearest[:, place[other]], out=column)
+                column = own[..., place[row]]
+                numpy.maximum(column, share * nearest[..., place[other]], out=column)
     return own
 
 

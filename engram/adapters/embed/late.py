@@ -1,7 +1,8 @@
 """Late interaction: how near the tokens of texts come to each token of a question, by the vectors of single tokens.
 
 MaxSim as in ColBERT (Khattab/Zaharia 2020), over static token vectors: for each token of the question the cosine of
-the text's nearest token. One vector for a whole text says what it is about; this says whether each thing asked is in it.
+the text's nearest token. One vector for a whole text says what it is about; this says whether each thing asked is in
+it, and whether all of it is said in one place.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 COMPARED = 128
 MOST_ASKED = 48
 MOST_STORED = 2048
+STRETCH = 48  # tokens: what is asked has to be said together, in about two sentences
 _TWO_BYTES = 65_536
 _NOTHING = (0.0, 0)
 _TINY = 1e-9
@@ -37,10 +39,15 @@ class Asked(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """For each token asked and each text the cosine of the text's nearest token: 0..1, (tokens, texts)."""
+    """For each token asked and each text the cosine of the nearest token, 0..1: (2, tokens, texts).
+
+    First of that stretch of the text which comes nearest to all that is asked, then of the whole text. `lengths` are
+    those of the whole texts, in tokens.
+    """
 
     asked: Asked
     nearest: NDArray[np.float32]
+    lengths: NDArray[np.intp]
 
 
 class TokenDirections:
@@ -78,12 +85,20 @@ class TokenDirections:
             tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
         return Asked(tokens, shares / max(shares.sum(), _TINY), owners)
 
-    def nearest(self, tokens: NDArray[np.intp], texts: Sequence[bytes]) -> NDArray[np.float32]:
-        """For each of `tokens` and each packed text the cosine of the text's nearest token: 0..1, (tokens, texts).
+    def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
+        """How many tokens each packed text has."""
+        found: NDArray[np.intp] = numpy().array([len(text) for text in texts], dtype="intp")
+        return found // int(self._stored_type[-1])
+
+    def nearest(self, asked: Asked, texts: Sequence[bytes]) -> NDArray[np.float32]:
+        """For each token asked and each packed text the cosine of the nearest token, 0..1: (2, tokens, texts).
+
+        First of the best stretch, then of the whole text.
 
         Raises ValueError where a text is not what `packed` makes.
         """
-        found: NDArray[np.float32] = numpy().zeros((len(tokens), len(texts)), dtype="float32")
+        tokens = asked.tokens
+        found: NDArray[np.float32] = numpy().zeros((2, len(tokens), len(texts)), dtype="float32")
         said = numpy().frombuffer(b"".join(texts), self._stored_type)
         if not len(tokens) or not len(said):
             return found
@@ -92,10 +107,9 @@ class TokenDirections:
             raise ValueError("the index holds tokens that the model does not have")
         used, places = self._each_once(every)
         cosines = dot_products(self._numbers(tokens), self._numbers(used))
-        lengths = numpy().array(list(map(len, texts))) // said.itemsize
+        lengths = self.lengths(texts)
         filled = lengths.nonzero()[0]
-        starts = lengths[filled].cumsum() - lengths[filled]
-        found[:, filled] = numpy().maximum.reduceat(cosines.take(places, axis=1), starts, axis=1)
+        found[:, :, filled] = _nearest(cosines.take(places, axis=1), lengths[filled], asked.shares)
         numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
         found *= 1 / _SCALE**2
         return found
@@ -127,3 +141,36 @@ class TokenDirections:
         directions *= _SCALE
         self._directions[fresh] = numpy().rint(directions, out=directions).clip(-127, 127, out=directions)
         self._known[fresh] = True
+
+
+def _nearest(
+    cosines: NDArray[np.int32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
+) -> NDArray[np.int32]:
+    """For each token asked and each text the largest cosine, of the best stretch and of all: (2, tokens, texts).
+
+    `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. The best stretch is that of
+    the largest cosines by the tokens' shares; stretches overlap by half.
+    """
+    step = STRETCH // 2
+    halves = -(-lengths // step)
+    first = numpy().cumsum(halves) - halves  # of each text, among the halves of all
+    starts = numpy().cumsum(lengths) - lengths
+    places = numpy().repeat(starts - step * first, halves) + step * numpy().arange(halves.sum())
+    nearest: NDArray[np.int32] = numpy().maximum.reduceat(cosines, places, axis=1)
+    if len(places) == len(lengths):
+        return _both(nearest, nearest)
+    stretches = nearest.copy()
+    numpy().maximum(nearest[:, :-1], nearest[:, 1:], out=stretches[:, :-1])
+    last = first + halves - 1  # what follows it is of another text
+    stretches[:, last] = nearest[:, last]
+    worth = shares @ stretches
+    owners = numpy().repeat(numpy().arange(len(lengths)), halves)
+    best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])[::-1]
+    chosen = numpy().empty(len(lengths), dtype="intp")
+    chosen[owners[best]] = best  # of equal ones the first
+    return _both(stretches.take(chosen, axis=1), numpy().maximum.reduceat(nearest, first, axis=1))
+
+
+def _both(stretch: NDArray[np.int32], whole: NDArray[np.int32]) -> NDArray[np.int32]:
+    both: NDArray[np.int32] = numpy().stack((stretch, whole))
+    return both

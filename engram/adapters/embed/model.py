@@ -65,8 +65,9 @@ class StaticModel:
 
     def nearness(self, words: Sequence[str], weights: Sequence[float], texts: Sequence[bytes]) -> Nearness:
         """How near the tokens of texts come to those of a question's words. Raises EmbeddingError, ValueError."""
-        asked = self._directions.asked(list(map(self.tokenizer.ids, words)), weights)
-        return Nearness(asked, self._directions.nearest(asked.tokens, texts))
+        directions = self._directions
+        asked = directions.asked(list(map(self.tokenizer.ids, words)), weights)
+        return Nearness(asked, directions.nearest(asked, texts), directions.lengths(texts))
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""

@@ -156,7 +156,8 @@ class Words:
         """BM25 of the best `limit` rows for any of the terms; a longer word that nothing says also finds its neighbours.
 
         `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
-        approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy).
+        approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). Where a
+        term is misspelt, those that nothing says count half: most of them are misspelt, too, beyond what is found.
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
@@ -167,8 +168,9 @@ class Words:
         for term in unknown:
             if close := self._misspelt(term, total):
                 parts += close
-                rarity[term] *= _MISSPELT_SHARE
                 misspelt = frozenset(unknown)
+        for term in misspelt:
+            rarity[term] *= _MISSPELT_SHARE
         perfect = (K1 + 1) * sum(rarity.values())
         if not parts or not limit:
             return WordHits({}, perfect, rarity, misspelt)
