@@ -100,8 +100,10 @@ def _best(
         if near:
             rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
             near = second_look.neighbours(generation, rows)
-        closer = second_look.look(asked, generation, near, rows) if asked else {}
-        candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
+        now = store.clock.now().timestamp()
+        hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, now)]
+        closer = second_look.look(asked, generation, near, [hit.row for hit in hits]) if asked else {}
+        candidates = _rank(hits, ranked, closer, filters.files, now)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
@@ -192,17 +194,14 @@ def _cosines(store: Store, generation: Generation, text: str) -> Floats | None:
 
 
 def _rank(
-    store: Store, hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], filters: Filters
+    hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], files: Sequence[str], now: float
 ) -> list[Candidate]:
-    now = store.clock.now().timestamp()
     candidates = []
     for hit in hits:
-        if not _passes(hit, filters, now):
-            continue
         coverage, cosine = ranked.parts(hit.row)
         overlap = 0.0
-        if filters.files and hit.files:
-            overlap = ranking.path_overlap(hit.files.split("\n"), filters.files)
+        if files and hit.files:
+            overlap = ranking.path_overlap(hit.files.split("\n"), files)
         near, missing = closer.get(hit.row, _NOT_LOOKED)
         score = ranking.score(
             coverage, cosine, standing(hit), now, near=near, missing=missing, overlap=overlap
