@@ -23,6 +23,7 @@ _OWN = 32  # words of one text, the rarest, that are looked for in the other
 _ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
 _SHORT = 0.6  # the length of 19 different words that carry meaning
 _HALF = 0.45
+_TINY = 1e-9
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
@@ -46,15 +47,15 @@ class Features(NamedTuple):
     length: float
     long: float
     thin: float
-    names_shared: float
-    names_apart: float
-    kin: float
-    kin_most: float
-    polarity: float
-    opposites: float
-    value: float
-    numbers_apart: float
-    number_alone: float
+    names_shared: float = 0.0
+    names_apart: float = 0.0
+    kin: float = 0.0
+    kin_most: float = 0.0
+    polarity: float = 0.0
+    opposites: float = 0.0
+    value: float = 0.0
+    numbers_apart: float = 0.0
+    number_alone: float = 0.0
 
 
 class Side(NamedTuple):
@@ -127,10 +128,13 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
     verdict = compare(one.text, other.text) if cosine >= NEAR else None
     if verdict is not None and verdict.kind == SAME and one.category == other.category:
         return Assessment(SAME, 1.0, "they say the same in nearly the same words")
-    found = features(one, other, cosine, words)
-    strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
-    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
     so_near = verdict is not None and one.category == other.category
+    found = _by_words(one, other, cosine, words)
+    strengths = {kind: _at_most(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
+    if so_near or any(strengths[kind] >= BARS[kind] for kind in strengths):
+        found = _by_sentences(found, one, other, words)
+        strengths = {kind: likelihood(kind, found) for kind in strengths}
+    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
     if strengths[kind] < BARS[kind] and not so_near:
         return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
     why = _why_against(one, other, found) if kind == CONTRADICTION else ""
@@ -148,23 +152,18 @@ def likelihood(kind: str, found: Features) -> float:
 
 def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     """The features of a pair."""
-    first, second = one.claim, other.claim
-    shared = first.stems & second.stems
-    extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
-    together = sum(map(one.weights.__getitem__, shared)) + extra
+    return _by_sentences(_by_words(one, other, cosine, words), one, other, words)
+
+
+def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
+    """The features that take no more than the words of the two; the others are 0."""
+    together, extra = _together(one, other, words)
     weights = [one.weight + extra, other.weight + extra]
-    kin = [_kinship(one, second, words), _kinship(other, first, words)]
-    names = {*first.said.names, *second.said.names}
-    own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
-    fewest = min(len(first.said.names), len(second.said.names))
-    numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
-    common = together / max(*weights, 1e-9)
-    covered = together / max(min(weights), 1e-9)
-    length = math.log1p(min(len(first.words), len(second.words))) / 5
+    kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
+    common = together / max(*weights, _TINY)
+    covered = together / max(min(weights), _TINY)
+    length = math.log1p(min(len(one.claim.words), len(other.claim.words))) / 5
     long = max(0.0, length - _SHORT)
-    ground = (
-        min(1.0, covered / _HALF) ** 2
-    )  # what hardly share a subject do not contradict each other about it
     return Features(
         cosine=cosine,
         cosine_squared=cosine * cosine,
@@ -175,18 +174,51 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
         length=length,
         long=long,
         thin=min(1.0, 10 * long * max(0.0, _HALF - covered)),
+        kin=min(kin),
+        kin_most=max(kin),
+    )
+
+
+def _by_sentences(found: Features, one: Side, other: Side, words: Words) -> Features:
+    """The same with the features for which the sentences have to be taken apart."""
+    first, second = one.claim, other.claim
+    names = {*first.said.names, *second.said.names}
+    own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
+    fewest = min(len(first.said.names), len(second.said.names))
+    numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
+    against = turned(first, second)
+    ground = _ground(found)
+    return found._replace(
         names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
         names_apart=min(
             len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
         ),
-        kin=min(kin),
-        kin_most=max(kin),
-        polarity=ground * _weight(words, turned(first, second)) / max(together, 1e-9),
+        polarity=ground * _weight(words, against) / max(_together(one, other, words)[0], _TINY) if against else 0.0,
         opposites=ground * bool(opposite(first.said, second.said)),
         value=ground * bool(clash(first, second)),
         numbers_apart=ground * all(numbers),
         number_alone=float(any(numbers) and not all(numbers)),
     )
+
+
+def _together(one: Side, other: Side, words: Words) -> tuple[float, float]:
+    """The weight of what two share, and how much of it only their tags, files and entities do."""
+    shared = one.claim.stems & other.claim.stems
+    extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
+    return sum(map(one.weights.__getitem__, shared)) + extra, extra
+
+
+def _ground(found: Features) -> float:
+    """How far two share a subject: what hardly do, do not contradict each other about it."""
+    return min(1.0, found.covered / _HALF) ** 2
+
+
+def _at_most(kind: str, found: Features) -> float:
+    """What `likelihood` can be at most, whatever the sentences say, from what `_by_words` found."""
+    ground, weights = _ground(found), WEIGHTS[kind]
+    best = dict.fromkeys(("names_shared", "names_apart", "number_alone"), 1.0)
+    best |= dict.fromkeys(("polarity", "opposites", "value", "numbers_apart"), ground + _TINY)
+    return likelihood(kind, found._replace(**{name: most for name, most in best.items() if weights[name] > 0}))
 
 
 def turned(one: Claim, other: Claim) -> frozenset[str]:
@@ -210,7 +242,7 @@ def _kinship(one: Side, other: Claim, words: Words) -> float:
         return 1.0 if not own else 0.0
     nearness = words.nearness([word for _, word, _ in own], other.words)
     weights = [weight for weight, _, _ in own]
-    return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), 1e-9)
+    return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), _TINY)
 
 
 def _left_over(one: Claim, other: Claim) -> Iterable[str]:
