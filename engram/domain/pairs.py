@@ -24,6 +24,10 @@ _ENOUGH = 30  # the weight of shared words above which more proves nothing: abou
 _SHORT = 0.6  # the length of 19 different words that carry meaning
 _HALF = 0.45
 _TINY = 1e-9
+# Features that take the longest to work out: those of names and numbers, and those of single clauses.
+_ANYWAY = ("names_shared", "names_apart", "number_alone")  # what counts whether or not a subject is shared
+_SAID = (*_ANYWAY, "opposites", "numbers_apart")
+_DENIED = ("polarity", "value")
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
@@ -130,10 +134,13 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
         return Assessment(SAME, 1.0, "they say the same in nearly the same words")
     so_near = verdict is not None and one.category == other.category
     found = _by_words(one, other, cosine, words)
-    strengths = {kind: _at_most(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
-    if so_near or any(strengths[kind] >= BARS[kind] for kind in strengths):
-        found = _by_sentences(found, one, other, words)
-        strengths = {kind: likelihood(kind, found) for kind in strengths}
+    strengths = _at_most(found, _SAID + _DENIED)
+    if so_near or _proposed(strengths):
+        found = _by_names(found, one.claim, other.claim)
+        strengths = _at_most(found, _DENIED)
+    if so_near or _proposed(strengths):
+        found = _by_clauses(found, one, other, words)
+        strengths = _at_most(found, ())
     kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
     if strengths[kind] < BARS[kind] and not so_near:
         return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
@@ -152,7 +159,8 @@ def likelihood(kind: str, found: Features) -> float:
 
 def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     """The features of a pair."""
-    return _by_sentences(_by_words(one, other, cosine, words), one, other, words)
+    found = _by_names(_by_words(one, other, cosine, words), one.claim, other.claim)
+    return _by_clauses(found, one, other, words)
 
 
 def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
@@ -179,26 +187,30 @@ def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
     )
 
 
-def _by_sentences(found: Features, one: Side, other: Side, words: Words) -> Features:
-    """The same with the features for which the sentences have to be taken apart."""
-    first, second = one.claim, other.claim
+def _by_names(found: Features, first: Claim, second: Claim) -> Features:
+    """The same with the features of names, numbers and opposites."""
     names = {*first.said.names, *second.said.names}
     own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
     fewest = min(len(first.said.names), len(second.said.names))
     numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
-    against = turned(first, second)
     ground = _ground(found)
     return found._replace(
         names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
         names_apart=min(
             len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
         ),
-        polarity=ground * _weight(words, against) / max(_together(one, other, words)[0], _TINY) if against else 0.0,
         opposites=ground * bool(opposite(first.said, second.said)),
-        value=ground * bool(clash(first, second)),
         numbers_apart=ground * all(numbers),
         number_alone=float(any(numbers) and not all(numbers)),
     )
+
+
+def _by_clauses(found: Features, one: Side, other: Side, words: Words) -> Features:
+    """The same with the features for which each clause has to be looked at."""
+    against = turned(one.claim, other.claim)
+    ground = _ground(found)
+    polarity = _weight(words, against) / max(_together(one, other, words)[0], _TINY) if against else 0.0
+    return found._replace(polarity=ground * polarity, value=ground * bool(clash(one.claim, other.claim)))
 
 
 def _together(one: Side, other: Side, words: Words) -> tuple[float, float]:
@@ -213,12 +225,18 @@ def _ground(found: Features) -> float:
     return min(1.0, found.covered / _HALF) ** 2
 
 
-def _at_most(kind: str, found: Features) -> float:
-    """What `likelihood` can be at most, whatever the sentences say, from what `_by_words` found."""
-    ground, weights = _ground(found), WEIGHTS[kind]
-    best = dict.fromkeys(("names_shared", "names_apart", "number_alone"), 1.0)
-    best |= dict.fromkeys(("polarity", "opposites", "value", "numbers_apart"), ground + _TINY)
-    return likelihood(kind, found._replace(**{name: most for name, most in best.items() if weights[name] > 0}))
+def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
+    """For each kind what `likelihood` can be at most, whatever the features are that were not worked out yet."""
+    ground = _ground(found) + _TINY
+    most = {name: 1.0 if name in _ANYWAY else ground for name in unknown}
+    return {
+        kind: likelihood(kind, found._replace(**{name: most[name] for name in unknown if weights[name] > 0}))
+        for kind, weights in WEIGHTS.items()
+    }
+
+
+def _proposed(strengths: Mapping[str, float]) -> bool:
+    return any(strength >= BARS[kind] for kind, strength in strengths.items())
 
 
 def turned(one: Claim, other: Claim) -> frozenset[str]:

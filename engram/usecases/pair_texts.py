@@ -56,10 +56,10 @@ def _terms(read: Callable[[str], bytes], path: str, known: TermsOf) -> set[int]:
     if plain.isascii():
         found = {*map(known.__getitem__, plain.split())}
     else:
-        said = {*plain.decode(errors="replace").split()}
-        beyond = {word for word in said if not word.isascii()}
-        found = {known[word] for word in said - beyond}
-        for word in beyond:
-            found.update(known[part] for part in PART.findall(word.casefold()))
+        said = plain.decode(errors="replace").split()
+        found = {*map(known.__getitem__, said)}
+        for word in said:
+            if not word.isascii():
+                found.update(map(known.__getitem__, PART.findall(word.casefold())))
     found.discard(0)
     return found

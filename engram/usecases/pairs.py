@@ -40,7 +40,8 @@ _MANY = 5  # from every fifth lore changed on, all are compared again
 def pairs(store: Store, read: Callable[[str], bytes] | None = None) -> tuple[Pair, ...]:
     """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none.
 
-    `read` gives the bytes of a file by its path (default: it is read). Lore that are linked to one another are left out: somebody has said already what they are to each other.
+    Lore that are linked to one another are left out: somebody has said already what they are to each other. `read`
+    gives the bytes of a file by its path, for a caller that needs them, too.
     Raises StoreError where there is no index.
     """
     with store.lock:
