@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.words import PART
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _BOUNDS = bytes(ord(char.lower()) if char.isalnum() else 32 for char in map(chr, range(128))) + bytes(
     range(128, 256)
 )
+
+_PUNCTUATION = re.compile(rb"\xe2\x80[\x80-\xbf]")  # dashes, quotes, dots: mostly all that is not ASCII
 
 
 def terms_of(
@@ -53,6 +57,8 @@ def _terms(read: Callable[[str], bytes], path: str, known: TermsOf) -> set[int]:
     if raw.startswith(b"---"):
         raw = raw[max(0, raw.find(b"\n---", 3) + 4) :]
     plain = raw.translate(_BOUNDS)
+    if not plain.isascii():
+        plain = _PUNCTUATION.sub(b" ", plain)
     if plain.isascii():
         found = {*map(known.__getitem__, plain.split())}
     else:
