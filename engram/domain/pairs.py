@@ -23,6 +23,8 @@ _OWN = 32  # words of one text, the rarest, that are looked for in the other
 _ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
 _SHORT = 0.6  # the length of 19 different words that carry meaning
 _HALF = 0.45
+# What duplicates share at least, from 11 different words on: of 19 a quarter, of 29 nearly half.
+_ANY_SHARE, _SHARED_WITH_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
 _TINY = 1e-9
 # Features that take the longest to work out: those of names and numbers, and those of single clauses.
 _ANYWAY = ("names_shared", "names_apart", "number_alone")  # what counts whether or not a subject is shared
@@ -135,14 +137,15 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
     so_near = verdict is not None and one.category == other.category
     found = _by_words(one, other, cosine, words)
     strengths = _at_most(found, _SAID + _DENIED)
-    if so_near or _proposed(strengths):
+    possible = [*BARS] if so_near or shares_enough(found, one, other) else [CONTRADICTION]
+    if so_near or _proposed(strengths, possible):
         found = _by_names(found, one.claim, other.claim)
         strengths = _at_most(found, _DENIED)
-    if so_near or _proposed(strengths):
+    if so_near or _proposed(strengths, possible):
         found = _by_clauses(found, one, other, words)
         strengths = _at_most(found, ())
     kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
-    if strengths[kind] < BARS[kind] and not so_near:
+    if not so_near and (kind not in possible or strengths[kind] < BARS[kind]):
         return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
     why = _why_against(one, other, found) if kind == CONTRADICTION else ""
     return Assessment(kind, round(strengths[kind], 3), why or _why_alike(one, other, words))
@@ -235,8 +238,19 @@ def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _proposed(strengths: Mapping[str, float]) -> bool:
-    return any(strength >= BARS[kind] for kind, strength in strengths.items())
+def _proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> bool:
+    return any(strengths[kind] >= BARS[kind] for kind in possible)
+
+
+def shares_enough(found: Features, one: Side, other: Side) -> bool:
+    """Whether two texts share as much as duplicates of their length do: the longer, the likelier only a topic is shared.
+
+    By the weight of their words, or, as no word is rare in a small store, by somewhat more of their number.
+    """
+    least = min(_HALF, _SHARED_WITH_LENGTH * (found.length - _ANY_SHARE))
+    stems = one.claim.stems, other.claim.stems
+    number = len(stems[0] & stems[1]) / max(1, min(map(len, stems)))
+    return found.covered >= least or number >= max(0.0, least) + _MORE_BY_NUMBER
 
 
 def turned(one: Claim, other: Claim) -> frozenset[str]:
