@@ -55,7 +55,7 @@ def judge(half: str) -> list[Judged]:
         cosine = words.cosine(pair.one, pair.other)
         known = features(*sides, cosine, words.words)
         likely = {kind: likelihood(kind, known) for kind in LABELS}
-        if not shares_enough(known, *sides):
+        if not shares_enough(*sides):
             likely[DUPLICATE] = 0.0
         found.append(Judged(pair, cosine, assess(*sides, cosine, words.words), likely))
     return found

@@ -137,7 +137,7 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
     so_near = verdict is not None and one.category == other.category
     found = _by_words(one, other, cosine, words)
     strengths = _at_most(found, _SAID + _DENIED)
-    possible = [*BARS] if so_near or shares_enough(found, one, other) else [CONTRADICTION]
+    possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
     if so_near or _proposed(strengths, possible):
         found = _by_names(found, one.claim, other.claim)
         strengths = _at_most(found, _DENIED)
@@ -173,7 +173,7 @@ def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
     kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
     common = together / max(*weights, _TINY)
     covered = together / max(min(weights), _TINY)
-    length = math.log1p(min(len(one.claim.words), len(other.claim.words))) / 5
+    length = _length(one, other)
     long = max(0.0, length - _SHORT)
     return Features(
         cosine=cosine,
@@ -242,15 +242,22 @@ def _proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> bool:
     return any(strengths[kind] >= BARS[kind] for kind in possible)
 
 
-def shares_enough(found: Features, one: Side, other: Side) -> bool:
+def shares_enough(one: Side, other: Side) -> bool:
     """Whether two texts share as much as duplicates of their length do: the longer, the likelier only a topic is shared.
 
-    By the weight of their words, or, as no word is rare in a small store, by somewhat more of their number.
+    By the weight of their words, or, as no word is rare in a small store, by somewhat more of their number. Tags and
+    files do not count: those of a topic are alike.
     """
-    least = min(_HALF, _SHARED_WITH_LENGTH * (found.length - _ANY_SHARE))
     stems = one.claim.stems, other.claim.stems
-    number = len(stems[0] & stems[1]) / max(1, min(map(len, stems)))
-    return found.covered >= least or number >= max(0.0, least) + _MORE_BY_NUMBER
+    shared, fewest = stems[0] & stems[1], max(1, min(map(len, stems)))
+    weight = sum(map(one.weights.__getitem__, shared)) / max(min(one.weight, other.weight), _TINY)
+    least = max(0.0, min(_HALF, _SHARED_WITH_LENGTH * (_length(one, other) - _ANY_SHARE)))
+    return weight >= least or len(shared) / fewest >= least + _MORE_BY_NUMBER
+
+
+def _length(one: Side, other: Side) -> float:
+    """How long the shorter text is: 1 for about 150 different words."""
+    return math.log1p(min(len(one.claim.words), len(other.claim.words))) / 5
 
 
 def turned(one: Claim, other: Claim) -> frozenset[str]:
