@@ -312,7 +312,11 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
     if found.numbers_apart:
         numbers = [listed([*_left_over(first, second)]), listed([*_left_over(second, first)])]
         return f"one says {numbers[0]}, the other {numbers[1]}"
-    return ""
+    own = [
+        [word for _, word, stem in side.ranked if stem not in stems][:3]
+        for side, stems in ((one, second.stems), (other, first.stems))
+    ]
+    return f"nearly the same is said of {listed(own[0])} as of {listed(own[1])}" if all(own) else ""
 
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:
