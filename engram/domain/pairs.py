@@ -26,10 +26,11 @@ _HALF = 0.45
 # What duplicates share at least, from 11 different words on: of 19 a quarter, of 29 nearly half.
 _ANY_SHARE, _SHARED_WITH_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
 _TINY = 1e-9
-# Features that take the longest to work out: those of names and numbers, and those of single clauses.
-_ANYWAY = ("names_shared", "names_apart", "number_alone")  # what counts whether or not a subject is shared
-_SAID = (*_ANYWAY, "opposites", "numbers_apart")
+# Features that take long to work out: the nearness of words, what names and numbers say, and single clauses.
+_KIN = ("kin", "kin_most")
+_SAID = ("names_shared", "names_apart", "number_alone", "opposites", "numbers_apart")
 _DENIED = ("polarity", "value")
+_AGAINST = ("polarity", "opposites", "value", "numbers_apart")  # what counts as far as a subject is shared
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
@@ -136,8 +137,11 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
         return Assessment(SAME, 1.0, "they say the same in nearly the same words")
     so_near = verdict is not None and one.category == other.category
     found = _by_words(one, other, cosine, words)
-    strengths = _at_most(found, _SAID + _DENIED)
+    strengths = _at_most(found, _KIN + _SAID + _DENIED)
     possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
+    if so_near or _proposed(strengths, possible):
+        found = _by_kin(found, one, other, words)
+        strengths = _at_most(found, _SAID + _DENIED)
     if so_near or _proposed(strengths, possible):
         found = _by_names(found, one.claim, other.claim)
         strengths = _at_most(found, _DENIED)
@@ -162,15 +166,15 @@ def likelihood(kind: str, found: Features) -> float:
 
 def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     """The features of a pair."""
-    found = _by_names(_by_words(one, other, cosine, words), one.claim, other.claim)
+    found = _by_kin(_by_words(one, other, cosine, words), one, other, words)
+    found = _by_names(found, one.claim, other.claim)
     return _by_clauses(found, one, other, words)
 
 
 def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
-    """The features that take no more than the words of the two; the others are 0."""
+    """The features that take no more than to count the words that both say; the others are 0."""
     together, extra = _together(one, other, words)
     weights = [one.weight + extra, other.weight + extra]
-    kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
     common = together / max(*weights, _TINY)
     covered = together / max(min(weights), _TINY)
     length = _length(one, other)
@@ -185,9 +189,13 @@ def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
         length=length,
         long=long,
         thin=min(1.0, 10 * long * max(0.0, _HALF - covered)),
-        kin=min(kin),
-        kin_most=max(kin),
     )
+
+
+def _by_kin(found: Features, one: Side, other: Side, words: Words) -> Features:
+    """The same with how near the words are to one another that only one text has."""
+    kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
+    return found._replace(kin=min(kin), kin_most=max(kin))
 
 
 def _by_names(found: Features, first: Claim, second: Claim) -> Features:
@@ -231,7 +239,7 @@ def _ground(found: Features) -> float:
 def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
     """For each kind what `likelihood` can be at most, whatever the features are that were not worked out yet."""
     ground = _ground(found) + _TINY
-    most = {name: 1.0 if name in _ANYWAY else ground for name in unknown}
+    most = {name: ground if name in _AGAINST else 1.0 for name in unknown}
     return {
         kind: likelihood(kind, found._replace(**{name: most[name] for name in unknown if weights[name] > 0}))
         for kind, weights in WEIGHTS.items()
