@@ -12,7 +12,7 @@ from typing import NamedTuple
 from labelled_pairs import HALVES, Labelled, assessor, load
 
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME
-from engram.domain.pairs import Assessment, assess, features, likelihood
+from engram.domain.pairs import Assessment, assess, features, likelihood, shares_enough
 
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
 _BARS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
@@ -55,6 +55,8 @@ def judge(half: str) -> list[Judged]:
         cosine = words.cosine(pair.one, pair.other)
         known = features(*sides, cosine, words.words)
         likely = {kind: likelihood(kind, known) for kind in LABELS}
+        if not shares_enough(*sides):
+            likely[DUPLICATE] = 0.0
         found.append(Judged(pair, cosine, assess(*sides, cosine, words.words), likely))
     return found
 

@@ -27,12 +27,25 @@ class Curating(ABC):
     store: Store
 
     def review(
-        self, *, kinds: str | Sequence[str] = (), agents: str | Sequence[str] = (), limit: int | None = None
+        self,
+        *,
+        kinds: str | Sequence[str] = (),
+        agents: str | Sequence[str] = (),
+        categories: str | Sequence[str] = (),
+        tags: str | Sequence[str] = (),
+        older_than: float = 0.0,
+        min_confidence: float = 0.0,
+        max_confidence: float = 1.0,
+        limit: int | None = None,
     ) -> Queue:
-        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError."""
-        from engram.usecases.review import review
+        """What waits for a person, the most urgent first: `.items`, `.total`, `.by_kind`. Raises UsageError, StoreError.
 
-        return review(self.store, kinds=_words(kinds), agents=_words(agents), limit=limit)
+        Only items about lore of these categories with all these tags, older than so many days, within these confidences.
+        """
+        from engram.usecases.review import Wanted, review
+
+        wanted = Wanted(_words(categories), _words(tags), older_than, min_confidence, max_confidence)
+        return review(self.store, kinds=_words(kinds), agents=_words(agents), wanted=wanted, limit=limit)
 
     def decide(
         self,

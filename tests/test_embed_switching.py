@@ -83,7 +83,7 @@ def test_a_few_lore_have_their_vectors_at_once_and_many_in_the_background(
         assert (done.done, done.left, done.trouble, steps) == (24, 0, "", [(24, 24)])
         answer = engram.query("loaf")
         assert (answer.strategy, answer.notes) == ("hybrid", ())
-        assert {hit.lore.content for hit in answer.lore} == {note for note in NOTES if "bread" in note}
+        assert {hit.lore.content for hit in answer.lore[:3]} == {note for note in NOTES if "bread" in note}
         engram.record("One more river, and how to cross the river.", category="FACT")
         asked = len(loopback.asked)
         assert engram.query("river").strategy == "hybrid"

@@ -44,6 +44,9 @@ def test_each_row_has_the_cosine_of_its_best_vector(
         found = file.cosines(query, len(counts), int(ends[-1]))
         assert found.dtype == np.float32
         assert np.abs(found - exact).max() < 0.03
+        both = np.stack([query, every[0]])
+        for asked, together in zip(both, file.cosines_of(both, len(counts), int(ends[-1])), strict=True):
+            assert (together == file.cosines(asked, len(counts), int(ends[-1]))).all()
 
 
 def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> None:

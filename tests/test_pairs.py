@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 from engram.domain.claims import claim
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
 from engram.domain.pair_groups import Group, groups
-from engram.domain.pairs import UNRELATED, Pair, Words, assess, features, rarity, side
+from engram.domain.pair_weights import BARS
+from engram.domain.pairs import (
+    UNRELATED,
+    Pair,
+    Words,
+    assess,
+    features,
+    likelihood,
+    rarity,
+    shares_enough,
+    side,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,6 +174,18 @@ def test_an_assessment_does_not_depend_on_the_order_of_the_two(one: str, other: 
     there, back = assess(*sides, cosine, words()), assess(*reversed(sides), cosine, words())
     assert there[:2] == back[:2]
     assert 0 <= there.strength <= 1
+
+
+@given(TEXTS, TEXTS, st.floats(-1, 0.91))
+def test_what_is_told_apart_by_words_alone_is_what_all_features_tell_apart(
+    one: str, other: str, cosine: float
+) -> None:
+    sides = side(one, "FACT", words()), side(other, "FACT", words())
+    found = features(*sides, cosine, words())
+    strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
+    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
+    proposed = strengths[kind] >= BARS[kind] and (kind == CONTRADICTION or shares_enough(*sides))
+    assert (assess(*sides, cosine, words()).kind != UNRELATED) == proposed
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))

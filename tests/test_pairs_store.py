@@ -94,13 +94,13 @@ def test_after_a_change_only_what_changed_is_read_and_compared(
 def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Where the paths go that are read for their words."""
     looked: list[str] = []
-    read = pair_texts._read
+    read = pair_texts._terms
 
     def noting(store: object, path: str, known: object) -> set[int]:
         looked.append(path)
         return read(store, path, known)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pair_texts, "_read", noting)
+    monkeypatch.setattr(pair_texts, "_terms", noting)
     return looked
 
 

@@ -9,6 +9,7 @@ from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
 from sync_kit import Clones
 
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
+from engram.domain.junk import why_junk
 from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
 from engram.usecases.commit import commit_pending
 from engram.usecases.decide import decide, decide_all, preview
@@ -121,6 +122,15 @@ def test_a_file_that_cannot_be_read_is_a_problem_that_can_only_wait(store: Engra
     assert "WISDOM" in item.why
     with pytest.raises(UsageError, match="problem"):
         decide(store.store, item, REJECT)
+
+
+def test_a_few_lines_are_a_log_if_all_are_of_one() -> None:
+    log = (
+        "2026-01-01 12:00:00 ERROR it failed\n2026-01-01 12:00:01 ERROR again\n2026-01-01 12:00:02 INFO done"
+    )
+    assert why_junk(log) == "it is a piece of a log"
+    assert not why_junk(f"The worker dies without its lock:\n{log}")
+    assert not why_junk("ERROR 1045 means that the password is wrong.")
 
 
 def test_junk_is_found_among_what_was_written_by_hand(store: Engram) -> None:

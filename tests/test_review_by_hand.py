@@ -91,11 +91,30 @@ def test_of_decisions_that_changed_files_nothing_is_taken_back_here(store: Engra
     assert (store.review().total, store.list().total) == (0, 0)
 
 
+def test_the_queue_by_what_the_lore_are(store: Engram) -> None:
+    fact = {"category": "FACT", "status": "pending"}
+    store.record(f"{QUEUE} One.", tags=["queue", "mail"], confidence=0.4, **fact)  # type: ignore[arg-type]
+    store.record(f"{QUEUE} Two.", tags=["queue"], confidence=0.9, **fact)  # type: ignore[arg-type]
+    store.record(f"{QUEUE} Three.", category="DECISION", status="pending", confidence=0.9)
+    assert store.review(kinds="pending", categories="fact").total == 2
+    assert store.review(kinds="pending", tags=["queue", "mail"]).total == 1
+    assert store.review(kinds="pending", categories="fact", min_confidence=0.5).total == 1
+    assert store.review(kinds="pending", max_confidence=0.5).total == 1
+    assert store.review(kinds="pending", older_than=1).total == 0
+    for wrong in (
+        {"older_than": -1},
+        {"min_confidence": 0.9, "max_confidence": 0.1},
+        {"categories": "nonsense"},
+    ):
+        with pytest.raises((UsageError, ValidationError)):
+            store.review(**wrong)  # type: ignore[arg-type]
+
+
 def test_an_own_text_and_an_agent_on_the_command_line(tmp_path: Path) -> None:
     plain(tmp_path)
     ok("record", QUEUE, "-c", "fact", "--status", "pending", "--agent", "codex", cwd=tmp_path)
     ok("record", TIDES, "-c", "fact", "--status", "pending", "--agent", "other", cwd=tmp_path)
-    assert "Nothing waits for you." in ok("review", "--agent", "nobody", cwd=tmp_path).out
+    assert "Nothing that fits waits for you." in ok("review", "--agent", "nobody", cwd=tmp_path).out
     found = ok("review", "--agent", "codex", "--json", cwd=tmp_path).json
     assert [item["agent"] for item in found["items"]] == ["codex"]
     name = found["items"][0]["id"]

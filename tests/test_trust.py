@@ -72,7 +72,7 @@ def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, hom
     hold(home, kind)
     lore_id, root = learn(clones), clones.root("a")
     said = ok("sync", cwd=root).out
-    assert "1 lore waits until you accept them: engram trust list" in said
+    assert "1 lore waits to be accepted: engram trust list" in said
     assert files(root) == files(clones.root("b"))
     for options in ((), ("--strategy", "words"), ("--strategy", "scan"), ("--as-of", "HEAD")):
         assert NOTE not in titles(root, *["door code of the archive"], *options), options

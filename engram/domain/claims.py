@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from engram.domain.equivalence import Said, plain_number, said_in
 from engram.domain.polarity import NEGATIONS, NUMERALS
 from engram.domain.prose import prose, without_parameters
 from engram.domain.stop_words import STOP_WORDS
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 from engram.domain.wording import stem
 from engram.domain.words import words_in
 
@@ -25,36 +25,64 @@ _UNITS = {
 }  # fmt: skip
 
 
-class Claim(NamedTuple):
-    """What a text says. `words` maps each word that carries meaning to its stem, in order of first use.
+class Claim:
+    """What a text says, each part taken from it when it is first asked for: most pairs are told apart by their words.
 
-    `negated` and `plain` are the stems in clauses with and without a negation; a stem may be in both.
-    `values` are the numbers under their keys: the word before a number, and its unit.
+    `words` maps each word that carries meaning to its stem, in order of first use; `stems` are these.
     """
 
-    words: Mapping[str, str]
-    stems: frozenset[str]
-    negated: frozenset[str]
-    plain: frozenset[str]
-    values: Mapping[str, frozenset[str]]
-    said: Said
+    def __init__(self, text: str) -> None:
+        """Only the words are looked at."""
+        self._text = text
+        every = {word: stem_of(word) for word in words_in(_folded(without_parameters(text)))}
+        self._every = every
+        self.words: Mapping[str, str] = {word: stem for word, stem in every.items() if stem}
+        self.stems = frozenset(self.words.values())
+
+    @cached_property
+    def said(self) -> Said:
+        """The numbers, names and opposites in its sentences."""
+        return said_in(self._told)
+
+    @cached_property
+    def values(self) -> Mapping[str, frozenset[str]]:
+        """The numbers under their keys: the word before a number, and its unit."""
+        return _values(self._told)
+
+    @property
+    def negated(self) -> frozenset[str]:
+        """The stems in clauses with a negation; a stem may be in both kinds of clauses."""
+        return self._clauses[0]
+
+    @property
+    def plain(self) -> frozenset[str]:
+        """The stems in clauses without one."""
+        return self._clauses[1]
+
+    @cached_property
+    def _told(self) -> str:
+        return prose(self._text)
+
+    @cached_property
+    def _clauses(self) -> tuple[frozenset[str], frozenset[str]]:
+        negations = {word for word in self._every if word.replace("'", "") in NEGATIONS}
+        if not negations:
+            return frozenset(), self.stems
+        clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(self._told))]
+        denying = [clause for clause in clauses if _odd(clause, negations)]
+        if not denying:
+            return frozenset(), self.stems
+        return self._stems(denying), self._stems(
+            [clause for clause in clauses if not _odd(clause, negations)]
+        )
+
+    def _stems(self, clauses: Sequence[Sequence[str]]) -> frozenset[str]:
+        return frozenset(self.words[word] for clause in clauses for word in clause if word in self.words)
 
 
 def claim(text: str) -> Claim:
     """Take a text apart."""
-    told = prose(text)
-    clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(told))]
-    every = {word: stem_of(word) for word in words_in(_folded(without_parameters(text)))}
-    words = {word: stem for word, stem in every.items() if stem}
-    negations = {word for word in every if word.replace("'", "") in NEGATIONS}
-    denying = [clause for clause in clauses if _odd(clause, negations)] if negations else []
-    negated = frozenset(words[word] for clause in denying for word in clause if word in words)
-    stems = frozenset(words.values())
-    plain = stems
-    if denying:
-        asserting = (clause for clause in clauses if not _odd(clause, negations))
-        plain = frozenset(words[word] for clause in asserting for word in clause if word in words)
-    return Claim(words, stems, negated, plain, _values(told), said_in(told))
+    return Claim(text)
 
 
 def _folded(text: str) -> str:

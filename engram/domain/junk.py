@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import re
 
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 MIN_LETTERS = 4
 DOUBTFUL_LETTERS = 8  # fewer are worth a look, and may still be a name or a preference
-_LOG_LINES = 6
-_LOG_SHARE = 0.7
+_LOG_LINES, _LOG_SHARE = 6, 0.7
+_ALL_LOG_LINES = 3  # where there is nothing else
 _GREETING = re.compile(
     r"(hi|hello|hey|hallo|bonjour|hola|thanks?( you)?|thx|ok(ay)?|yes|no|done|test(ing)?|good (morning|evening|night|job)|bye"
     r"|got it|sure|great|perfect|lgtm|will do|let me know|you'?re welcome)"
@@ -34,14 +39,19 @@ def why_junk(content: str, shortest: int = MIN_LETTERS) -> str:
         return "it is a greeting or a word of agreement"
     if _QUESTION.fullmatch(text):
         return "it is a question, not an answer"
-    lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) >= _LOG_LINES and sum(bool(_LOG_LINE.match(line)) for line in lines) >= _LOG_SHARE * len(
-        lines
-    ):
+    if _of_a_log([line for line in text.split("\n") if line.strip()]):
         return "it is a piece of a log"
     if _only_code(text):
         return "it is code and says nothing about it"
     return ""
+
+
+def _of_a_log(lines: Sequence[str]) -> bool:
+    """Whether these are mostly lines of a log: all of a few, or most of many."""
+    matching = sum(bool(_LOG_LINE.match(line)) for line in lines)
+    if len(lines) < _LOG_LINES:
+        return matching == len(lines) >= _ALL_LOG_LINES
+    return matching >= _LOG_SHARE * len(lines)
 
 
 def _dense(text: str) -> bool:

@@ -23,6 +23,14 @@ _OWN = 32  # words of one text, the rarest, that are looked for in the other
 _ENOUGH = 30  # the weight of shared words above which more proves nothing: about five rare words
 _SHORT = 0.6  # the length of 19 different words that carry meaning
 _HALF = 0.45
+# What duplicates share at least, from 11 different words on: of 19 a quarter, of 29 nearly half.
+_ANY_SHARE, _SHARED_WITH_LENGTH, _MORE_BY_NUMBER = 0.5, 2.5, 0.13
+_TINY = 1e-9
+# Features that take long to work out: the nearness of words, what names and numbers say, and single clauses.
+_KIN = ("kin", "kin_most")
+_SAID = ("names_shared", "names_apart", "number_alone", "opposites", "numbers_apart")
+_DENIED = ("polarity", "value")
+_AGAINST = ("polarity", "opposites", "value", "numbers_apart")  # what counts as far as a subject is shared
 _NOMINAL = 1000  # word frequencies count as in a store of so many lore: a large store makes no word rarer
 
 
@@ -46,15 +54,15 @@ class Features(NamedTuple):
     length: float
     long: float
     thin: float
-    names_shared: float
-    names_apart: float
-    kin: float
-    kin_most: float
-    polarity: float
-    opposites: float
-    value: float
-    numbers_apart: float
-    number_alone: float
+    names_shared: float = 0.0
+    names_apart: float = 0.0
+    kin: float = 0.0
+    kin_most: float = 0.0
+    polarity: float = 0.0
+    opposites: float = 0.0
+    value: float = 0.0
+    numbers_apart: float = 0.0
+    number_alone: float = 0.0
 
 
 class Side(NamedTuple):
@@ -127,11 +135,21 @@ def assess(one: Side, other: Side, cosine: float, words: Words) -> Assessment:
     verdict = compare(one.text, other.text) if cosine >= NEAR else None
     if verdict is not None and verdict.kind == SAME and one.category == other.category:
         return Assessment(SAME, 1.0, "they say the same in nearly the same words")
-    found = features(one, other, cosine, words)
-    strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
-    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
     so_near = verdict is not None and one.category == other.category
-    if strengths[kind] < BARS[kind] and not so_near:
+    found = _by_words(one, other, cosine, words)
+    strengths = _at_most(found, _KIN + _SAID + _DENIED)
+    possible = [*BARS] if so_near or shares_enough(one, other) else [CONTRADICTION]
+    if so_near or _proposed(strengths, possible):
+        found = _by_kin(found, one, other, words)
+        strengths = _at_most(found, _SAID + _DENIED)
+    if so_near or _proposed(strengths, possible):
+        found = _by_names(found, one.claim, other.claim)
+        strengths = _at_most(found, _DENIED)
+    if so_near or _proposed(strengths, possible):
+        found = _by_clauses(found, one, other, words)
+        strengths = _at_most(found, ())
+    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
+    if not so_near and (kind not in possible or strengths[kind] < BARS[kind]):
         return Assessment(UNRELATED, round(1 - max(strengths.values()), 3), "too little speaks for more")
     why = _why_against(one, other, found) if kind == CONTRADICTION else ""
     return Assessment(kind, round(strengths[kind], 3), why or _why_alike(one, other, words))
@@ -148,23 +166,19 @@ def likelihood(kind: str, found: Features) -> float:
 
 def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
     """The features of a pair."""
-    first, second = one.claim, other.claim
-    shared = first.stems & second.stems
-    extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
-    together = sum(map(one.weights.__getitem__, shared)) + extra
+    found = _by_kin(_by_words(one, other, cosine, words), one, other, words)
+    found = _by_names(found, one.claim, other.claim)
+    return _by_clauses(found, one, other, words)
+
+
+def _by_words(one: Side, other: Side, cosine: float, words: Words) -> Features:
+    """The features that take no more than to count the words that both say; the others are 0."""
+    together, extra = _together(one, other, words)
     weights = [one.weight + extra, other.weight + extra]
-    kin = [_kinship(one, second, words), _kinship(other, first, words)]
-    names = {*first.said.names, *second.said.names}
-    own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
-    fewest = min(len(first.said.names), len(second.said.names))
-    numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
-    common = together / max(*weights, 1e-9)
-    covered = together / max(min(weights), 1e-9)
-    length = math.log1p(min(len(first.words), len(second.words))) / 5
+    common = together / max(*weights, _TINY)
+    covered = together / max(min(weights), _TINY)
+    length = _length(one, other)
     long = max(0.0, length - _SHORT)
-    ground = (
-        min(1.0, covered / _HALF) ** 2
-    )  # what hardly share a subject do not contradict each other about it
     return Features(
         cosine=cosine,
         cosine_squared=cosine * cosine,
@@ -175,18 +189,83 @@ def features(one: Side, other: Side, cosine: float, words: Words) -> Features:
         length=length,
         long=long,
         thin=min(1.0, 10 * long * max(0.0, _HALF - covered)),
+    )
+
+
+def _by_kin(found: Features, one: Side, other: Side, words: Words) -> Features:
+    """The same with how near the words are to one another that only one text has."""
+    kin = [_kinship(one, other.claim, words), _kinship(other, one.claim, words)]
+    return found._replace(kin=min(kin), kin_most=max(kin))
+
+
+def _by_names(found: Features, first: Claim, second: Claim) -> Features:
+    """The same with the features of names, numbers and opposites."""
+    names = {*first.said.names, *second.said.names}
+    own = [{*first.said.names} - second.said.parts, {*second.said.names} - first.said.parts]
+    fewest = min(len(first.said.names), len(second.said.names))
+    numbers = [[*_left_over(first, second)], [*_left_over(second, first)]]
+    ground = _ground(found)
+    return found._replace(
         names_shared=min(1.0, len(names & first.said.parts & second.said.parts) / max(2, fewest)),
         names_apart=min(
             len(own[0]) / max(1, len(first.said.names)), len(own[1]) / max(1, len(second.said.names))
         ),
-        kin=min(kin),
-        kin_most=max(kin),
-        polarity=ground * _weight(words, turned(first, second)) / max(together, 1e-9),
         opposites=ground * bool(opposite(first.said, second.said)),
-        value=ground * bool(clash(first, second)),
         numbers_apart=ground * all(numbers),
         number_alone=float(any(numbers) and not all(numbers)),
     )
+
+
+def _by_clauses(found: Features, one: Side, other: Side, words: Words) -> Features:
+    """The same with the features for which each clause has to be looked at."""
+    against = turned(one.claim, other.claim)
+    ground = _ground(found)
+    polarity = _weight(words, against) / max(_together(one, other, words)[0], _TINY) if against else 0.0
+    return found._replace(polarity=ground * polarity, value=ground * bool(clash(one.claim, other.claim)))
+
+
+def _together(one: Side, other: Side, words: Words) -> tuple[float, float]:
+    """The weight of what two share, and how much of it only their tags, files and entities do."""
+    shared = one.claim.stems & other.claim.stems
+    extra = _weight(words, one.terms & other.terms - shared)  # what is tagged alike can only speak for a pair
+    return sum(map(one.weights.__getitem__, shared)) + extra, extra
+
+
+def _ground(found: Features) -> float:
+    """How far two share a subject: what hardly do, do not contradict each other about it."""
+    return min(1.0, found.covered / _HALF) ** 2
+
+
+def _at_most(found: Features, unknown: Sequence[str]) -> dict[str, float]:
+    """For each kind what `likelihood` can be at most, whatever the features are that were not worked out yet."""
+    ground = _ground(found) + _TINY
+    most = {name: ground if name in _AGAINST else 1.0 for name in unknown}
+    return {
+        kind: likelihood(kind, found._replace(**{name: most[name] for name in unknown if weights[name] > 0}))
+        for kind, weights in WEIGHTS.items()
+    }
+
+
+def _proposed(strengths: Mapping[str, float], possible: Sequence[str]) -> bool:
+    return any(strengths[kind] >= BARS[kind] for kind in possible)
+
+
+def shares_enough(one: Side, other: Side) -> bool:
+    """Whether two texts share as much as duplicates of their length do: the longer, the likelier only a topic is shared.
+
+    By the weight of their words, or, as no word is rare in a small store, by somewhat more of their number. Tags and
+    files do not count: those of a topic are alike.
+    """
+    stems = one.claim.stems, other.claim.stems
+    shared, fewest = stems[0] & stems[1], max(1, min(map(len, stems)))
+    weight = sum(map(one.weights.__getitem__, shared)) / max(min(one.weight, other.weight), _TINY)
+    least = max(0.0, min(_HALF, _SHARED_WITH_LENGTH * (_length(one, other) - _ANY_SHARE)))
+    return weight >= least or len(shared) / fewest >= least + _MORE_BY_NUMBER
+
+
+def _length(one: Side, other: Side) -> float:
+    """How long the shorter text is: 1 for about 150 different words."""
+    return math.log1p(min(len(one.claim.words), len(other.claim.words))) / 5
 
 
 def turned(one: Claim, other: Claim) -> frozenset[str]:
@@ -210,7 +289,7 @@ def _kinship(one: Side, other: Claim, words: Words) -> float:
         return 1.0 if not own else 0.0
     nearness = words.nearness([word for _, word, _ in own], other.words)
     weights = [weight for weight, _, _ in own]
-    return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), 1e-9)
+    return sum(map(float.__mul__, weights, nearness)) / max(sum(weights), _TINY)
 
 
 def _left_over(one: Claim, other: Claim) -> Iterable[str]:
@@ -241,7 +320,11 @@ def _why_against(one: Side, other: Side, found: Features) -> str:
     if found.numbers_apart:
         numbers = [listed([*_left_over(first, second)]), listed([*_left_over(second, first)])]
         return f"one says {numbers[0]}, the other {numbers[1]}"
-    return ""
+    own = [
+        [word for _, word, stem in side.ranked if stem not in stems][:3]
+        for side, stems in ((one, second.stems), (other, first.stems))
+    ]
+    return f"nearly the same is said of {listed(own[0])} as of {listed(own[1])}" if all(own) else ""
 
 
 def _why_alike(one: Side, other: Side, words: Words) -> str:

@@ -129,7 +129,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     generation = store.index.create(store.clock.new_id())
     writer = GenerationWriter(generation, bulk=True)
     try:
-        with _no_collections():
+        with no_collections():
             done = _apply(store, writer, changes.everything(store, now), now, progress)
         writer.commit({"head": freshness.head(store), "swept_ns": str(now), "rules": freshness.rules(store)})
         store.index.switch(generation)
@@ -167,8 +167,8 @@ def _apply(
 
 
 @contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """Indexing makes no garbage in circles, and looking for some again and again is a twentieth of a rebuild."""
+def no_collections() -> Iterator[None]:
+    """What makes no garbage in circles, as indexing and planning: to look for some is a twentieth of their time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

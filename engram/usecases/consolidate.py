@@ -19,6 +19,7 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import consolidate_fade, consolidate_merges, consolidate_promote
+from engram.usecases.catch_up import no_collections
 from engram.usecases.consolidate_apply import contents
 from engram.usecases.consolidate_look import Look
 from engram.usecases.consult import consult
@@ -56,7 +57,7 @@ def plan(
     the user's own). Raises UsageError, NotFoundError, AmbiguousError, StoreError.
     """
     kinds = check_kinds(kinds)
-    with store.lock:
+    with store.lock, no_collections():
         return consult(store, lambda found: _plan(store, found, kinds, skip, confirm, to, progress))
 
 

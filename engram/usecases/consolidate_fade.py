@@ -6,14 +6,13 @@ import re
 from datetime import UTC, datetime
 
 from engram.domain import decay, ulid
-from engram.domain import review as review_terms
 from engram.domain.categories import SEMANTIC
 from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.review import review
-from engram.usecases.review_detectors import UNUSED_SECONDS
+from engram.usecases import review_detectors
+from engram.usecases.review_mark import mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,15 +29,17 @@ def stale(look: Look) -> dict[str, str]:
 
     What is stale because its code changed may still hold: that is for a person to say.
     """
-    long_ago = _moment(look.now.timestamp() - UNUSED_SECONDS)
+    long_ago = _moment(look.now.timestamp() - review_detectors.UNUSED_SECONDS)
+    with look.store.lock:
+        aside = look.store.state.set_aside(look.now.timestamp())
     found = {}
-    for item in review(look.store, kinds=[STALE]).items:
-        hit = look.hits.get(item.lore[0])
-        if hit is None or item.proposal != review_terms.ARCHIVE:
+    for lore_id, why in review_detectors.to_archive(look.store, look.generation).items():
+        hit = look.hits.get(lore_id)
+        if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
             continue
         expired = hit.expires_at is not None and _moment(hit.expires_at) < look.now
-        if expired or all(use < long_ago for use in look.uses(hit.id)):
-            found[hit.id] = item.why[:1].lower() + item.why[1:].rstrip(".")
+        if expired or all(use < long_ago for use in look.uses(lore_id)):
+            found[lore_id] = why[:1].lower() + why[1:].rstrip(".")
     return found
 
 

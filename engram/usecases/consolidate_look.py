@@ -48,8 +48,16 @@ class Look:
         self.hits: dict[str, Hit] = {hit.id: hit for hit in without_held(store, active)}
         self.digests = {text.id: text.digest for text in generation.catalog.texts((ACTIVE, PENDING))}
         self.taken: set[str] = set()
+        self._read: dict[str, bytes] = {}
         self._raw: dict[str, bytes] | None = None
         self._links: Mapping[str, Sequence[tuple[str, str]]] | None = None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a file, read once. Raises NotFoundError, StoreError."""
+        found = self._read.get(path)
+        if found is None:
+            found = self._read[path] = self.store.files.read(path)
+        return found
 
     @property
     def raw(self) -> Mapping[str, bytes]:
@@ -58,7 +66,7 @@ class Look:
             self._raw = {}
             for hit in self.hits.values():
                 try:
-                    self._raw[hit.id] = self.store.files.read(hit.path)
+                    self._raw[hit.id] = self.read(hit.path)
                 except EngramError:
                     continue
         return self._raw

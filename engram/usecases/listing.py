@@ -30,25 +30,26 @@ SORTS = {
 
 
 class Narrow(NamedTuple):
-    """Further filters of a list: types and agents, confidence in thousandths, made since (Unix seconds)."""
+    """Further filters of a list: types and agents, confidence in thousandths, when it was made (Unix seconds)."""
 
     types: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     lowest: int = 0
     highest: int = 1000
     since: float = 0.0
+    until: float = float(_LARGEST)
 
     @property
     def where(self) -> str:
         """The condition, with a `?` for each of `values`."""
         lists = [("type", self.types), ("coalesce(agent, '')", self.agents)]
         named = [f"{column} IN ({','.join('?' * len(found))})" for column, found in lists if found]
-        return " AND ".join(["confidence BETWEEN ? AND ?", "created_at >= ?", *named])
+        return " AND ".join(["confidence BETWEEN ? AND ?", "created_at BETWEEN ? AND ?", *named])
 
     @property
     def values(self) -> tuple[object, ...]:
         """What stands for the `?`."""
-        return (self.lowest, self.highest, self.since, *self.types, *self.agents)
+        return (self.lowest, self.highest, self.since, self.until, *self.types, *self.agents)
 
 
 class Shown(NamedTuple):

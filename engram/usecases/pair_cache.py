@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.near import Terms
     from engram.usecases.store import Store
 
-FORMAT = 2
+FORMAT = 3
 _NAME = "pairs.npz"
 
 

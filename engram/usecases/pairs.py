@@ -21,7 +21,7 @@ from engram.usecases.pair_words import StoreWords
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy
 
@@ -37,10 +37,11 @@ _PROPOSALS = 4  # of one kind for one lore: a person who has seen four has seen 
 _MANY = 5  # from every fifth lore changed on, all are compared again
 
 
-def pairs(store: Store) -> tuple[Pair, ...]:
+def pairs(store: Store, read: Callable[[str], bytes] | None = None) -> tuple[Pair, ...]:
     """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none.
 
-    Lore that are linked to one another are left out: somebody has said already what they are to each other.
+    Lore that are linked to one another are left out: somebody has said already what they are to each other. `read`
+    gives the bytes of a file by its path, for a caller that needs them, too.
     Raises StoreError where there is no index.
     """
     with store.lock:
@@ -50,7 +51,7 @@ def pairs(store: Store) -> tuple[Pair, ...]:
             raise StoreError(f"Lore cannot be compared: {store.index.why_rebuilt}.", "Run `engram reindex`.")
         try:
             with damage_noticed():
-                return _Comparison(store, generation).run()
+                return _Comparison(store, generation, read or store.files.read).run()
         except DamagedIndexError as error:
             store.index.damaged(str(error))
             raise StoreError(f"The index is damaged: {error}.", "Ask again: it is made anew.") from None
@@ -59,12 +60,13 @@ def pairs(store: Store) -> tuple[Pair, ...]:
 class _Comparison:
     """One look at a store; places number its lore, the oldest first."""
 
-    def __init__(self, store: Store, generation: Generation) -> None:
+    def __init__(self, store: Store, generation: Generation, read: Callable[[str], bytes]) -> None:
         from engram.adapters.embed.provider import open_embedder
 
         embedder: Embedder | None = open_embedder("bundled")
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
+        self._read = read
         waiting = held.texts(store)
         self._texts: Sequence[Text] = [
             text
@@ -82,7 +84,7 @@ class _Comparison:
         fresh = places < 0
         if kept is not None and len(kept.marks) == len(marks) and not fresh.any():
             return tuple(map(_pair, kept.pairs))
-        terms = pair_texts.terms_of(self._store, self._texts, places, kept)
+        terms = pair_texts.terms_of(self._read, self._texts, places, kept)
         if int(fresh.sum()) * _MANY >= len(fresh):
             fresh[:] = True
         found = _thinned(sorted([*self._unchanged(kept, fresh), *self._compare(terms, fresh)], key=_order))

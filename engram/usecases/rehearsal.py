@@ -98,8 +98,13 @@ class Rehearsal:
 
     def answers(self, queries: Iterable[str]) -> dict[str, Answered]:
         """What each query shows, and the lore without which its answer would be weaker."""
+        asked = [*queries]
         with damage_noticed():
-            return {text: self._answer(text) for text in queries}
+            embedder = self._copy.embedder
+            unknown = [text for text in asked if text not in self._answers]
+            if embedder is not None and not embedder.costly and unknown:
+                self._asked.look_up(embedder.embed(unknown))
+            return {text: self._answer(text) for text in asked}
 
     def write(self, contents: Mapping[str, bytes | None]) -> None:
         """Have these files these contents (None: there is none). As in the index itself, a small one is made anew."""

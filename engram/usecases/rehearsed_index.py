@@ -6,6 +6,7 @@ of them has the answer that it had.
 
 from __future__ import annotations
 
+from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,6 +86,17 @@ class RehearsedIndex:
         if key not in self._found:
             self._found[key] = self._words.search(terms, limit)
         return self._found[key]
+
+    def look_up(self, vectors: numpy.ndarray) -> None:
+        """Find the cosines of many queries' vectors (n x d) at once, as far as there is memory for them."""
+        if self._vectors is None:
+            return
+        most = _MEMORY // (4 * max(1, self.next_row)) - len(self._cosines)
+        unknown = [vector for vector in vectors if vector.any() and vector.tobytes() not in self._cosines]
+        wanted = unknown[: max(0, most)]
+        if wanted:
+            found = self._vectors.cosines_of(numpy_module().stack(wanted), self.next_row, self.next_slot)
+            self._cosines.update(zip([vector.tobytes() for vector in wanted], found, strict=True))
 
     def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
         """As `VectorFile.cosines`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from engram.domain.errors import AmbiguousError, NotFoundError
+from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consult import consult
 from engram.usecases.held import texts
+from engram.usecases.listing import Narrow, list_hits
 from engram.usecases.review_detectors import DETECTORS, foreign
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
+
+_OLDEST = 1_000_000  # days
 
 
 class Queue(NamedTuple):
@@ -24,17 +27,51 @@ class Queue(NamedTuple):
     by_kind: dict[str, int]
 
 
-def review(
-    store: Store, *, kinds: Sequence[str] = (), agents: Sequence[str] = (), limit: int | None = None
-) -> Queue:
-    """What waits for a person, of these kinds and recorded by these agents (default: all).
+class Wanted(NamedTuple):
+    """Which lore an item has to be about: of these categories, with all these tags, older than so many days, within
+    these confidences (0 to 1). Of an item about several each has to be such a lore.
+    """
 
-    Raises UsageError for a kind that there is not, StoreError.
+    categories: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    older_than: float = 0.0
+    min_confidence: float = 0.0
+    max_confidence: float = 1.0
+
+
+def review(
+    store: Store,
+    *,
+    kinds: Sequence[str] = (),
+    agents: Sequence[str] = (),
+    wanted: Wanted | None = None,
+    limit: int | None = None,
+) -> Queue:
+    """What waits for a person, of these kinds, recorded by these agents and about such lore (default: all).
+
+    Raises UsageError for a kind, category, age or confidence that there is not, StoreError.
     """
     check_kinds(kinds)
     found = [item for item in _found(store, kinds or KINDS) if not agents or item.agent in agents]
+    if wanted is not None and wanted != Wanted():
+        fitting = _fitting(store, wanted)
+        found = [item for item in found if item.lore and fitting.issuperset(item.lore)]
     by_kind = {kind: sum(item.kind == kind for item in found) for kind in KINDS}
     return Queue(tuple(found[:limit]), len(found), {kind: count for kind, count in by_kind.items() if count})
+
+
+def _fitting(store: Store, wanted: Wanted) -> set[str]:
+    """The ids of such lore."""
+    if not 0 <= wanted.min_confidence <= wanted.max_confidence <= 1:
+        raise UsageError("A confidence is a number from 0 to 1, the lowest not above the highest.")
+    if not 0 <= wanted.older_than < _OLDEST:
+        raise UsageError(f"An age is a number of days from 0 on, but not {wanted.older_than:g}.")
+    lowest, highest = round(wanted.min_confidence * 1000), round(wanted.max_confidence * 1000)
+    narrow = Narrow(lowest=lowest, highest=highest)
+    if wanted.older_than:
+        narrow = narrow._replace(until=store.clock.now().timestamp() - wanted.older_than * 86_400)
+    hits, _ = list_hits(store, limit=None, categories=wanted.categories, tags=wanted.tags, narrow=narrow)
+    return {hit.id for hit in hits}
 
 
 def item_named(store: Store, name: str) -> Item:

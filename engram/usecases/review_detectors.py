@@ -78,24 +78,48 @@ def _waiting(hit: Hit, junk_because: str) -> Item:
 
 def stale(store: Store, generation: Generation) -> list[Item]:
     """Active lore that has expired, whose code has changed, or that nobody used or confirmed for half a year."""
-    now = store.clock.now().timestamp()
-    long_ago = now - UNUSED_SECONDS
-    found = generation.catalog.select(
-        "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?", [now], "ORDER BY expires_at, id"
-    )
     items = [
-        _item(review.STALE, hit, f"It expired on {_day(hit.expires_at)}.", review.ARCHIVE) for hit in found
+        _item(review.STALE, hit, _expired_why(hit), review.ARCHIVE) for hit in _expired(store, generation)
     ]
     known = {item.lore[0] for item in items}
     items += [_changed(one) for one in stale_code(store, _anchored(generation)) if one.hit.id not in known]
+    known = {item.lore[0] for item in items}
+    return items + [
+        _item(review.STALE, hit, _unused_why(hit), review.ARCHIVE)
+        for hit in _unused(store, generation)
+        if hit.id not in known
+    ]
+
+
+def to_archive(store: Store, generation: Generation) -> dict[str, str]:
+    """Those of them that are proposed to be archived, by id, and why: their code has not changed."""
+    found = {hit.id: _expired_why(hit) for hit in _expired(store, generation)}
+    unused = _unused(store, generation)
+    changed = {one.hit.id for one in stale_code(store, unused)}
+    return found | {
+        hit.id: _unused_why(hit) for hit in unused if hit.id not in changed and hit.id not in found
+    }
+
+
+def _expired(store: Store, generation: Generation) -> list[Hit]:
+    condition = "status = 'active' AND expires_at IS NOT NULL AND expires_at < ?"
+    return generation.catalog.select(condition, [store.clock.now().timestamp()], "ORDER BY expires_at, id")
+
+
+def _expired_why(hit: Hit) -> str:
+    return f"It expired on {_day(hit.expires_at)}."
+
+
+def _unused(store: Store, generation: Generation) -> list[Hit]:
+    long_ago = store.clock.now().timestamp() - UNUSED_SECONDS
     old = "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
     used = store.state.used_since(long_ago)
-    known = {item.lore[0] for item in items}
-    for hit in generation.catalog.select(old, [long_ago, long_ago], "ORDER BY created_at, id"):
-        if hit.id not in used and hit.id not in known:
-            since = f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
-            items.append(_item(review.STALE, hit, since, review.ARCHIVE))
-    return items
+    found = generation.catalog.select(old, [long_ago, long_ago], "ORDER BY created_at, id")
+    return [hit for hit in found if hit.id not in used]
+
+
+def _unused_why(hit: Hit) -> str:
+    return f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
 
 
 def _anchored(generation: Generation) -> list[Hit]:

@@ -6,7 +6,7 @@ import json
 
 from engram.domain import review
 from engram.domain.budget import tokens
-from engram.domain.equivalence import CONTRADICTION
+from engram.domain.equivalence import CONTRADICTION, SAME
 from engram.domain.pair_groups import groups
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
@@ -50,7 +50,8 @@ def contradictions(store: Store, generation: Generation) -> list[Item]:
 def _item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:
     ids, paths = tuple(hit.id for hit in hits), tuple(hit.path for hit in hits)
     surest = max(found, key=lambda pair: (pair.strength, pair.one, pair.other))
-    what = "Says the same as" if kind == review.DUPLICATE else "Contradicts"
+    what = "Says the same as" if surest.kind == SAME else "May say the same as"
+    what = "May contradict" if kind == review.CONTRADICTION else what
     others = f"{len(hits) - 1} others" if len(hits) > 2 else f"'{hits[1].title}'"
     evidence = tuple(f"{hit.id} {hit.title}" for hit in hits)
     cost = sum(tokens("x" * hit.length) for hit in hits)

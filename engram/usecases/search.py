@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.usecases.second_look import Asked, Closer
+    from engram.usecases.second_look import Asked, Closer, Neighbours
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
@@ -102,24 +102,31 @@ def _best(
     while True:
         rows = ranked.best(pool)
         enough = len(rows) < pool
+        near: Neighbours = {}
+        if asked is not None:
+            rows, near = _with_neighbours(generation, rows)
+        now = store.clock.now().timestamp()
+        hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, now)]
         closer: Mapping[int, Closer] = {}
         if asked is not None:
-            rows, closer = _looked(asked, generation, rows)
-        candidates = _rank(store, generation.catalog.hits(rows), ranked, closer, filters)
+            from engram.usecases import second_look
+
+            closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
+        candidates = _rank(hits, ranked, closer, filters.files, now)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
 
 
-def _looked(asked: Asked, generation: Generation, rows: list[int]) -> tuple[list[int], Mapping[int, Closer]]:
-    """The rows and those that speak for them, and what a second look at each says."""
+def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
+    """The rows and those that speak for them, and which these are."""
     from engram.usecases import second_look
 
     near = second_look.neighbours(generation, rows)
     if near:
         rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
         near = second_look.neighbours(generation, rows)
-    return rows, second_look.look(asked, generation, near, rows)
+    return rows, near
 
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
@@ -206,17 +213,14 @@ def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | 
 
 
 def _rank(
-    store: Store, hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], filters: Filters
+    hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], files: Sequence[str], now: float
 ) -> list[Candidate]:
-    now = store.clock.now().timestamp()
     candidates = []
     for hit in hits:
-        if not _passes(hit, filters, now):
-            continue
         coverage, cosine = ranked.parts(hit.row)
         overlap = 0.0
-        if filters.files and hit.files:
-            overlap = ranking.path_overlap(hit.files.split("\n"), filters.files)
+        if files and hit.files:
+            overlap = ranking.path_overlap(hit.files.split("\n"), files)
         near, missing = closer.get(hit.row, _NOT_LOOKED)
         score = ranking.score(
             coverage, cosine, standing(hit), now, near=near, missing=missing, overlap=overlap

@@ -87,6 +87,6 @@ def run(call: Call) -> int:
         call.output.line(f"It is pending, and not recalled until you let it in (engram review): {done.why}.")
     for found in done.contradictions:
         call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
-    for twin in done.similar:
+    for twin in [twin for twin in done.similar if twin.id != done.lore.id]:
         call.output.line(f"Very like {twin.id} ({twin.similarity:.2f}): {safe_text(twin.title)}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.cli.parsing import add_filters
 from engram.domain.errors import UsageError
 from engram.domain.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.safe_text import safe_text
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from engram.cli.call import Call
     from engram.domain.review import Item
     from engram.usecases.decide import Decided
+    from engram.usecases.review import Queue
 
 DESCRIPTION = (
     "Without a decision: what waits for a person, the most urgent first, why, and what is proposed.\n"
@@ -26,6 +28,7 @@ EXAMPLES = (
     "engram review accept 3f2a9c",
     "engram review merge 81d0 --dry-run",
     "engram review archive --kind stale --all",
+    "engram review archive --kind weak --category fact --older-than 365 --all --dry-run",
     "engram review snooze 3f2a9c --days 30",
 )
 
@@ -57,13 +60,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only what this agent recorded (repeatable)",
     )
+    add_filters(parser)
+    add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore that was made so long ago")
+    add("--min-confidence", type=float, default=0.0, metavar="F", help="only lore of this confidence or more")
+    add("--max-confidence", type=float, default=1.0, metavar="F", help="only lore of this confidence or less")
     add(
         "--content",
         metavar="TEXT",
         help="with a decision about one item: the text of the lore that stays; - reads standard input",
     )
     add("--limit", type=int, default=20, metavar="N", help="how many to list (default 20)")
-    add("--all", action="store_true", help="list all; with a decision: decide about all items of these kinds")
+    add(
+        "--all",
+        action="store_true",
+        help="list all; with a decision: decide about all of these kinds that fit",
+    )
     add("--days", type=float, default=7.0, metavar="N", help="how long a snooze lasts (default 7)")
     add("--dry-run", action="store_true", help="show what a decision would make of the lore; change nothing")
 
@@ -75,12 +86,8 @@ def run(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    from engram.usecases.review import review
-
     given = call.arguments
-    found = review(
-        call.store, kinds=given.kind, agents=given.agent, limit=None if given.all else max(0, given.limit)
-    )
+    found = _fitting(call, None if given.all else max(0, given.limit))
     call.output.document(
         {"items": [item_json(item) for item in found.items], "total": found.total, "by_kind": found.by_kind}
     )
@@ -88,7 +95,7 @@ def _list(call: Call) -> int:
         for line in item_lines(call, item):
             call.output.line(line)
     if not found.total:
-        call.output.line("Nothing waits for you.")
+        call.output.line("Nothing that fits waits for you." if _filters(call) else "Nothing waits for you.")
     else:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.by_kind.items())
         more = "" if len(found.items) == found.total else f"{len(found.items)} of {found.total:,} shown; "
@@ -96,9 +103,29 @@ def _list(call: Call) -> int:
     return 0
 
 
+def _fitting(call: Call, limit: int | None) -> Queue:
+    """The items that fit the filters."""
+    from engram.usecases.review import Wanted, review
+
+    given = call.arguments
+    wanted = Wanted(given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence)
+    return review(call.store, kinds=given.kind, agents=given.agent, wanted=wanted, limit=limit)
+
+
+def _filters(call: Call) -> list[str]:
+    """The filters that were given, for people."""
+    given = call.arguments
+    lists = {"kind": given.kind, "agent": given.agent, "category": given.category, "tag": given.tag}
+    found = [f"{name} {', '.join(values)}" for name, values in lists.items() if values]
+    found += [f"older than {given.older_than:g} days"] if given.older_than else []
+    if (given.min_confidence, given.max_confidence) != (0, 1):
+        found.append(f"confidence {given.min_confidence:g} to {given.max_confidence:g}")
+    return found
+
+
 def _decide(call: Call) -> int:
     from engram.usecases.decide import decide_all, preview
-    from engram.usecases.review import item_named, review
+    from engram.usecases.review import item_named
 
     given = call.arguments
     if given.decision == EDIT:
@@ -112,12 +139,11 @@ def _decide(call: Call) -> int:
             "--all needs --kind: one decision fits items of one kind.", "For example: --kind stale --all"
         )
     items = (
-        list(review(call.store, kinds=given.kind, agents=given.agent).items)
+        list(_fitting(call, None).items)
         if given.all
         else [item_named(call.store, name) for name in given.items]
     )
-    by_agent = f" by {', '.join(given.agent)}" if given.agent else ""
-    asked = f"{given.decision} {counted(len(items), 'item')} of the kind {', '.join(given.kind)}{by_agent}?"
+    asked = f"{given.decision} {counted(len(items), 'item')} ({'; '.join(_filters(call))})?"
     if given.content is not None:
         done = [_with_text(call, items)]
     elif given.dry_run:

@@ -142,7 +142,7 @@ def _summary(done: Synced) -> str:
 
 
 def _held(done: Synced) -> str:
-    return f"{counted(done.held, 'lore waits', 'lore wait')} until you accept them: engram trust list"
+    return f"{counted(done.held, 'lore waits', 'lore wait')} to be accepted: engram trust list"
 
 
 def _said(call: Call) -> dict[str, str]:
