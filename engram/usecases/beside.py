@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     Tell = Callable[[str], None]
-    Work = Callable[[Tell], str | None]  # is given what hears how far it is
+    Done = tuple[str, str | None]  # a branch of the remote, and its commit
+    Work = Callable[[Tell], Done]  # is given what hears how far it is
 
 _LOOK_SECONDS = 0.1
 
@@ -29,7 +30,7 @@ class Beside:
         self._work = work
         self._told: deque[str] = deque()
         self._stopped = False
-        self._result: str | None = None
+        self._result: Done = "", None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="engram-network")
         self._thread.start()
@@ -40,7 +41,7 @@ class Beside:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def wait(self, tell: Tell | None = None) -> str | None:
+    def wait(self, tell: Tell | None = None) -> Done:
         """What the work came to; raises what it raised. What `tell` raises, who hears how far it is, ends it."""
         try:
             while self._thread.is_alive():

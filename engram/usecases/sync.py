@@ -16,7 +16,16 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live, sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import (
+    live,
+    sync_ahead,
+    sync_fold,
+    sync_foreign,
+    sync_merge,
+    sync_network,
+    sync_settle,
+    sync_state,
+)
 from engram.usecases.accepted_settings import ACCEPT, in_force
 from engram.usecases.beside import Beside
 from engram.usecases.change import check_writable
@@ -159,6 +168,7 @@ class _Run:
         self._other: Counterpart | None = None
         self._brought_in: list[str] = []  # and not indexed yet
         self._made: dict[str, Mapping[str, bytes]] = {}
+        self._clean: set[str] = set()  # commits that were looked through for secrets
         self._sending: Beside | None = None
 
     def go(self) -> None:
@@ -168,6 +178,7 @@ class _Run:
         finally:
             if self._sending is not None:
                 self._sending.stop()
+            sync_ahead.forget()
 
     def _go(self) -> None:
         self.ready()
@@ -191,13 +202,11 @@ class _Run:
         if not self._options.pull:
             return remotes.tracked(self._repo, self._counterpart())
         with self._fetching() as fetching:
-            self._prepare()
+            self._brought_in += self._took_in(sync_settle.put_right(self._store))
+            known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
+            if known and head:
+                self._clean.update(sync_ahead.prepare(self._store, known, head))
             return self._fetched(fetching)
-
-    def _prepare(self) -> None:
-        """What can be done before it is known what comes in."""
-        merge = sync_settle.put_right(self._store)
-        self._brought_in += self._took_in(merge)
 
     def ready(self) -> Head:
         """Our head; raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
@@ -221,25 +230,12 @@ class _Run:
 
     def _fetching(self) -> Beside:
         other = self._counterpart()
-        self._step(f"fetching from {other.remote}")
-        return Beside(self._fetch)
+        self._step(sync_network.FETCHING.format(other.remote))
+        return Beside(lambda hear: sync_network.fetch(self._repo, other, self._options.timeout, hear))
 
     def _fetched(self, fetching: Beside) -> str | None:
-        theirs = fetching.wait(self._listener)
-        self._take(self._counterpart())
-        return theirs
-
-    def _fetch(self, hear: Step) -> str | None:
-        repo, other, timeout = self._repo, self._counterpart(), self._options.timeout
-        tell = _network_step(f"fetching from {other.remote}", hear)
-        known = remotes.tracked(repo, other)
-        theirs = remotes.fetch(repo, other, deadline=timeout, tell=tell)
-        if theirs is None and known is None and other.branch != lore_branch.BRANCH:
-            # A remote whose branch has another name; one that was deleted is made again by the push.
-            name = remotes.default_branch(repo, other.remote, deadline=timeout)
-            if name and name != other.branch:
-                self._other = other._replace(branch=name)
-                theirs = remotes.fetch(repo, self._other, deadline=timeout, tell=tell)
+        branch, theirs = fetching.wait(self._listener)
+        self._take(self._counterpart()._replace(branch=branch))
         return theirs
 
     def _step(self, what: str) -> None:
@@ -327,41 +323,23 @@ class _Run:
             theirs = self._sent(theirs)
 
     def _send(self, theirs: str | None, commit: str) -> None:
-        self._sending = Beside(lambda hear: self._sends(theirs, commit, hear))
+        looked = sync_network.LookedAt(self._made, self._clean)
+        other, timeout = self._counterpart(), self._options.timeout
+        self._sending = Beside(
+            lambda hear: sync_network.send(self._store, other, theirs, commit, looked, timeout, hear)
+        )
 
     def _sent(self, theirs: str | None) -> str | None:
         """The commit that the remote has now, after it had `theirs`."""
         sending, self._sending = self._sending, None
         assert sending is not None
-        commit = sending.wait(self._listener)
+        _, commit = sending.wait(self._listener)
         assert commit is not None
         remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
         sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
         pushed = sum(path.startswith(folder) for path in sent)
         self.done = self.done._replace(pushed=self.done.pushed + pushed)
         return commit
-
-    def _sends(self, theirs: str | None, commit: str, hear: Step) -> str:
-        what = "looking for secrets"
-        hear(what)
-        sync_secrets.check_outgoing(
-            self._store,
-            theirs,
-            commit,
-            lambda done, total: hear(f"{what}: {100 * done // total} %"),
-            self._made,
-        )
-        other = self._counterpart()
-        what = f"pushing to {other.remote}"
-        hear(what)
-        tell = _network_step(what, hear)
-        remotes.push(self._repo, other, commit, deadline=self._options.timeout, tell=tell)
-        return commit
-
-
-def _network_step(what: str, hear: Step) -> Step:
-    """What is to hear how far git is."""
-    return lambda progress: hear(f"{what}: {progress}" if progress else what)
 
 
 def own_repository(store: Store) -> Repository:

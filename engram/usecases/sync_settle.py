@@ -83,6 +83,8 @@ def bring_in(
         if in_the_way is None:
             if not ours:
                 weighed(store, theirs)
+            if merge is not None and not ours:
+                arrival.note(store, head.oid, theirs, merge.changes, merge.contents)
             return merge
         # A file that others write all the time is in the way again and again, but not for ever.
         stuck = stuck + 1 if in_the_way and in_the_way == before else 0
