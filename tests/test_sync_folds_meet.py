@@ -85,6 +85,19 @@ def test_it_follows_through_folds_of_both_sides(tmp_path: Path) -> None:
     assert kept.lore.conflicts == ()
 
 
+def test_one_that_was_archived_meanwhile_goes_too_and_its_vote_counts(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    first, second = (clones.record("a", text) for text in TEXTS[:2])
+    clones.settle()
+    fold_by_hand(clones, "a", first, second)
+    clones["b"].feedback(helpful=second.id)
+    clones.edit("b", clones.path("b", second), "category: FACT", "category: FACT\nstatus: archived")
+    clones.settle()
+    clones.assert_equal()
+    (kept,) = clones["b"].list(limit=None).lore
+    assert (kept.lore.id, kept.lore.status, kept.lore.validation_count) == (first.id, "active", 1)
+
+
 def test_lore_that_took_in_one_another_both_stay_for_a_person(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
     first, second = (clones.record("a", text) for text in TEXTS[:2])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain import ulid
 from engram.domain.confidence import MERGE_GAIN, Vote, larger
-from engram.domain.lore import ACTIVE
+from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.domain.merge import PASSING
 from engram.domain.validation import MAX_ITEMS
 
@@ -83,10 +83,12 @@ def fold_later(older: Lore, younger: Lore) -> Lore | None:
     return None if any(len(items) > MAX_ITEMS for items in lists) else folded
 
 
-def only_folded(before: Lore, after: Lore) -> bool:
-    """Whether all that changed of a lore is that it took in others."""
-    same = {name: getattr(before, name) for name in ("merged_from", *_CHANGED)}
-    return {*before.merged_from} < {*after.merged_from} and after._replace(**same) == before
+def may_follow(before: Lore, after: Lore) -> bool:
+    """Whether all that changed of a lore is that it took in others or was archived, which agrees with folding it away."""
+    archived = before.status != after.status == ARCHIVED
+    names = ("merged_from", *_CHANGED, *(["status"] if archived else []))
+    grown = {*before.merged_from} < {*after.merged_from}
+    return (grown or archived) and after._replace(**{name: getattr(before, name) for name in names}) == before
 
 
 def carried(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 class Gone(NamedTuple):
     """A lore that one side deleted: its path, its bytes on the side that changed it, and what the other side changed.
 
-    `folded` says that others were folded into it: it is to stay, for a person, where none is found that took it in.
+    `stays` says that more was done than to vote for it: it is left for a person where none is found that took it in.
     """
 
     path: str
     raw: bytes
     deleted_by: Changed
-    folded: bool = False
+    stays: bool = False
 
 
 def follow_folds(
@@ -64,11 +64,11 @@ class _Following:
             file = self._parsed(host, self._bytes(host)) if lost and host else None
             if lost is None or file is None:
                 continue
-            after = fold_later(file.lore, lost.lore) if item.folded else _with(file.lore, lost.lore)
+            after = fold_later(file.lore, lost.lore) if item.stays else _with(file.lore, lost.lore)
             if after is None:
                 continue
             self._found[host] = self._entry(host), codec.rewrite(file, after, self._rules.categories)
-            if item.folded:
+            if item.stays:
                 self._found[path] = self._entry(path), None
         return self._found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from engram.adapters.files.merge_file import merge_files, only_folded
+from engram.adapters.files.merge_file import merge_files, may_follow
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
@@ -127,9 +127,9 @@ class _Merge:
     def _may_follow(
         self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
     ) -> bool:
-        """Whether a lore that one side deleted did nothing on the other but take in others."""
+        """Whether a lore that one side deleted may go, though the other side did more than vote for it."""
         is_deleted = old is not None and (ours is None or theirs is None)
-        return is_deleted and only_folded(old or b"", left, path, self._rules.categories)
+        return is_deleted and may_follow(old or b"", left, path, self._rules.categories)
 
     def _put(self, made: Tree, path: str, mode: str, content: bytes | None) -> None:
         if content is None:

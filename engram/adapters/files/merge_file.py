@@ -73,11 +73,11 @@ def merge_files(
     return _merged(base, ours, theirs, sources, job)
 
 
-def only_folded(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
-    """Whether all that changed of a lore file is that the lore took in others."""
+def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
+    """Whether all that changed of a lore file agrees with the lore being folded away (engram.domain.fold)."""
     job = Job(path, categories, NEVER)
     before, after = read_side(base, "", job), read_side(changed, "", job)
-    return before is not None and after is not None and _is_all(before, after, fold.only_folded)
+    return before is not None and after is not None and _is_all(before, after, fold.may_follow)
 
 
 def _merged(
