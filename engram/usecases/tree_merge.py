@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from engram.adapters.files.merge_file import merge_files, may_follow
+from engram.adapters.files.merge_file import may_follow, merge_files
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
