@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.files.merge_canonical import read_ahead
-from engram.adapters.git.differences import blobs, differences, hold
+from engram.adapters.git.differences import blobs, differences, hold, let_go
 from engram.domain import sync_plan
 from engram.domain.categories import Categories
 from engram.domain.errors import EngramError
@@ -39,7 +39,7 @@ def prepare(store: Store, known: str, head: str) -> Collection[str]:
 
 def forget() -> None:
     """Let go of what was read and is not needed any more."""
-    hold({})
+    let_go()
     read_ahead((), Categories())
 
 

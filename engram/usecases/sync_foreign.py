@@ -15,7 +15,7 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import merging, tree
-from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git.differences import blobs, differences, hold
 from engram.adapters.git.foreign import REPAIRS, foreign_merges
 from engram.domain import sync_plan
 from engram.domain.confidence import larger
@@ -128,6 +128,7 @@ class _Work:
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
         )
+        hold(contents)  # they are merged next
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None

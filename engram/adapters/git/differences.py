@@ -184,13 +184,15 @@ def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str,
 
 def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
     """The sizes of blobs in bytes; what is not here or no blob is left out."""
-    wanted = list(dict.fromkeys(oids))
+    every = dict.fromkeys(oids)
+    known = {oid: len(_held[oid]) for oid in every if oid in _held}
+    wanted = [oid for oid in every if oid not in known]
     if not wanted:
-        return {}
+        return known
     asked = "".join(f"{oid}\n" for oid in wanted).encode()
     listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in listed.decode().splitlines())
-    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+    return known | {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
 
 def blobs(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
@@ -204,10 +206,14 @@ def blobs(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
 
 
 def hold(contents: Mapping[str, bytes]) -> None:
-    """Keep the bytes of blobs that will be asked for soon, until `hold` is told of others; of very much nothing."""
-    _held.clear()
-    if sum(map(len, contents.values())) <= _MOST_HELD:
+    """Keep the bytes of blobs that will be asked for soon, as far as they are not very many, until `let_go`."""
+    if sum(map(len, (*_held.values(), *contents.values()))) <= _MOST_HELD:
         _held.update(contents)
+
+
+def let_go() -> None:
+    """Keep the bytes of no blob any more."""
+    _held.clear()
 
 
 def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:
