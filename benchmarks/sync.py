@@ -1,7 +1,8 @@
 """How long a sync takes: `python benchmarks/sync.py [--sizes 10k,100k] [--keep FOLDER] [--output FILE]`.
 
 A generated store, a bare remote and a second clone, all with real git on this machine's disk. Both clones change lore,
-the second one pushes, and then `engram sync` in the first is measured as a whole process, with every git it starts.
+the second one pushes, and then `engram sync` in the first is measured as a whole process, with every git it starts. Beside
+it stands what git alone takes to fetch and to push the same objects, one after the other: no sync by git can take less.
 """
 
 from __future__ import annotations
@@ -61,6 +62,14 @@ class Timed(NamedTuple):
     stages: list[tuple[str, Cost]]
 
 
+class Merged(NamedTuple):
+    """A sync that merged, and git's own fetch and push of the same objects."""
+
+    found: Timed
+    fetch: Cost
+    push: Cost
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and report; always 0, since a missed target is a finding and not an error."""
     parser = argparse.ArgumentParser(
@@ -106,12 +115,15 @@ def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
         if 2 * both <= count:
             say(f"{count:,} lore: {both} changed by both")
             name = f"{both:,} files changed here, the same {both:,} there"
-            found = steady(f"{both:,} changed by both at {count:,}", lambda: scene.merged(both))  # noqa: B023 - called at once
+            done: Merged = steady(f"{both:,} changed by both at {count:,}", lambda: scene.merged(both))  # noqa: B023 - called at once
+            found = done.found
             figures.append(
                 against(timed(name, found.cost, _shown(found)), found.cost.wall_ms / 1000, limit, "s")
             )
+            bare = Cost(done.fetch.cpu_ms + done.push.cpu_ms, done.fetch.wall_ms + done.push.wall_ms)
+            parts = f"wall ms: fetch {done.fetch.wall_ms:.0f}, push {done.push.wall_ms:.0f}"
             figures.append(
-                timed("… of which git's fetch and push, the remote's side included", _transport(found))
+                timed("… bare git's fetch and push of the same, the remote's side included", bare, parts)
             )
     say(f"{count:,} lore: new ones come in")
     scene.edit_there(100)
@@ -142,18 +154,16 @@ def _shown(found: Timed) -> str:
     return f"wall ms: {', '.join(f'{name} {spent:.0f}' for name, spent in whole.items() if spent >= 10)}"
 
 
-def _transport(found: Timed) -> Cost:
-    """What the stages cost in which git talks to the remote; here its side runs on the same machine."""
-    spent = [cost for name, cost in found.stages if name.startswith(("fetching", "pushing"))]
-    return Cost(sum(cost.cpu_ms for cost in spent), sum(cost.wall_ms for cost in spent))
-
-
 class Scene:
     """A store, its remote and another clone, in a folder of their own."""
 
     def __init__(self, source: str, folder: str) -> None:
         self.here, self.there = os.path.join(folder, "here"), os.path.join(folder, "there")
         self._folder, self._hub = folder, os.path.join(folder, "hub.git")
+        self._fetching, self._pushed = (
+            os.path.join(folder, "fetching.git"),
+            os.path.join(folder, "pushed.git"),
+        )
         os.makedirs(folder)
         subprocess.run(["cp", "-a", "--reflink=auto", source, self.here], check=True)
         _git(folder, "init", "-q", "--bare", "-b", _git(self.here, "branch", "--show-current"), self._hub)
@@ -164,8 +174,12 @@ class Scene:
         self._round = 0
 
     def add_other(self) -> None:
-        """The clone whose changes come in."""
+        """The clone whose changes come in; and, for git alone, a repository that fetches and one that is pushed to."""
         _git(self._folder, "clone", "-q", self._hub, self.there)
+        for bare in (self._fetching, self._pushed):
+            _git(self._folder, "clone", "-q", "--bare", self._hub, bare)
+            for setting in ("gc.auto", "maintenance.auto"):
+                _git(bare, "config", setting, "0")
 
     def sync(self) -> Timed:
         """`engram sync` here, as a process of its own."""
@@ -180,12 +194,21 @@ class Scene:
         ]
         return Timed(child.cost, said["done"], stages)
 
-    def merged(self, count: int) -> Timed:
+    def merged(self, count: int) -> Merged:
         """The sync after as many files were changed on both sides."""
+        branch = _git(self.here, "branch", "--show-current")
+        # As `engram sync` has it fetch: every object is looked at.
+        words = ["git", "-c", "fetch.fsckObjects=true", "fetch", "-q", self._hub, f"{branch}:{branch}"]
+        run(words, self._fetching)  # what came since the last time
         self.change(count)
+        fetch = run(words, self._fetching)
+        _git(self.there, "push", "-q", self._pushed, branch)
         found = self.sync()
         assert (found.done["merged"], found.done["conflicts"]) == (count, 0)
-        return found
+        push = run(["git", "push", "-q", self._pushed, branch], self.here)
+        for done in (fetch, push):
+            assert done.code == 0, done.errors
+        return Merged(found, fetch.cost, push.cost)
 
     def change(self, count: int) -> None:
         """The same files are changed here and there, and pushed from there: a vote and a paragraph each."""

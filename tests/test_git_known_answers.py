@@ -92,7 +92,11 @@ def test_the_new_blobs_of_a_history_are_those_that_git_lists(clones: Clones) -> 
         listed = git(root, "rev-list", "--objects", "HEAD", *(["--not", since] if since else [])).split("\n")
         named = [line.split(" ", 1) for line in listed if " " in line]
         wanted = {oid for oid, path in named if path and git(root, "cat-file", "-t", oid) == "blob"}
-        assert {oid for oid in differences.introduced(repo, since, "HEAD") if oid.strip("0")} == wanted
+        assert {
+            oid
+            for oid in differences.introduced(repo, differences.outgoing(repo, since, "HEAD"))
+            if oid.strip("0")
+        } == wanted
 
 
 def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(

@@ -65,7 +65,9 @@ def test_a_killed_sync_is_finished_by_the_next(
     for step in every if is_thorough() else [round(total * SHARES[part])]:
         folder = copied(scene[0], tmp_path / f"killed-at-{step}")
         done = run(KILLED_SYNC, folder / "b", step)
-        assert done.returncode == -signal.SIGKILL, (step, done.stderr.decode())
+        # Two threads share the work, so that one run has a few points more than another.
+        is_killed = done.returncode == -signal.SIGKILL
+        assert is_killed or (done.returncode == 0 and step > 0.9 * total), (step, done.stderr.decode())
         finished(folder, scene[1])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from apikit import git
-from sync_kit import TEXT, Clones, commit, connected, files, push_from_outside, settled
+from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
 from engram.usecases.sync import Options, preview, sync
@@ -290,3 +291,29 @@ def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_th
     clones.record("late")
     clones.settle()
     clones.assert_equal()
+
+
+def test_a_merge_is_pushed_while_it_is_brought_in_here(clones: Clones) -> None:
+    """The remote's hook waits until this clone has the merge and says so: one after the other, both would wait for ever."""
+    lore = clones.record("a")
+    clones.settle()
+    for name in "ab":
+        clones[name].feedback(helpful=lore.id)
+    clones.sync("a")
+    here = clones.folder / "here"
+    os.mkfifo(here)
+    executable(
+        clones.hub / "hooks/pre-receive",
+        f'#!/bin/sh\nread -r head < "{here}"\necho "$head" > "{here}.head"\n',
+    )
+
+    def listen(step: str) -> None:
+        if step == "indexing":
+            here.write_text(git(clones.root("b"), "rev-parse", "HEAD") + "\n", "ascii")
+
+    done = sync(clones["b"].store, SOON, listen)
+    assert (done.merged, done.pushed, done.errors) == (1, 1, ())
+    (clones.hub / "hooks/pre-receive").unlink()
+    clones.sync("a")
+    clones.assert_equal()
+    assert (clones.folder / "here.head").read_text("ascii").strip() in clones.heads()

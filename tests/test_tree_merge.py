@@ -6,7 +6,13 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
+from codec_strategies import CATEGORIES
+from merge_kit import read
 from store_history import START, Commit, Repository, new_lore
+
+from engram.adapters.files import codec
+from engram.domain.confidence import Vote
+from engram.domain.fold import fold
 
 if TYPE_CHECKING:
     from engram.adapters.git.tree import Entry
@@ -61,3 +67,72 @@ def test_two_lore_that_change_places_both_stay(repository: Repository) -> None:
         {"lore/c.md": one, "lore/b.md": other},
     )
     assert {one, other} <= set(merged.values())
+
+
+class Lores:
+    """Some lore that are all there at first, and what sides make of them."""
+
+    def __init__(self, repository: Repository, count: int) -> None:
+        made = [new_lore(number, START, f"Lesson {number}.") for number in range(1, count + 1)]
+        self._repository = repository
+        self.paths = [path for path, _ in made]
+        self.ids = [read(raw).lore.id for _, raw in made]
+        self.base = {path: repository.entry(raw) for path, raw in made}
+
+    def folded(self, side: dict[str, Entry], host: int, lost: int) -> dict[str, Entry]:
+        """A side after one more fold."""
+        one, other = (self.file(side, number) for number in (host, lost))
+        after = fold(one.lore, other.lore)
+        assert after is not None
+        rest = {path: entry for path, entry in side.items() if path != self.paths[lost]}
+        return rest | {self.paths[host]: self._repository.entry(codec.rewrite(one, after, CATEGORIES))}
+
+    def changed(self, side: dict[str, Entry], number: int, **fields: object) -> dict[str, Entry]:
+        """A side after a change of one lore."""
+        file = self.file(side, number)
+        raw = codec.rewrite(file, file.lore._replace(**fields), CATEGORIES)
+        return side | {self.paths[number]: self._repository.entry(raw)}
+
+    def file(self, side: dict[str, Entry], number: int) -> codec.LoreFile:
+        return read(self._repository.blobs[side[self.paths[number]].oid])
+
+
+def test_a_lore_that_was_folded_away_takes_along_what_was_folded_into_it(repository: Repository) -> None:
+    lore = Lores(repository, 4)
+    one = lore.folded(lore.base, 1, 2)
+    other = lore.folded(lore.folded(lore.base, 0, 1), 3, 0)
+    merged = both_ways(repository, lore.base, one, other)
+    assert set(merged) == {lore.paths[3]}
+    kept = lore.file(merged, 3).lore
+    assert {*kept.merged_from} == {*lore.ids[:3]}
+    assert kept.conflicts == ()
+
+
+def test_one_that_was_archived_meanwhile_goes_too_and_its_vote_counts(repository: Repository) -> None:
+    lore = Lores(repository, 2)
+    votes = {"6R2H5F8K": Vote(80, 0, 1)}
+    merged = both_ways(
+        repository,
+        lore.base,
+        lore.folded(lore.base, 0, 1),
+        lore.changed(lore.base, 1, status="archived", votes=votes),
+    )
+    assert set(merged) == {lore.paths[0]}
+    kept = lore.file(merged, 0).lore
+    assert (kept.status, kept.validation_count) == ("active", 1)
+    assert Vote(80, 0, 1) in kept.votes.values()
+
+
+def test_lore_that_took_in_one_another_both_stay_for_a_person(repository: Repository) -> None:
+    lore = Lores(repository, 2)
+    merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), lore.folded(lore.base, 1, 0))
+    held = [lore.file(merged, number).lore.conflicts for number in (0, 1)]
+    assert [[entry.field for entry in conflicts] for conflicts in held] == [["deleted"], ["deleted"]]
+
+
+def test_what_else_a_person_changed_of_a_lore_that_was_folded_away_is_asked(repository: Repository) -> None:
+    lore = Lores(repository, 3)
+    theirs = lore.changed(lore.folded(lore.base, 1, 2), 1, content="In other words.")
+    merged = both_ways(repository, lore.base, lore.folded(lore.base, 0, 1), theirs)
+    assert [entry.field for entry in lore.file(merged, 1).lore.conflicts] == ["deleted"]
+    assert lore.file(merged, 0).lore.merged_from == (lore.ids[1],)

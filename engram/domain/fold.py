@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from engram.domain import ulid
 from engram.domain.confidence import MERGE_GAIN, Vote, larger
-from engram.domain.lore import ACTIVE
+from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.domain.merge import PASSING
 from engram.domain.validation import MAX_ITEMS
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
 
 Item = TypeVar("Item")
+# What a fold changes of the lore that stays, besides `merged_from`.
+_CHANGED = (
+    *PASSING, "context", "tags", "files", "entities", "relations", "sources", "conflicts", "importance",
+    "pinned", "expires_at",
+)  # fmt: skip
 
 
 def may_fold(one: Lore, other: Lore) -> bool:
@@ -43,15 +49,21 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
     `updated_at` becomes the later of the two, as when versions are merged. What one source said twice is no more
     certain for that: an account of its own takes the gain of such a fold back.
     """
-    mine, others = (
-        lore.sources or ((lore.source_id,) if lore.source_id else ()) for lore in (older, younger)
-    )
-    sources = _joined(mine, others)
-    votes = carried(older.votes, younger.votes, younger.id)
-    if sources == mine:
-        votes = dict(sorted({**votes, f"same.{ulid.short(younger.id)}": Vote(0, MERGE_GAIN, 0)}.items()))
+    folded = fold_later(older, younger)
+    if folded is None or _sources(folded) != _sources(older):
+        return folded
+    account = {f"same.{ulid.short(younger.id)}": Vote(0, MERGE_GAIN, 0)}
+    return folded._replace(votes=dict(sorted({**folded.votes, **account}.items())))
+
+
+def fold_later(older: Lore, younger: Lore) -> Lore | None:
+    """The older lore, which has taken the younger in, with what the younger took in elsewhere before it heard of that.
+
+    None where their lists do not fit into one file.
+    """
+    sources = _joined(_sources(older), _sources(younger))
     folded = older._replace(
-        votes=votes,
+        votes=carried(older.votes, younger.votes, younger.id),
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
         context=_joined(older.context, younger.context),
         tags=_joined(older.tags, younger.tags),
@@ -71,6 +83,14 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
     return None if any(len(items) > MAX_ITEMS for items in lists) else folded
 
 
+def may_follow(before: Lore, after: Lore) -> bool:
+    """Whether all that changed of a lore is that it took in others or was archived, which agrees with folding it away."""
+    archived = before.status != after.status == ARCHIVED
+    names = ("merged_from", *_CHANGED, *(["status"] if archived else []))
+    grown = {*before.merged_from} < {*after.merged_from}
+    return (grown or archived) and after._replace(**{name: getattr(before, name) for name in names}) == before
+
+
 def carried(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:
     """The votes of a lore together with those of the lore `lore_id` that was folded into it.
 
@@ -82,6 +102,10 @@ def carried(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str)
         name = clone if "." in clone else f"{clone}.{ulid.short(lore_id)}"
         found[name] = larger([vote, *([found[name]] if name in found else [])])
     return dict(sorted(found.items()))
+
+
+def _sources(lore: Lore) -> tuple[str, ...]:
+    return lore.sources or ((lore.source_id,) if lore.source_id else ())
 
 
 def _joined(one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:

@@ -5,6 +5,8 @@ What counts is what any file system would make of a name, not only the one at ha
 
 from __future__ import annotations
 
+import re
+
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ IGNORED = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 )
 GIT_NAMES = frozenset((".git", "git~1"))
+_PLAIN = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9-]*(\.md)?"
+)  # as nearly all are: nothing is wrong with such a name
 OWN_NAMES = (".engram.toml", ".gitattributes")  # at the top of a store
 # Names that read backwards on a screen, break lines there, or hide text: UAX #9 embeddings, overrides and
 # isolates; C1 controls; line separators; tag characters.
@@ -71,6 +76,8 @@ def folded(name: str) -> str:
 
 
 def _unsafe_part(part: str) -> str:
+    if len(part) <= LONGEST_NAME and _PLAIN.fullmatch(part):
+        return ""
     plain = "".join(letter for letter in part if letter not in IGNORED).casefold().rstrip(" .")
     if part in ("", ".", "..") or not plain:
         return "leads out of the store"

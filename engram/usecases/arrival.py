@@ -55,13 +55,10 @@ def weigh(
     `changes` are those of our files, `contents` the bytes, by path, that git does not have. `mixed` says that
     commits of this clone may have made some of the changes, too. Raises GitError, StoreError.
     """
-    lore = {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
     hold = store.settings.text("trust.hold")
     if hold == trust.NONE:
-        if lore and len(lore) <= MANY:
-            with contextlib.suppress(EngramError):  # what is only noted must not stop a sync
-                _note(store, _arriving(store, ours, theirs, lore, contents))
         return 0
+    lore = _lore_of(store, changes)
     arriving = _arriving(store, ours, theirs, lore, contents) if lore else []
     if mixed:
         arriving = [one for one in arriving if one.commits]
@@ -69,6 +66,27 @@ def weigh(
     store.state.trust.hold(rows)
     _note(store, arriving)
     return len({row.id for row in rows})
+
+
+def note(
+    store: Store,
+    ours: str | None,
+    theirs: str,
+    changes: Mapping[str, Difference],
+    contents: Mapping[str, bytes],
+) -> None:
+    """Note what the commits of `theirs` have brought in, where nothing is ever held; `weigh` notes it else.
+
+    What cannot be noted is left out, and so is what brought very many at once: nothing depends on it.
+    """
+    lore = _lore_of(store, changes)
+    if lore and len(lore) <= MANY and store.settings.text("trust.hold") == trust.NONE:
+        with contextlib.suppress(EngramError):
+            _note(store, _arriving(store, ours, theirs, lore, contents))
+
+
+def _lore_of(store: Store, changes: Mapping[str, Difference]) -> dict[str, Difference]:
+    return {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
 
 
 def _note(store: Store, arriving: Iterable[_Arriving]) -> None:

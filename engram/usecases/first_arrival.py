@@ -26,10 +26,12 @@ def weigh_all(root: str) -> None:
 def _weigh(store: Store) -> None:
     from engram.adapters.git.differences import differences
     from engram.adapters.git.layout import read_head
-    from engram.usecases.arrival import weigh
+    from engram.usecases.arrival import note, weigh
 
     repo = store.places.repository
     assert repo is not None
     head = read_head(repo).oid
     if head is not None:
-        weigh(store, None, head, differences(repo, None, head), {})
+        changes = differences(repo, None, head)
+        weigh(store, None, head, changes, {})
+        note(store, None, head, changes, {})

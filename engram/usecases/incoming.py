@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.adapters.git import merging
 from engram.adapters.git.differences import check_countable, commit_sizes, names_in, sizes
 from engram.domain import safe_paths, sync_plan
 from engram.domain.errors import GitError, SyncBlockedError
@@ -53,7 +54,7 @@ def check_twins(repo: Repository, commit: str, added: Iterable[str], so: str) ->
                 break
             new[folder].add(name)
             rest = folder
-    for folder, names in sorted(names_in(repo, commit, new).items()):
+    for folder, names in sorted(names_in(repo, commit, new).items() if new else ()):
         for same in safe_paths.twins(names).values():
             if new[folder].intersection(same):
                 one, other = (f"{folder}/{name}".lstrip("/") for name in sorted(same)[:2])
@@ -68,13 +69,20 @@ def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> N
 
     Also if `theirs` holds more files or deeper folders than can be looked at.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as beside:  # it goes through all folders, the other two through none
+        counting = beside.submit(check_countable, repo, theirs)
+        measured = commit_sizes(repo, ours, theirs)
+        if ours:
+            merging.bases(repo, ours, theirs)  # which is asked for next, and remembered
     try:
-        check_countable(repo, theirs)
+        counting.result()
     except GitError as error:
         raise SyncBlockedError(
             f"The remote's branch is not taken: {error.message} So {so}.", error.hint
         ) from None
-    for oid, size in commit_sizes(repo, ours, theirs).items():
+    for oid, size in measured.items():
         if size > sync_plan.LARGEST_COMMIT:
             limit = f"{sync_plan.LARGEST_COMMIT:,}"
             raise SyncBlockedError(

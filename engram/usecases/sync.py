@@ -1,4 +1,9 @@
-"""Syncing a store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster."""
+"""Syncing a store with its remote: commit what waits, fetch, merge by field, push; again if somebody was faster.
+
+Git waits for the network, the disk and itself for most of that time. So what can be done before it is known what comes
+in is done while it fetches, and a merge is pushed while it is brought in here: it is the same commit on every machine,
+so whoever has it first is of no account.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,23 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live, sync_fold, sync_foreign, sync_merge, sync_secrets, sync_settle, sync_state
+from engram.usecases import (
+    live,
+    sync_ahead,
+    sync_fold,
+    sync_foreign,
+    sync_merge,
+    sync_network,
+    sync_settle,
+    sync_state,
+)
 from engram.usecases.accepted_settings import ACCEPT, in_force
+from engram.usecases.beside import Beside
 from engram.usecases.change import check_writable
 from engram.usecases.store import IN_TREE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from threading import Thread
+    from collections.abc import Callable, Mapping
 
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
@@ -152,35 +166,47 @@ class _Run:
         self.done = Synced()
         self._store, self._repo, self._options, self._listener = store, repo, options, step
         self._other: Counterpart | None = None
+        self._brought_in: list[str] = []  # and not indexed yet
         self._made: dict[str, Mapping[str, bytes]] = {}
-        self._indexing: Thread | None = None
+        self._clean: set[str] = set()  # commits that were looked through for secrets
+        self._sending: Beside | None = None
 
     def go(self) -> None:
         """All of it."""
         try:
             self._go()
         finally:
-            self._indexed()
+            if self._sending is not None:
+                self._sending.stop()
+            sync_ahead.forget()
 
     def _go(self) -> None:
         self.ready()
         sync_settle.settle(self._store)
         sync_fold.begin(self._store)
         for attempt in range(TRIES):
-            theirs = (
-                self.fetched() if self._options.pull else remotes.tracked(self._repo, self._counterpart())
-            )
-            if self._options.pull and theirs:
-                self._pull(theirs)
-            if not self._options.push:
-                return
+            theirs = self._next()
             try:
-                self._push(theirs)
+                if self._options.pull and theirs:
+                    self._pull(theirs)
+                if self._options.push:
+                    self._push(theirs)
                 return
             except RemoteError as error:
                 if error.kind != failures.REJECTED or not self._options.pull or attempt == TRIES - 1:
                     raise
                 _pause(attempt)
+
+    def _next(self) -> str | None:
+        """The remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
+        if not self._options.pull:
+            return remotes.tracked(self._repo, self._counterpart())
+        with self._fetching() as fetching:
+            self._brought_in += self._took_in(sync_settle.put_right(self._store))
+            known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
+            if known and head:
+                self._clean.update(sync_ahead.prepare(self._store, known, head))
+            return self._fetched(fetching)
 
     def ready(self) -> Head:
         """Our head; raises SyncBlockedError where no branch may be moved now, RemoteError without a remote."""
@@ -200,33 +226,21 @@ class _Run:
 
     def fetched(self) -> str | None:
         """The remote branch's commit; None where it has none yet."""
+        return self._fetched(self._fetching())
+
+    def _fetching(self) -> Beside:
         other = self._counterpart()
-        tell = self._network_step(f"fetching from {other.remote}")
-        known = remotes.tracked(self._repo, other)
-        theirs = remotes.fetch(self._repo, other, deadline=self._options.timeout, tell=tell)
-        if theirs is None and known is None and other.branch != lore_branch.BRANCH:
-            # A remote whose branch has another name; one that was deleted is made again by the push.
-            name = remotes.default_branch(self._repo, other.remote, deadline=self._options.timeout)
-            if name and name != other.branch:
-                self._take(other._replace(branch=name))
-                theirs = remotes.fetch(
-                    self._repo, self._counterpart(), deadline=self._options.timeout, tell=tell
-                )
+        self._step(sync_network.FETCHING.format(other.remote))
+        return Beside(lambda hear: sync_network.fetch(self._repo, other, self._options.timeout, hear))
+
+    def _fetched(self, fetching: Beside) -> str | None:
+        branch, theirs = fetching.wait(self._listener)
+        self._take(self._counterpart()._replace(branch=branch))
         return theirs
 
     def _step(self, what: str) -> None:
         if self._listener is not None:
             self._listener(what)
-
-    def _network_step(self, what: str) -> Step | None:
-        """Say what is being done; what is to hear how far it is, if anybody listens."""
-        self._step(what)
-        listener = self._listener
-        return (
-            None
-            if listener is None
-            else lambda progress: listener(f"{what}: {progress}" if progress else what)
-        )
 
     def _counterpart(self) -> Counterpart:
         if self._other is None:
@@ -240,31 +254,27 @@ class _Run:
         self.done = self.done._replace(remote=other.remote, branch=other.branch)
 
     def _pull(self, theirs: str) -> None:
-        self._indexed()
         self._step("merging")
-        changed = self._took_in(sync_settle.put_right(self._store))
-        changed += self._took_in(sync_settle.bring_in(self._store, theirs))
+        merge = sync_settle.bring_in(self._store, theirs, made=lambda merge: self._send_early(theirs, merge))
+        changed, self._brought_in = self._brought_in + self._took_in(merge), []
         head = layout.read_head(self._repo).oid
         if head is not None:
             sync_foreign.looked_at(self._store, head)
         if changed:
-            self._index(changed)
+            self._step("indexing")
+            sync_settle.index(self._store, changed)
         self._fold(came=bool(changed))
 
-    def _index(self, paths: Sequence[str]) -> None:
-        """Make what came in findable, while the network is waited for."""
-        from threading import Thread
-
-        self._indexing = Thread(target=sync_settle.index, args=(self._store, paths), name="engram-index")
-        self._indexing.start()
-
-    def _indexed(self) -> None:
-        if self._indexing is not None:
-            try:
-                self._step("indexing")
-            finally:
-                self._indexing.join()
-                self._indexing = None
+    def _send_early(self, theirs: str, merge: Merge) -> bool:
+        """Push a merge that is about to be brought in, unless that may lead to one more commit; whether it does."""
+        if not self._options.push or merge.commit == theirs or self._sending is not None:
+            return False
+        folder = f"{self._store.places.folder}/"
+        if any(found.before is None and path.startswith(folder) for path, found in merge.changes.items()):
+            return False  # what came in may be folded
+        self._made[merge.commit] = merge.contents
+        self._send(theirs, merge.commit)
+        return True
 
     def _took_in(self, merge: Merge | None) -> list[str]:
         """Count it; the lore that are different now."""
@@ -289,7 +299,6 @@ class _Run:
         with contextlib.suppress(EngramError):
             arrived = sync_fold.arrivals(self._store, others_alone=not came)
             if arrived:
-                self._indexed()  # by it what is alike is found
                 self._step("comparing")
             found = sync_settle.fold(self._store, arrived)
             done = self.done
@@ -304,24 +313,33 @@ class _Run:
         self.done = self.done._replace(notes=told)
 
     def _push(self, theirs: str | None) -> None:
-        ours, other = layout.read_head(self._repo), self._counterpart()
-        if ours.oid is None or ours.oid == theirs:
-            return
-        what = "looking for secrets"
-        self._step(what)
-        sync_secrets.check_outgoing(
-            self._store,
-            theirs,
-            ours.oid,
-            lambda done, total: self._step(f"{what}: {100 * done // total} %"),
-            self._made,
+        """Have the remote take our branch; what was sent on the way is only waited for."""
+        while True:
+            if self._sending is None:
+                ours = layout.read_head(self._repo).oid
+                if ours is None or ours == theirs:
+                    return
+                self._send(theirs, ours)
+            theirs = self._sent(theirs)
+
+    def _send(self, theirs: str | None, commit: str) -> None:
+        looked = sync_network.LookedAt(self._made, self._clean)
+        other, timeout = self._counterpart(), self._options.timeout
+        self._sending = Beside(
+            lambda hear: sync_network.send(self._store, other, theirs, commit, looked, timeout, hear)
         )
-        tell = self._network_step(f"pushing to {other.remote}")
-        remotes.push(self._repo, other, ours.oid, deadline=self._options.timeout, tell=tell)
-        remotes.remember(self._repo, ours.branch or "", other)
-        sent = differences(self._repo, theirs, ours.oid)
-        folder = f"{self._store.places.folder}/"
-        self.done = self.done._replace(pushed=sum(path.startswith(folder) for path in sent))
+
+    def _sent(self, theirs: str | None) -> str | None:
+        """The commit that the remote has now, after it had `theirs`."""
+        sending, self._sending = self._sending, None
+        assert sending is not None
+        _, commit = sending.wait(self._listener)
+        assert commit is not None
+        remotes.remember(self._repo, layout.read_head(self._repo).branch or "", self._counterpart())
+        sent, folder = differences(self._repo, theirs, commit), f"{self._store.places.folder}/"
+        pushed = sum(path.startswith(folder) for path in sent)
+        self.done = self.done._replace(pushed=self.done.pushed + pushed)
+        return commit
 
 
 def own_repository(store: Store) -> Repository:

@@ -15,7 +15,7 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import merging, tree
-from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git.differences import blobs, differences, hold
 from engram.adapters.git.foreign import REPAIRS, foreign_merges
 from engram.domain import sync_plan
 from engram.domain.confidence import larger
@@ -85,13 +85,14 @@ class _Work:
         self._files: dict[str, bytes] = {}
         self._entries: dict[str, tree.Entry] = {}
         self._merges: list[str] = []
+        self._gone: dict[str, str] = {}  # lore that went after a fold, and the merge that left them
 
     def mend(self, merge: Foreign) -> None:
         """Compare one merge with what the rules give, file by file, and take over what is missing."""
         parents = sorted((merge.ours, merge.theirs))
         made = sync_merge.by_rules(self._store, parents)
         # One that took in another has a vote for that by the rules, though only one side changed its file.
-        touched = dict.fromkeys((*made.merged, *made.contents))
+        touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if sync_plan.is_lore(path, self._store.places.folder)]
         commits = (merge.oid, self._head, *parents)
         held = [tree.entries(self._repo, commit, paths) for commit in commits]
@@ -101,6 +102,8 @@ class _Work:
                 contents[entries[path].oid] if path in entries else None for entries in held
             ]
             wanted = made.contents.get(path)
+            if now is not None and now == there == made.followed.get(path):
+                self._gone[path] = merge.oid
             if there is None or now is None or wanted is None or there == wanted:
                 continue  # deleted or moved by somebody since, or as it should be
             now = self._files.get(path, now)
@@ -125,6 +128,7 @@ class _Work:
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
         )
+        hold(contents)  # they are merged next
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None
@@ -172,12 +176,16 @@ class _Work:
 
     def commit(self) -> str:
         """The head, or the new commit upon it."""
-        if not self._files:
+        if not self._files and not self._gone:
             return self._head
         (moment,) = merging.moments(self._repo, [self._head])
-        lines = [f"{REPAIRS}: {oid}" for oid in self._merges]
-        text = f"repair: {len(self._files)} files merged without Engram's rules\n\n" + "\n".join(lines) + "\n"
-        edits = {path: self._entries[path] for path in self._files}
+        lines = [f"{REPAIRS}: {oid}" for oid in dict.fromkeys([*self._merges, *self._gone.values()])]
+        text = (
+            f"repair: {len(self._files) + len(self._gone)} files merged without Engram's rules\n\n"
+            + "\n".join(lines)
+            + "\n"
+        )
+        edits = dict.fromkeys(self._gone) | {path: self._entries[path] for path in self._files}
         return merging.write_merge(self._repo, [self._head], edits, self._files, moment, text)
 
 

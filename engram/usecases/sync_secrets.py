@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from engram.adapters.git import tree
-from engram.adapters.git.differences import blobs, introduced, sizes
+from engram.adapters.git.differences import blobs, introduced, outgoing, sizes
 from engram.domain.errors import SecretFoundError
 from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from engram.usecases.store import Store
 
@@ -23,10 +23,12 @@ def check_outgoing(
     ours: str,
     tell: Callable[[int, int], None] | None = None,
     made: Mapping[str, Mapping[str, bytes]] | None = None,
-) -> int:
-    """Look through every file content that `ours` has and `theirs` has not; returns how many there were.
+    clean: Collection[str] = (),
+) -> list[str]:
+    """Look through every file content that `ours` has and `theirs` has not; returns the commits that it looked through.
 
-    `made` has, by commit and path, what the merges of this sync are made of besides what their parents have.
+    Commits that are known to be `clean` are left out. `made` has, by commit and path, what the merges of this sync are
+    made of besides what their parents have.
     `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
     already is no reason to refuse. Raises SecretFoundError.
     """
@@ -36,14 +38,15 @@ def check_outgoing(
     for path, raw in (item for contents in made.values() for item in contents.items()):
         if len(raw) <= LARGEST:
             _check(store, theirs, path, raw)
-    paths = introduced(repo, theirs, ours, made)
+    commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
+    paths = introduced(repo, commits)
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if tell is not None:
             tell(start, len(small))
         for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
             _check(store, theirs, paths[oid], raw)
-    return len(small)
+    return commits
 
 
 def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:

@@ -20,7 +20,7 @@ from engram.usecases.indexing import note_outside
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from engram.adapters.git.layout import Repository
     from engram.usecases.store import Store
@@ -50,33 +50,41 @@ def put_right(store: Store) -> Merge | None:
     return bring_in(store, head, ours=True)
 
 
-def bring_in(store: Store, theirs: str, *, ours: bool = False) -> Merge | None:
+def bring_in(
+    store: Store, theirs: str, *, ours: bool = False, made: Callable[[Merge], bool] | None = None
+) -> Merge | None:
     """Merge the remote's commit into our branch and files; None where we have it all already.
 
     What is amiss in it (see `sync_foreign`) is put right first. `ours` says that it is a commit of this clone's
-    own branch: nothing of it is new here, so nothing is held.
+    own branch: nothing of it is new here, so nothing is held. `made` hears of a merge before anything of it is written,
+    and says whether others may know it from now on: then a further round goes upon it.
 
     Raises SyncBlockedError where a file here cannot be committed and the merge wants to change it.
     """
     repo = _repository(store)
     before: tuple[str, ...] = ()
     stuck = 0
+    other = theirs
     for _ in range(ROUNDS):
         with _committing(store):
             head = layout.read_head(repo)
             if head.oid == theirs and not ours:
                 weighed(store, theirs)
                 return None
-            incoming.check_commits(repo, head.oid, theirs, incoming.NOT_SYNCED)
-            merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, theirs))
+            incoming.check_commits(repo, head.oid, other, incoming.NOT_SYNCED)
+            merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, other))
             if merge is not None and not ours:
-                held = arrival.weigh(store, head.oid, theirs, merge.changes, merge.contents)
+                held = arrival.weigh(store, head.oid, other, merge.changes, merge.contents)
                 merge = merge._replace(held=held)
+            if merge is not None and made is not None and made(merge):
+                other = merge.commit
             in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
             if not ours:
                 weighed(store, theirs)
+            if merge is not None and not ours:
+                arrival.note(store, head.oid, theirs, merge.changes, merge.contents)
             return merge
         # A file that others write all the time is in the way again and again, but not for ever.
         stuck = stuck + 1 if in_the_way and in_the_way == before else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.merge_file import may_follow, merge_files
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
@@ -16,7 +16,7 @@ from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.sync_carry import Gone, carry_votes
+from engram.usecases.sync_carry import Gone, follow_folds
 from engram.usecases.sync_moves import follow_moves
 
 if TYPE_CHECKING:
@@ -51,13 +51,15 @@ class Tree(NamedTuple):
     """A tree in the making, as differences from the first side, and what it took to get there.
 
     `contents` has the bytes that were not there before; `merged` are the paths that both sides had changed;
-    `conflicts` counts what is left for a person in them.
+    `conflicts` counts what is left for a person in them; `followed` has the lore that went after a fold, as they
+    would have been left for a person without that.
     """
 
     edits: dict[str, Entry | None]
     contents: dict[str, bytes]
     merged: tuple[str, ...]
     conflicts: int
+    followed: dict[str, bytes]
 
 
 def merge_trees(rules: Rules, first: Side, second: Side, read: Reader) -> Tree:
@@ -80,7 +82,7 @@ class _Merge:
             {path: found.after for path, found in other.items()},
         )
         taken = {path: other[path].after for path in todo.incoming}
-        made = Tree(taken | moved, {}, todo.to_merge, 0)
+        made = Tree(taken | moved, {}, todo.to_merge, 0, {})
         lore = [path for path in todo.to_merge if self._is_lore(path)]
         conflicts = self._merge_lore(made, lore)
         conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
@@ -111,16 +113,28 @@ class _Merge:
             self._put(made, path, mode, done.content)
             for kept in done.kept:
                 self._put(made, kept.path, mode, kept.content)
-            if done.content is None and (left := theirs if ours is None else ours) is not None:
-                gone.append(Gone(path, left, (first if ours is None else second).changed))
+            left = theirs if ours is None else ours
+            if left is not None and (done.content is None or self._may_follow(path, old, left, theirs, ours)):
+                by = (first if ours is None else second).changed
+                gone.append(Gone(path, left, by, done.content is not None))
             conflicts += len(done.conflicts) + len(done.kept)
-        for path, (entry, content) in carry_votes(self._rules, self._read, gone, first.changed, made).items():
+        taken = follow_folds(self._rules, self._read, gone, first.changed, made)
+        made.followed.update({path: made.contents[path] for path, (_, raw) in taken.items() if raw is None})
+        for path, (entry, content) in taken.items():
             self._put(made, path, entry.mode, content)
-        return conflicts
+        return conflicts - len(made.followed)
+
+    def _may_follow(
+        self, path: str, old: bytes | None, left: bytes, theirs: bytes | None, ours: bytes | None
+    ) -> bool:
+        """Whether a lore that one side deleted may go, though the other side did more than vote for it."""
+        is_deleted = old is not None and (ours is None or theirs is None)
+        return is_deleted and may_follow(old or b"", left, path, self._rules.categories)
 
     def _put(self, made: Tree, path: str, mode: str, content: bytes | None) -> None:
         if content is None:
             made.edits[path] = None
+            made.contents.pop(path, None)
             return
         made.edits[path] = Entry(mode, tree.blob_oid(content, self._rules.hash_name))
         made.contents[path] = content

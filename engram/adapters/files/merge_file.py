@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
+from engram.domain import fold
 from engram.domain.lore import Conflict
-from engram.domain.merge import DELETED, FILE, only_passing
+from engram.domain.merge import DELETED, FILE, NEVER, only_passing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from engram.domain.categories import Categories
+    from engram.domain.lore import Lore
 
 
 class Kept(NamedTuple):
@@ -68,6 +71,13 @@ def merge_files(
     if mended != [base, ours, theirs]:
         return merge_files(mended[0], mended[1], mended[2], path, categories, now, sources)
     return _merged(base, ours, theirs, sources, job)
+
+
+def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
+    """Whether all that changed of a lore file agrees with the lore being folded away (engram.domain.fold)."""
+    job = Job(path, categories, NEVER)
+    before, after = read_side(base, "", job), read_side(changed, "", job)
+    return before is not None and after is not None and _is_all(before, after, fold.may_follow)
 
 
 def _merged(
@@ -141,18 +151,19 @@ def _against_deletion(base: Side | None, raw: bytes, sources: tuple[str, str], j
     edited = read_side(raw, sources[1], job)
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))
-    if base and _is_passing(base, edited):
+    if base and _is_all(base, edited, only_passing):
         return Merged(None, (DELETED,))
     content = with_conflict(edited, entry, job)
     return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
 
 
-def _is_passing(base: Side, edited: Side) -> bool:
+def _is_all(base: Side, edited: Side, told: Callable[[Lore, Lore], bool]) -> bool:
+    """Whether nothing changed but what `told` says of the two lore."""
     before, after = base.file.lore, edited.file.lore
     if not base.file.adopted:
         before = before._replace(id=after.id)
     same_rest = base.outline.foreign == edited.outline.foreign
-    return same_rest and base.outline.comments == edited.outline.comments and only_passing(before, after)
+    return same_rest and base.outline.comments == edited.outline.comments and told(before, after)
 
 
 def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:

@@ -12,7 +12,7 @@ from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.git.layout import Repository
 
@@ -38,6 +38,8 @@ def empty_tree(repo: Repository) -> str:
 
 
 _known: dict[tuple[str, str | None, str], dict[str, Difference]] = {}
+_held: dict[str, bytes] = {}
+_MOST_HELD = 32 * 1024 * 1024  # bytes
 _countable: set[tuple[str, str]] = set()
 _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 
@@ -127,14 +129,21 @@ def _commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, 
     return {line[0]: int(line[2]) for line in lines if len(line) == 3}
 
 
-def introduced(repo: Repository, known: str | None, tip: str, but: Collection[str] = ()) -> dict[str, str]:
-    """A path of each blob that came with a commit of `tip` that `known` has not, and was at no place before it.
-
-    The commits `but` are left out. `git rev-list --objects` would look at every folder of `known` for that.
-    """
+def outgoing(repo: Repository, known: str | None, tip: str) -> list[str]:
+    """The commits of `tip` that `known` has not, parents first."""
     without = ("--not", known) if known else ()
     listed = run(repo, "rev-list", "--topo-order", "--reverse", tip, *without, deadline=SECONDS).stdout
-    commits = "".join(f"{oid}\n" for oid in listed.decode().split() if oid not in but).encode()
+    return listed.decode().split()
+
+
+def introduced(repo: Repository, listed: Sequence[str]) -> dict[str, str]:
+    """A path of each blob that came with one of these commits, parents first, and was at no place before it.
+
+    `git rev-list --objects` would look at every folder of what was there before for that.
+    """
+    if not listed:
+        return {}
+    commits = "".join(f"{oid}\n" for oid in listed).encode()
     words = ("diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-renames", "--no-abbrev")
     said = run(repo, *words, "--no-ext-diff", stdin=commits, deadline=SECONDS).stdout
     found: dict[str, str] = {}
@@ -175,22 +184,36 @@ def names_in(repo: Repository, commit: str, folders: Iterable[str]) -> dict[str,
 
 def sizes(repo: Repository, oids: Iterable[str]) -> dict[str, int]:
     """The sizes of blobs in bytes; what is not here or no blob is left out."""
-    wanted = list(dict.fromkeys(oids))
+    every = dict.fromkeys(oids)
+    known = {oid: len(_held[oid]) for oid in every if oid in _held}
+    wanted = [oid for oid in every if oid not in known]
     if not wanted:
-        return {}
+        return known
     asked = "".join(f"{oid}\n" for oid in wanted).encode()
     listed = run(repo, "cat-file", "--batch-check", "--buffer", stdin=asked, deadline=SECONDS).stdout
     lines = (line.split(" ") for line in listed.decode().splitlines())
-    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+    return known | {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
 
 def blobs(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
     """The bytes of blobs. Raises GitError where one is missing or damaged."""
-    wanted = list(dict.fromkeys(oids))
-    found: dict[str, bytes] = {}
+    asked = dict.fromkeys(oids)
+    found = {oid: _held[oid] for oid in asked if oid in _held}
+    wanted = [oid for oid in asked if oid not in found]
     for start in range(0, len(wanted), AT_ONCE):
         found.update(_batch(repo, wanted[start : start + AT_ONCE]))
     return found
+
+
+def hold(contents: Mapping[str, bytes]) -> None:
+    """Keep the bytes of blobs that will be asked for soon, as far as they are not very many, until `let_go`."""
+    if sum(map(len, (*_held.values(), *contents.values()))) <= _MOST_HELD:
+        _held.update(contents)
+
+
+def let_go() -> None:
+    """Keep the bytes of no blob any more."""
+    _held.clear()
 
 
 def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:

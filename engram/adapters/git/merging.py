@@ -6,6 +6,8 @@ same two commits into the same files make one and the same commit.
 
 from __future__ import annotations
 
+import os
+
 from engram.adapters.git import identity, pack
 from engram.adapters.git.pack import NewObjects
 from engram.adapters.git.runner import run
@@ -21,18 +23,29 @@ if TYPE_CHECKING:
 
 AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
 SECONDS = 60.0
+# Answers about pairs of commits, which never change.
+_bases: dict[tuple[str, ...], tuple[str, ...]] = {}
+_REMEMBERED = 12
 
 
 def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
     """The best common ancestors, sorted: mostly one, several after criss-cross merges, none of strangers."""
     if one == other:
         return (one,)
+    asked = (repo.common_dir, *sorted((one, other)))
+    if asked in _bases:
+        return _bases[asked]
     found = run(repo, "merge-base", "--all", one, other, check=False, deadline=SECONDS)
     if found.code > 1:
         raise GitError(
             "The history of the repository cannot be read.", "Run `git fsck`.", stderr=found.stderr
         )
-    return tuple(sorted(found.stdout.decode().split()))
+    answer = tuple(sorted(found.stdout.decode().split()))
+    if not os.path.exists(os.path.join(repo.common_dir, "shallow")):  # there it changes when history comes in
+        if len(_bases) >= _REMEMBERED:
+            _bases.clear()
+        _bases[asked] = answer
+    return answer
 
 
 def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:

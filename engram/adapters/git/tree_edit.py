@@ -64,6 +64,7 @@ class _Folders:
     def changed(self, path: bytes, edits: Edits) -> str | None:
         """The id of what this folder becomes; None where nothing is left in it."""
         entries = self._entries(path)
+        was = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
             if isinstance(edit, dict):
                 inner, is_folder = _joined(path, name), entries.get(name, (b"",))[0] == _FOLDER
@@ -80,8 +81,10 @@ class _Folders:
                 entries[name] = (edit.mode.lstrip("0").encode(), bytes.fromhex(edit.oid))
         if not entries:
             return None
-        # Git sorts folders as if their names ended in a slash.
-        names = sorted(entries, key=lambda name: name + b"/" if entries[name][0] == _FOLDER else name)
+        names = list(entries)
+        if any(_moves(was.get(name), entries[name][0]) for name in edits if name in entries):
+            # Git sorts folders as if their names ended in a slash.
+            names.sort(key=lambda name: name + b"/" if entries[name][0] == _FOLDER else name)
         return self._objects.add(
             pack.TREE, b"".join(b"%s %s\0%s" % (entries[name][0], name, entries[name][1]) for name in names)
         )
@@ -90,6 +93,11 @@ class _Folders:
         pattern = rb"([0-7]+) ([^\0]+)\0(.{%d})" % self._width
         found = re.findall(pattern, self._held.get(path, b""), re.DOTALL)
         return {name: (mode, oid) for mode, name, oid in found}
+
+
+def _moves(before: bytes | None, after: bytes) -> bool:
+    """Whether what has these modes stands in another place of its folder than before."""
+    return before != after and (before is None or _FOLDER in (before, after))
 
 
 def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:

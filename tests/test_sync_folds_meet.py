@@ -1,0 +1,86 @@
+"""Two clones fold the same lore at once, one of them away: all that was folded ends in one place, each vote counted once."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from apikit import cli, git
+from sync_kit import Clones, commit, files
+
+from engram.adapters.files import atomic, codec
+from engram.adapters.files.journal import Change
+from engram.domain.fold import fold
+from engram.usecases import change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.domain.lore import Lore
+
+TEXTS = (
+    "Whoever retries adds jitter.",
+    "Queues want a bound.",
+    "Old maps are wrong.",
+    "Tides turn twice a day.",
+)
+
+
+def recorded(clones: Clones) -> list[Lore]:
+    """Four lore, of which every clone knows."""
+    found = [clones.record(name, text) for name, text in zip("abca", TEXTS, strict=True)]
+    clones.settle()
+    return found
+
+
+def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
+    """Fold one lore into another in one clone, as a person who finds that they are one."""
+    store = clones[name].store
+    paths = [clones[name].get(lore.id).path for lore in (host, lost)]
+    one, other = (change.load(store, path) for path in paths)
+    after = fold(one.lore, other.lore)
+    assert after is not None
+    changes = [
+        Change(paths[0], codec.rewrite(one, after, store.categories), atomic.digest(one.raw)),
+        Change(paths[1], None, atomic.digest(other.raw)),
+    ]
+    change.write(store, [change.operation_for(store, after, "fold", changes)])
+
+
+def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path) -> None:
+    clones = Clones(tmp_path, "abc")
+    first, second, third, other = recorded(clones)
+    fold_by_hand(clones, "a", first, second)
+    fold_by_hand(clones, "b", second, third)
+    clones["c"].feedback(helpful=third.id)
+    done = clones.sync("a", "b", "c")
+    clones.settle()
+    clones.assert_equal()
+    assert sum(synced.conflicts for synced in done) == 0
+    held = {shown.lore.id: clones["a"].get(shown.lore.id).lore for shown in clones["a"].list().lore}
+    assert set(held) == {first.id, other.id}
+    kept = held[first.id]
+    assert sorted(kept.merged_from) == [second.id, third.id]
+    assert sorted(kept.sources) == sorted({first.source_id, second.source_id, third.source_id})
+    assert (kept.thousandths, kept.validation_count) == (700 + 2 * 100 + 80, 1)
+    assert kept.conflicts == ()
+    assert all(clones[name].get(gone.id).lore.id == first.id for name in "abc" for gone in (second, third))
+
+
+def test_a_plain_pull_that_git_stops_comes_to_the_same(tmp_path: Path) -> None:
+    clones = Clones(tmp_path, "abc")
+    first, second, third, _other = recorded(clones)
+    for name in "bc":
+        fold_by_hand(clones, name, second, third)
+        commit(clones[name])
+    fold_by_hand(clones, "a", first, second)
+    clones.sync("a", "b")
+    root = clones.root("c")
+    words = ["git", "pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]
+    assert subprocess.run(words, cwd=root, capture_output=True, check=False).returncode == 1
+    assert "mended" in cli("doctor", "--fix", cwd=root).out
+    git(root, "commit", "-q", "--no-edit")
+    clones.settle()
+    clones.assert_equal()
+    assert "deleted" not in "".join(raw.decode() for raw in files(root).values())
+    assert sorted(clones["c"].get(first.id).lore.merged_from) == [second.id, third.id]
