@@ -101,6 +101,12 @@ def accept(root: str, state: str, keys: Iterable[str] = GUARDED) -> tuple[HeldBa
     return tuple(one for one in held_back if one.key in wanted)
 
 
+def accept_text(state: str, raw: bytes, path: str) -> None:
+    """Let what a version of the store's file says count as accepted; `path` names it. Raises ConfigError, StoreError."""
+    said, _ = config_file.parse_kindly(raw, path)
+    _write(state, _Kept("", said))
+
+
 def carry(state: str, to: str, placement: str) -> None:
     """Take what was accepted along to the state folder of a store's new place. Raises StoreError."""
     kept = _read(state)
