@@ -9,7 +9,7 @@ from pathlib import Path
 import prepared
 import pytest
 from apikit import QUEUE, SECRET, TIDES, cli, ok
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.domain.annotations import annotation, logged
@@ -192,6 +192,7 @@ def test_annotations_are_commands_of_github_and_nothing_else_is(code: Path) -> N
     assert not any("\x1b" in line or "##[" in line for line in lines)
 
 
+@settings(max_examples=30)
 @given(st.text(), st.text(min_size=1), st.integers(0, 9), st.text())
 def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, message: str) -> None:
     said = annotation("error", path + path_end, line, "engram: file", message)
