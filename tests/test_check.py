@@ -152,6 +152,14 @@ def test_a_change_cannot_let_itself_through_by_the_settings(code: Path) -> None:
     put(code, "key.md", lore_with("", f"The token is {SECRET}."))
     kinds = {one[1] for one in found(code, "--since", "HEAD~1")}
     assert kinds == {"settings", "secret"}
+    git(code, "rm", "-q", "--cached", ".engram.toml")
+    git(code, "commit", "-qm", "no store")
+    assert [one[:3] for one in found(code, "--since", "HEAD")] == [("error", "settings", ".engram.toml")]
+    config.write_text("[broken", "utf-8")
+    git(code, "add", "-A")
+    git(code, "commit", "-qm", "broken")
+    config.write_text("", "utf-8")
+    assert found(code, "--since", "HEAD") == []
 
 
 def test_links_of_the_file_system_are_reported_and_not_followed(code: Path, tmp_path: Path) -> None:
@@ -190,6 +198,11 @@ def test_annotations_are_commands_of_github_and_nothing_else_is(code: Path) -> N
     assert lines[-1].startswith("1 file checked: ")
     assert all(line.startswith("::warning file=lore/a%2Cb%3Ac%25.md,line=") for line in lines[:-1])
     assert not any("\x1b" in line or "##[" in line for line in lines)
+    put(code, "##[error]x.md", "no fields", commit=False)
+    assert "##[" not in cli("check", "--annotations", "github", cwd=code).out + cli("check", cwd=code).out
+    told = cli("check", "lore/##[error]x.md", "--json", cwd=code)
+    assert "##[" not in told.out
+    assert [one["path"] for one in told.json["findings"]] == ["lore/##[error]x.md"]
 
 
 @settings(max_examples=30)

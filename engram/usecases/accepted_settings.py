@@ -101,10 +101,19 @@ def accept(root: str, state: str, keys: Iterable[str] = GUARDED) -> tuple[HeldBa
     return tuple(one for one in held_back if one.key in wanted)
 
 
-def accept_text(state: str, raw: bytes, path: str) -> None:
-    """Let what a version of the store's file says count as accepted; `path` names it. Raises ConfigError, StoreError."""
-    said, _ = config_file.parse_kindly(raw, path)
-    _write(state, _Kept("", said))
+def accept_before(root: str, state: str, before: bytes | None) -> None:
+    """Let count as accepted what the store's file said before a change; None: there was no file, so no secret is let through.
+
+    What could not be read then counts as the defaults. Raises StoreError.
+    """
+    raw = config_file.store_file(root) if before is None else before
+    try:
+        values, _ = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+    except ConfigError:
+        values = {}
+    if before is None:
+        values.pop(ALLOWED, None)
+    _write(state, _Kept("", values))
 
 
 def carry(state: str, to: str, placement: str) -> None:

@@ -11,7 +11,7 @@ from engram.domain.equivalence import CONTRADICTION
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.check_links import bad_links
-from engram.usecases.check_scope import bytes_of, files_to_check, git_prefix
+from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.consult import consult
 from engram.usecases.pairs import pairs
 from engram.usecases.sync_secrets import new_secrets, secrets_of_commits
@@ -76,8 +76,10 @@ def check(store: Store, paths: Sequence[str] = (), since: str = "") -> Review:
         found = consult(store, lambda generation: _found(store, generation, checked, base), thorough=True)
         found += _alike(store, set(checked.paths))
     found += _settings(store)
-    if base and repository is not None and not paths:
-        found += _in_commits(store, repository, base, {one.path for one in found if one.kind == SECRET})
+    if base and repository is not None:
+        told, wanted = {one.path for one in found if one.kind == SECRET}, at_paths(store, paths)
+        on_the_way = _in_commits(store, repository, base)
+        found += [one for one in on_the_way if one.path not in told and wanted(one.path)]
     prefix = git_prefix(store, repository) if repository is not None else ""
     return Review(tuple(sorted(set(found), key=lambda one: (one.level, one[2:]))), len(checked.paths), prefix)
 
@@ -172,15 +174,11 @@ def _settings(store: Store) -> list[Remark]:
     return broken + [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, one.message, hint) for one in store.held_back]
 
 
-def _in_commits(store: Store, repository: Repository, base: str, told: Collection[str]) -> list[Remark]:
-    """Secrets in versions of lore files between the commit and now, which a later commit took out again."""
+def _in_commits(store: Store, repository: Repository, base: str) -> Iterator[Remark]:
+    """Secrets in versions of lore files between the commit and now, which a later commit may have taken out again."""
     from engram.adapters.git import layout
 
     head, prefix = layout.read_head(repository).oid, git_prefix(store, repository)
-    remarks = []
     for path, secrets in secrets_of_commits(store, base, head, prefix + store.places.folder) if head else ():
-        where = path.removeprefix(prefix)
-        if where not in told:
-            message = f"a commit on the way here holds what looks like a secret in it ({secrets[0].rule})"
-            remarks.append(Remark(ERROR, SECRET, where, 0, message, _RENEW))
-    return remarks
+        message = f"a commit on the way here holds what looks like a secret in it ({secrets[0].rule})"
+        yield Remark(ERROR, SECRET, path.removeprefix(prefix), 0, message, _RENEW)

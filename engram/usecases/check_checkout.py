@@ -16,7 +16,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.accepted_settings import accept_text, in_force
+from engram.usecases.accepted_settings import accept_before, in_force
 from engram.usecases.check import fork_of
 from engram.usecases.clock import Clock
 from engram.usecases.open_store import enclosing_store, state_folder
@@ -78,6 +78,4 @@ def _accept_what_was(root: str, repository: Repository, state: str, commit: str)
 
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     name = places.CONFIG_NAME if below == "." else f"{below.replace(os.sep, '/')}/{places.CONFIG_NAME}"
-    raw = read_objects(repository, [f"{commit}:{name}"])[0]
-    if raw is not None:
-        accept_text(state, raw, f"{name} of {commit[:10]}")
+    accept_before(root, state, read_objects(repository, [f"{commit}:{name}"])[0])

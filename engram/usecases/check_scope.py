@@ -31,7 +31,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     Files that are not lore's are left out. Raises UsageError for a path where there is nothing, GitError.
     """
     found = walk.scan(store.places.root, store.places.folder)
-    wanted = _at(store, paths)
+    wanted = at_paths(store, paths)
     here = sorted(path for path in [*found.files, *found.problems] if wanted(path))
     if not base:
         return Checked(tuple(here))
@@ -47,8 +47,12 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     }
     algorithm = layout.hash_name(repository)
     changed = tuple(path for path in here if not _is_as_before(store, path, before.get(path), algorithm))
-    gone = [path for path in before if path not in found.files and path not in found.problems]
-    return Checked(changed, _ids_of(store, repository, [before[path].oid for path in gone]))
+    gone = [
+        entry.oid
+        for path, entry in before.items()
+        if entry.mode in REGULAR and path not in found.files and path not in found.problems
+    ]
+    return Checked(changed, _ids_of(store, repository, gone))
 
 
 def git_prefix(store: Store, repository: Repository) -> str:
@@ -57,8 +61,8 @@ def git_prefix(store: Store, repository: Repository) -> str:
     return "" if below == "." else below.replace(os.sep, "/") + "/"
 
 
-def _at(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a store path is one of these, or below one."""
+def at_paths(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a store path is at or below one of `paths` of the file system (none: any is). Raises UsageError."""
     if not paths:
         return bool
     root = os.path.realpath(store.places.root)
