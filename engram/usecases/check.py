@@ -13,6 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.check_links import bad_links
 from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.consult import consult
+from engram.usecases.doctor import NO_FIELDS
 from engram.usecases.pairs import pairs
 from engram.usecases.sync_secrets import new_secrets, secrets_of_commits
 
@@ -140,9 +141,8 @@ def _twins(generation: Generation, paths: set[str]) -> Iterator[Remark]:
 
 
 def _to_adopt(generation: Generation, paths: Collection[str]) -> list[Remark]:
-    message, hint = "this file has no fields yet", "`engram adopt` gives it an id and a category."
     files = generation.catalog.select("adopted = 0")
-    return [Remark(WARNING, ADOPTION, hit.path, 0, message, hint) for hit in files if hit.path in paths]
+    return [Remark(WARNING, ADOPTION, hit.path, 0, *NO_FIELDS) for hit in files if hit.path in paths]
 
 
 def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
