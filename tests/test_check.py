@@ -83,6 +83,11 @@ def test_only_what_changed_since_is_looked_at_whether_committed_or_not(code: Pat
     assert found(code, "lore/old.md", "--since", "HEAD") == []
 
 
+def test_before_the_first_commit_everything_is_new(code: Path) -> None:
+    git(code, "checkout", "-q", "--orphan", "fresh")
+    assert cli("check", "--since", "HEAD", cwd=code).out == "2 files checked: all is well.\n"
+
+
 def test_what_the_other_branch_got_meanwhile_is_no_change(code: Path) -> None:
     git(code, "checkout", "-qb", "mine")
     git(code, "checkout", "-q", "-")

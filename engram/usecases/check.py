@@ -86,12 +86,18 @@ def check(store: Store, paths: Sequence[str] = (), since: str = "") -> Review:
 
 
 def fork_of(repository: Repository, since: str) -> str:
-    """The commit at which the checked out branch left the one that `since` names. Raises NotFoundError, GitError."""
+    """The commit at which the checked out branch left the one that `since` names; "" where nothing is committed yet.
+
+    Raises NotFoundError, GitError.
+    """
     from engram.adapters.git import layout, merging
     from engram.adapters.git.revisions import resolve
 
-    other, head = resolve(repository, since), layout.read_head(repository).oid
-    common = merging.bases(repository, head, other) if head else ()
+    head = layout.read_head(repository).oid
+    if head is None:
+        return ""
+    other = resolve(repository, since)
+    common = merging.bases(repository, head, other)
     return common[0] if common else other
 
 

@@ -57,8 +57,9 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
         raise NotFoundError(f"There is no store at {start} or above it.", "Make one: engram init")
     repository = find_repository(root)
     with tempfile.TemporaryDirectory(prefix="engram-check-", ignore_cleanup_errors=True) as state:
-        if repository is not None and since:
-            _accept_what_was(root, repository, state, fork_of(repository, since))
+        base = fork_of(repository, since) if repository is not None and since else ""
+        if repository is not None and base:
+            _accept_what_was(root, repository, state, base)
         settings = in_force(root, state if repository is not None else None)
         values = Settings({**settings.settings.items(), "embedding.provider": "bundled"})
         placement = PLAIN if repository is None else IN_TREE
