@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan
     from engram.domain.lore import Lore
     from engram.domain.review import Item
+    from engram.usecases.check import Review
     from engram.usecases.consolidate_apply import Consolidated
     from engram.usecases.decide import Decided
     from engram.usecases.extract import Outcome
@@ -158,6 +159,16 @@ class Curating(ABC):
         from engram.usecases.would_answer import would_answer
 
         return would_answer(self.store, name)
+
+    def check(self, *paths: str, since: str = "") -> Review:
+        """Whether lore can be let in: `.remarks`, each with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
+
+        Of the files at or below `paths` (default: all); with `since` (a commit, branch or date) of what changed since it.
+        Raises UsageError, NotFoundError, StoreError.
+        """
+        from engram.usecases.check import check
+
+        return check(self.store, paths, since)
 
     @abstractmethod
     def _changed(self) -> None:

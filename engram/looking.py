@@ -41,6 +41,15 @@ class Looking(Sharing):
         draft = Draft(content, category, words(context), tags=words(tags), files=words(files), agent=agent)
         return weigh(self.store, draft)
 
+    def inject(self, text: str) -> str:
+        """Lore that answer `text` strongly and that this session was not shown yet, framed for a model's prompt; "" for none.
+
+        This is passive recall as hooks do it, with the same budget. Raises StoreError.
+        """
+        from engram.usecases.inject import by_text
+
+        return by_text(self.store, text)
+
     def links(self, name: str) -> list[Link]:
         """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
         from engram.usecases.links import links

@@ -222,6 +222,12 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     ],
     "adopt": [["adopt"], ["adopt", "lore/none.md"], ["adopt", "-c", "nonsense"]],
     "reindex": [["reindex"], ["reindex", "--rebuild"], ["reindex", "x"]],
+    "check": [
+        ["check"],
+        ["check", "nothing.md"],
+        ["check", "--since", "HEAD"],
+        ["check", "--annotations", "github"],
+    ],
     "doctor": [["doctor"], ["doctor", "--fix"]],
     "config": [
         ["config"],

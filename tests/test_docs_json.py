@@ -66,6 +66,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("skill", ("skill",)),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
+    ("", ("record", "The gateway answers 429 above ten calls a second.", "-c", "fact")),
+    ("check", ("check",)),
     (
         "",
         ("record", "Twenty seats are all that the licence server has.", "-c", "fact", "--status", "pending"),

@@ -53,6 +53,7 @@ COMMANDS = (
     Command("adopt", "adopt", "give dropped files their fields"),
     Command("reindex", "reindex", "bring the search index up to date, or rebuild it"),
     Command("doctor", "doctor", "find what is wrong, and mend it with --fix"),
+    Command("check", "check", "review lore before they are let in: format, secrets, duplicates, links"),
     Command("config", "config", "see and change settings"),
     Command("demo", "demo", "show two clones that disagree, and the merge"),
     Command("mcp", "mcp", "serve this memory to a coding agent (MCP)"),

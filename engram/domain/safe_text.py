@@ -57,8 +57,11 @@ def safe_text(text: str, *, lines: bool = False) -> str:
 def safe_json(text: str) -> str:
     """JSON text in which what would act on a terminal is written as an escape, so that the data stay the same.
 
-    Line feeds stay: JSON has them only between its values. Lone surrogates become encodable, too.
+    So is the bracket of `##[`, by which servers that run workflows know a command in their log. Line feeds stay: JSON
+    has them only between its values. Lone surrogates become encodable, too.
     """
+    if "##[" in text:
+        text = text.replace("##[", "##\\u005b")
     if text.isprintable():
         return text
     return "".join(

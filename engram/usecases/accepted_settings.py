@@ -101,6 +101,21 @@ def accept(root: str, state: str, keys: Iterable[str] = GUARDED) -> tuple[HeldBa
     return tuple(one for one in held_back if one.key in wanted)
 
 
+def accept_before(root: str, state: str, before: bytes | None) -> None:
+    """Let count as accepted what the store's file said before a change; None: there was no file, so no secret is let through.
+
+    What could not be read then counts as the defaults. Raises StoreError.
+    """
+    raw = config_file.store_file(root) if before is None else before
+    try:
+        values, _ = config_file.parse_kindly(raw, os.path.join(root, places.CONFIG_NAME))
+    except ConfigError:
+        values = {}
+    if before is None:
+        values.pop(ALLOWED, None)
+    _write(state, _Kept("", values))
+
+
 def carry(state: str, to: str, placement: str) -> None:
     """Take what was accepted along to the state folder of a store's new place. Raises StoreError."""
     kept = _read(state)

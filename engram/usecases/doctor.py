@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
+NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {
     "attributes": "git does not know which files are lore",
@@ -122,15 +123,7 @@ def _files(store: Store, told: Collection[str]) -> list[Finding]:
         for p in generation.catalog.problems()
         if p.path not in told
     ]
-    waiting = [
-        Finding(
-            "adoption",
-            hit.path,
-            "this file has no fields yet",
-            "`engram adopt` gives it an id and a category.",
-        )
-        for hit in generation.catalog.select("adopted = 0")
-    ]
+    waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select("adopted = 0")]
     return problems + waiting
 
 

@@ -9,8 +9,9 @@ from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from engram.domain.secrets import Finding
     from engram.usecases.store import Store
 
 AT_ONCE = 500
@@ -50,12 +51,7 @@ def check_outgoing(
 
 
 def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
-    text = _bare(raw)
-    findings = find_secrets(text, store.allowed_secrets)
-    if not findings:
-        return
-    known = _of_remote(store, theirs, path)
-    new = [found for found in findings if text[found.start : found.end] not in known]
+    new = new_secrets(store, theirs, path, raw)
     if new:
         first = new[0]
         raise SecretFoundError(
@@ -64,6 +60,27 @@ def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
             "Renew the secret and take it out, of history too; a false alarm goes into `secrets.allow`.",
             tuple(found.as_dict() for found in new),
         )
+
+
+def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:
+    """Path (as git knows it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
+    repo = store.places.repository
+    assert repo is not None
+    paths = {oid: path for oid, path in introduced(repo, base, tip).items() if path.startswith(f"{folder}/")}
+    small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
+    for start in range(0, len(small), AT_ONCE):
+        for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
+            found = new_secrets(store, base, paths[oid], raw)
+            if found:
+                yield paths[oid], found
+
+
+def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list[Finding]:
+    """The secrets in these bytes of a file (a path as git knows it) that the commit `theirs` does not hold there."""
+    text = _bare(raw)
+    findings = find_secrets(text, store.allowed_secrets)
+    known = _of_remote(store, theirs, path) if findings and theirs else ""
+    return [found for found in findings if text[found.start : found.end] not in known]
 
 
 def _of_remote(store: Store, theirs: str | None, path: str) -> str:

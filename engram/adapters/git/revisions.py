@@ -6,6 +6,7 @@ import os
 
 from engram.adapters.git.differences import blobs
 from engram.adapters.git.runner import listing, run
+from engram.adapters.git.tree import Entry
 from engram.domain import times
 from engram.domain.errors import NotFoundError
 from engram.domain.safe_paths import unsafe_name
@@ -47,15 +48,24 @@ def files_at(repo: Repository, commit: str, folder: str) -> Iterator[tuple[str, 
 
     Not by `git archive`, which runs what attributes name. A path that may not be written is left out.
     """
-    words = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
-    lines = os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0")
-    found = [(line.partition("\t")[2], line.split(" ", 2)) for line in lines if line]
     files = [
-        (path, facts[2][: facts[2].index("\t")])
-        for path, facts in found
-        if facts[0] in REGULAR and not unsafe_name(path)
+        (path, entry.oid)
+        for path, entry in entries_at(repo, commit, folder).items()
+        if entry.mode in REGULAR and not unsafe_name(path)
     ]
     for at in range(0, len(files), AT_ONCE):
         some = files[at : at + AT_ONCE]
         contents = blobs(repo, (oid for _, oid in some))
         yield from ((path, contents[oid]) for path, oid in some)
+
+
+def entries_at(repo: Repository, commit: str, folder: str) -> dict[str, Entry]:
+    """All that is under `folder` (relative to the work tree) in a commit, by path: files, links and submodules."""
+    words = ("ls-tree", "-r", "-z", "--full-tree", commit, "--", folder)
+    found: dict[str, Entry] = {}
+    for line in os.fsdecode(listing(repo, *words, deadline=LIST_SECONDS)).split("\0"):
+        facts, _, path = line.partition("\t")
+        if path:
+            mode, _, oid = facts.split(" ")
+            found[path] = Entry(mode, oid)
+    return found

@@ -1,0 +1,93 @@
+"""`engram check`: review lore before they are let in."""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.usecases.check import Remark, Review
+
+DESCRIPTION = (
+    "Check lore as a pull request or a commit brings them: errors are files that cannot be recalled, secrets, and\n"
+    "settings that a person has to accept; warnings are duplicates, contradictions, broken and ambiguous links, and\n"
+    "files without fields. Nothing is changed; where the store has no index yet, none is left behind."
+)
+EXAMPLES = (
+    "engram check",
+    "engram check --since HEAD",
+    "engram check --since origin/main --annotations github --strict",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="only these files and folders (default: all lore)")
+    add("--since", default="", metavar="REV", help="only what changed since a commit, branch, tag or date")
+    add("--strict", action="store_true", help="exit 1 for warnings, too")
+    add("--annotations", choices=("github",), help="print remarks as workflow commands of GitHub Actions")
+
+
+def run(call: Call) -> int:
+    """Check and report; exit 1 for errors, with --strict for warnings, too."""
+    from engram.domain.errors import UsageError
+    from engram.usecases.check import ERROR
+
+    given = call.arguments
+    if given.annotations and given.json:
+        raise UsageError("--annotations and --json are two forms of one answer.", "Leave one out.")
+    found = _checked(call)
+    is_ok = not (found.remarks if given.strict else found.count(ERROR))
+    call.output.document(
+        {"ok": is_ok, "files": found.files, "findings": [one._asdict() for one in found.remarks]}
+    )
+    for one in found.remarks:
+        _show(call, one, found.prefix)
+    call.output.line(_summary(found))
+    return 0 if is_ok else 1
+
+
+def _checked(call: Call) -> Review:
+    """What is found, in the caller's own store where it is ready to be asked, else beside the checkout."""
+    from engram.adapters.agents.session import agent_name, session_name
+    from engram.usecases.check import check
+    from engram.usecases.check_checkout import has_index, open_checkout
+    from engram.usecases.store import Caller
+
+    given = call.arguments
+    start = os.path.expanduser(given.store or os.environ.get("ENGRAM_STORE") or os.getcwd())
+    if call.scope or has_index(start):
+        return check(call.store, given.paths, given.since)
+    caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
+    with open_checkout(start, caller, given.since) as store:
+        return check(store, given.paths, given.since)
+
+
+def _show(call: Call, one: Remark, prefix: str) -> None:
+    from engram.domain.annotations import annotation, logged
+
+    path = prefix + one.path
+    if call.arguments.annotations:
+        said = f"{one.message}. {one.hint}" if one.hint else one.message
+        call.output.line(annotation(one.level, path, one.line, f"engram: {one.kind}", said))
+        return
+    where = f"{path}:{one.line}" if one.line else path
+    call.output.line(logged(f"{one.level:<7} {one.kind:<13} {where}: {one.message}"))
+    if one.hint:
+        call.output.rule(logged(f"        {one.hint}"))
+
+
+def _summary(found: Review) -> str:
+    from engram.cli.output import counted
+    from engram.usecases.check import ERROR, WARNING
+
+    looked = f"{counted(found.files, 'file')} checked"
+    if not found.remarks:
+        return f"{looked}: all is well."
+    errors, warnings = (counted(found.count(level), level) for level in (ERROR, WARNING))
+    return f"{looked}: {errors}, {warnings}."

@@ -1,0 +1,42 @@
+"""Links in the text of a lore file: wiki links such as `[[queue consumers]]`, and markdown links to other files."""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FIELDS = re.compile(r"\A---\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"(?<!`)(`{1,4})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
+_WIKI = re.compile(r"\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\]")
+_FILE = re.compile(r"\[[^\[\]\n]{0,200}\]\(<?(?![\w+.-]{2,20}:|[/#\\<])([^()\s>#]{1,300})")
+
+
+class TextLink(NamedTuple):
+    """A link: what it leads to as it is written, its line (from 1), and whether it is a wiki link (else: to a file)."""
+
+    target: str
+    line: int
+    is_wiki: bool
+
+
+def text_links(text: str) -> list[TextLink]:
+    """The links in the text of a whole file, in order, but for those in fields and in code; web addresses are none."""
+    for pattern in (_FIELDS, _FENCED, _CODE):
+        text = pattern.sub(_blank, text)
+    return sorted(_found(text), key=lambda link: link.line)
+
+
+def _found(text: str) -> Iterator[TextLink]:
+    for pattern, is_wiki in ((_WIKI, True), (_FILE, False)):
+        for match in pattern.finditer(text):
+            yield TextLink(match[1].strip(), text.count("\n", 0, match.start()) + 1, is_wiki)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """As many lines, with nothing in them."""
+    return "\n" * match[0].count("\n")
