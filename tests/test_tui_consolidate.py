@@ -111,7 +111,7 @@ async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size:
         assert found.choices.selected == []
         await user.press("asterisk", "d")
         await user.sees(lambda: isinstance(user.app.screen, DifferenceScreen))
-        await user.sees_text("how should clients of the queue retry", "3 → 2 lore", "folded into another")
+        await user.sees_text("how should clients of the queue retry", "3 → 1 lore", "folded into another")
         await user.press("escape", "r")
         await user.sees(lambda: not found.doing and found.choices.is_rehearsed)
         assert len(store.list(limit=None).lore) == 8
