@@ -94,7 +94,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
             delta = changes.swept(store, generation, now)
         else:
             delta = changes.in_folders(store, generation, now, *freshness.told(store))
-    small = generation.next_row - generation.dead <= freshness.SWEEP_ALWAYS
+    small = generation.next_row - generation.dead <= freshness.NOT_NOTED
     if in_step and delta.is_empty and (not sweep or (small and generation.head == freshness.head(store))):
         return Refreshed()
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()

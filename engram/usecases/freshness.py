@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TRUSTED_NS = 1_000_000_000
 SWEEP_ALWAYS = 400
+NOT_NOTED = 2_000  # lore: to look at all again takes less than to write down that one has
 SWEEP_NS_PER_FILE = 5_000
 SWEEP_PATIENCE = 20
 COLD_SWEEP_LIMIT = 4_000
