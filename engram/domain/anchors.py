@@ -7,7 +7,7 @@ import re
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterable
 
 MOST = 40
 _SHORTEST = 3
@@ -20,6 +20,7 @@ _VERSION = re.compile(
     r"(?<![\w./-])(@?[A-Za-z][\w.-]*(?:/[\w.-]+)*)[`\"'*]*\s{0,2}(?:version\s|release\s)?\s?"
     r"(===?|>=|<=|!=|~=|\^|~|<|>|@)?\s?[`\"'*]*v?(\d+(?:\.\d+)*)(?![\w%])"
 )
+_BOUNDS = {code: 32 for code in range(128) if not chr(code).isalnum()}
 
 
 class VersionClaim(NamedTuple):
@@ -68,6 +69,20 @@ def code_names(text: str) -> list[str]:
 def plain_name(name: str) -> str:
     """The name of a package as names are compared: lower case, `-` for `_` and `.` (PEP 503 does so too)."""
     return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def first_words(names: Iterable[str]) -> frozenset[str]:
+    """The first word of each plain name."""
+    return frozenset(word for name in names for word in _words_of(name)[:1])
+
+
+def may_name(text: str, first: frozenset[str]) -> bool:
+    """Whether a text may name a package of which this is a first word: quickly, before `version_claims` is asked."""
+    return not first.isdisjoint(_words_of(text))
+
+
+def _words_of(text: str) -> list[str]:
+    return text.translate(_BOUNDS).lower().split()
 
 
 def version_claims(text: str, known: Container[str]) -> list[VersionClaim]:

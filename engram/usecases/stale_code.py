@@ -13,7 +13,7 @@ from functools import cached_property
 from engram.adapters.git import code_history
 from engram.domain import code_changes as changes
 from engram.domain import times
-from engram.domain.anchors import identifiers, version_claims
+from engram.domain.anchors import first_words, identifiers, may_name, version_claims
 from engram.domain.errors import EngramError
 from engram.domain.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -177,7 +177,9 @@ class _Code:
     def _versions(self, hit: Hit, said: str) -> list[Finding]:
         """What the lore says of versions that was so by a lock or manifest file, and by none any more."""
         found = {}
-        for claim in version_claims(said, self._known) if said and self._known else ():
+        if not said or not may_name(said, self._first_words):
+            return []
+        for claim in version_claims(said, self._known):
             then = [(path, self._at(hit, path).get(claim.name, "")) for path in self._manifests]
             now = {path: self._in(path, self._now[path]).get(claim.name, "") for path in self._manifests}
             true = [path for path, version in then if claim.holds_for(version)]
@@ -194,6 +196,10 @@ class _Code:
             for touch in self._touches.get(path, ()):
                 found.update(self._in(path, touch.before or ""))
         return found
+
+    @cached_property
+    def _first_words(self) -> frozenset[str]:
+        return first_words(self._known)
 
     def _at(self, hit: Hit, path: str) -> dict[str, str]:
         """What a manifest said when the lore was known to be true."""

@@ -66,7 +66,11 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
     """Path (as git knows it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
     repo = store.places.repository
     assert repo is not None
-    paths = {oid: path for oid, path in introduced(repo, outgoing(repo, base, tip)).items() if path.startswith(f"{folder}/")}
+    paths = {
+        oid: path
+        for oid, path in introduced(repo, outgoing(repo, base, tip)).items()
+        if path.startswith(f"{folder}/")
+    }
     small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():

@@ -1,0 +1,24 @@
+"""What a text names of code and of packages."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engram.domain.anchors import first_words, may_name, plain_name, version_claims
+
+NAMES = st.text("abZ_-.@/é1", min_size=1, max_size=8)
+
+
+@example(name="@Scope/Some.Thing", before="with", after="and")
+@example(name="a_B", before="(", after=")")
+@given(name=NAMES, before=st.text("ab (.`é", max_size=4), after=st.text("ab ).`é", max_size=4))
+def test_a_text_with_a_version_of_a_package_passes_the_quick_look(name: str, before: str, after: str) -> None:
+    text = f"{before} {name} 1.2 {after}"
+    for known in ({plain_name(name)}, {plain_name(name.strip("_-.@/1"))}):
+        if version_claims(text, known):
+            assert may_name(text, first_words(known))
+
+
+def test_a_text_without_any_word_of_a_package_does_not() -> None:
+    assert not may_name("Waits of 2.5 seconds are enough.", first_words({"textual", "@scope/name", "my-pkg"}))
