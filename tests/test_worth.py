@@ -34,7 +34,12 @@ def test_worth_counts_what_was_shown_helped_and_cost_and_which_questions_need_it
     store.query("tide tables", keep=False)
     store.feedback(helpful=[queue.id])
     first, second = store.worth().lore
-    assert (first.id, first.shown, first.helpful, first.links) == (queue.id, 3, 1, 1)  # the two speak for each other
+    assert (first.id, first.shown, first.helpful, first.links) == (
+        queue.id,
+        3,
+        1,
+        1,
+    )  # the two speak for each other
     assert first.tokens == 3 * -(-len(QUEUE) // 4)
     assert (first.top, first.alone) == (2, ("idempotent queue handlers",))
     assert (second.shown, second.helpful, second.top, second.alone) == (3, 0, 2, ("tide tables",))
