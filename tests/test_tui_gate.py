@@ -118,13 +118,13 @@ async def test_hostile_lore_neither_escape_nor_stall_nor_break_a_line(template: 
         async with using(store, WIDE) as user:
             assert len(user.titles()) == len(BODIES) + 4
             for _ in BODIES:
-                began = time.process_time()
+                began = time.thread_time()  # of the thread that draws
                 await user.press("j")
                 current = user.browse.lore_list.current
                 assert current is not None
                 await user.sees(lambda current=current: user.browse.preview.shown_id == current.id)
                 await user.pilot.pause(0.05)
-                assert time.process_time() - began < 1
+                assert time.thread_time() - began < 1
                 written = user.app.screen._compositor.render_full_update().render_segments(user.app.console)
                 assert not ACTING.search(written)
                 for line in user.screen().splitlines():

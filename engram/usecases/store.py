@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engram.usecases.similar import Said
 
 DEDICATED = "dedicated"
+_CLOSE_SECONDS = 2.0
 BRANCH = "branch"
 IN_TREE = "in-tree"
 PLAIN = "plain"
@@ -206,7 +207,19 @@ class Store:
         return ulid.short(self.source_id)
 
     def close(self) -> None:
-        """Close every file, also those of other scopes that were opened from here."""
+        """Close every file, also those of other scopes that were opened from here.
+
+        A thread that is at work with the store is waited for, since SQLite crashes where a connection is closed that
+        another thread uses; with one that takes very long the files stay open until the process ends.
+        """
+        if not self.lock.acquire(timeout=_CLOSE_SECONDS):
+            return
+        try:
+            self._close()
+        finally:
+            self.lock.release()
+
+    def _close(self) -> None:
         for other in self.others.values():
             other.close()
         self.others.clear()

@@ -1,0 +1,56 @@
+"""An open store and its threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from storekit import opened
+
+from engram.usecases import store as stores
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_closing_waits_for_a_thread_that_is_at_work_with_it(tmp_path: Path) -> None:
+    engram = opened(tmp_path / "store")
+    began, found = threading.Event(), list[object]()
+
+    def work() -> None:
+        with engram.store.lock:
+            began.set()
+            for _ in range(300):  # SQLite would crash, or say that the database is closed
+                found.append(engram.store.state.refs("test"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    began.wait()
+    engram.close()
+    assert len(found) == 300
+    thread.join()
+
+
+def test_a_thread_that_takes_very_long_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "_CLOSE_SECONDS", 0.01)
+    engram = opened(tmp_path / "store")
+    begin, end, found = threading.Event(), threading.Event(), list[object]()
+
+    def work() -> None:
+        with engram.store.lock:
+            begin.set()
+            end.wait()
+            found.append(engram.store.state.refs("test"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begin.wait()
+    engram.store.close()
+    end.set()
+    thread.join()
+    assert len(found) == 1
+    engram.close()
