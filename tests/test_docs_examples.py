@@ -33,9 +33,11 @@ def example(name: str) -> ModuleType:
 
 def test_every_example_is_in_the_list() -> None:
     listed = (EXAMPLES / "README.md").read_text("utf-8")
-    assert [file.name for file in EXAMPLES.iterdir() if f"- [{file.name}]({file.name}): " not in listed] == [
-        "README.md"
-    ]
+    assert [
+        file.name
+        for file in EXAMPLES.iterdir()
+        if file.is_file() and f"- [{file.name}]({file.name}): " not in listed
+    ] == ["README.md"]
 
 
 def test_the_agent_loop_recalls_votes_and_learns(tmp_path: Path) -> None:
