@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import textual.app
 from storekit import SteadyClock
 from textual import events
 from textual._compositor import Compositor
@@ -29,8 +27,7 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
-LOOK = 0.01  # seconds from one look at the screen to the next
-PATIENCE = 3000  # looks; reached only where something is broken
+PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
 LORE = [
     ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
     ("Sessions expire after 12 hours; the proxy cuts them earlier for admins.", "EDGE_CASE_DISCOVERY"),
@@ -78,15 +75,6 @@ class User:
     async def press(self, *keys: str) -> None:
         self.screen()
         await self.pilot.press(*keys)
-        await self.works()
-
-    async def works(self) -> None:
-        """Wait until what the app does beside the screen is done, or takes long."""
-        for _ in range(40):
-            await self.pilot._wait_for_screen()
-            if all(worker.is_finished for worker in self.app.workers):
-                return
-            await self.pilot.pause(0.005)
 
     @property
     def browse(self) -> BrowseScreen:
@@ -96,7 +84,7 @@ class User:
         for _ in range(PATIENCE):
             if expected():
                 return
-            await self.pilot.pause(LOOK)
+            await self.pilot.pause(0.02)
         pytest.fail(f"The screen never showed it:\n{self.screen()}")
 
     async def sees_text(self, *texts: str) -> None:
@@ -167,13 +155,7 @@ def painted_when_looked_at() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", forget)
         patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
-        # Pressing a key waits until the processor rests, at least 40 ms; here until the messages are handled.
-        patch.setattr(textual.app, "wait_for_idle", _one_turn)
         yield
-
-
-async def _one_turn(*_waits: float) -> None:
-    await asyncio.sleep(0.004)
 
 
 render_update = Compositor.render_update
