@@ -12,6 +12,7 @@ NAMES = st.text("abZ_-.@/é1", min_size=1, max_size=8)
 
 @example(name="@Scope/Some.Thing", before="with", after="and")
 @example(name="a_B", before="(", after=")")
+@example(name="a1/", before="", after="")
 @given(name=NAMES, before=st.text("ab (.`é", max_size=4), after=st.text("ab ).`é", max_size=4))
 def test_a_text_with_a_version_of_a_package_passes_the_quick_look(name: str, before: str, after: str) -> None:
     text = f"{before} {name} 1.2 {after}"

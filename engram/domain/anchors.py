@@ -78,7 +78,9 @@ def first_words(names: Iterable[str]) -> frozenset[str]:
 
 def may_name(text: str, first: frozenset[str]) -> bool:
     """Whether a text may name a package of which this is a first word: quickly, before `version_claims` is asked."""
-    return not first.isdisjoint(_words_of(text))
+    words = _words_of(text)
+    # `python3` is a version of `python`: a last digit may be the number rather than the name.
+    return not (first.isdisjoint(words) and first.isdisjoint(word[:-1] for word in words if word[-1].isdigit()))
 
 
 def _words_of(text: str) -> list[str]:
