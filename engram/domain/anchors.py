@@ -80,7 +80,9 @@ def may_name(text: str, first: frozenset[str]) -> bool:
     """Whether a text may name a package of which this is a first word: quickly, before `version_claims` is asked."""
     words = _words_of(text)
     # `python3` is a version of `python`: a last digit may be the number rather than the name.
-    return not (first.isdisjoint(words) and first.isdisjoint(word[:-1] for word in words if word[-1].isdigit()))
+    return not (
+        first.isdisjoint(words) and first.isdisjoint(word[:-1] for word in words if word[-1].isdigit())
+    )
 
 
 def _words_of(text: str) -> list[str]:
