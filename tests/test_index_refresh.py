@@ -224,7 +224,7 @@ def test_rows_that_a_killed_writer_left_are_read_as_they_are_written_anew(tmp_pa
     axes = (signs / 8).astype("float32")  # unit vectors, nearly at right angles
     vectors.write(0, 0, axes[:2], [1, 1])
     vectors.write(2, 2, axes[[2, 2, 2, 2]], [1, 1, 1, 1])  # never committed
-    assert vectors.cosines(axes[0], 2, 2).round().astype(int).tolist() == [1, 0]
+    assert vectors.cosines(axes[0], 2, 2).of(numpy.arange(2)).round().astype(int).tolist() == [1, 0]
     vectors.write(2, 2, axes[[3, 2]], [2])
     vectors.write(3, 4, axes[[0]], [1])
-    assert vectors.cosines(axes[0], 4, 5).round().astype(int).tolist() == [1, 0, 0, 1]
+    assert vectors.cosines(axes[0], 4, 5).of(numpy.arange(4)).round().astype(int).tolist() == [1, 0, 0, 1]

@@ -23,6 +23,10 @@ def random_units(count: int, seed: int) -> np.ndarray:
     return found
 
 
+def every_row(file: VectorFile, query: np.ndarray, rows: int, slots: int) -> np.ndarray:
+    return file.cosines(query, rows, slots).of(np.arange(rows))
+
+
 @given(
     st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=6), min_size=1, max_size=3), st.integers(0, 99)
 )
@@ -41,21 +45,22 @@ def test_each_row_has_the_cosine_of_its_best_vector(
         exact = [
             (every[end - count : end] @ query).max() for count, end in zip(counts, ends.tolist(), strict=True)
         ]
-        found = file.cosines(query, len(counts), int(ends[-1]))
+        found = every_row(file, query, len(counts), int(ends[-1]))
         assert found.dtype == np.float32
         assert np.abs(found - exact).max() < 0.03
         both = np.stack([query, every[0]])
         for asked, together in zip(both, file.cosines_of(both, len(counts), int(ends[-1])), strict=True):
-            assert (together == file.cosines(asked, len(counts), int(ends[-1]))).all()
+            assert (together == every_row(file, asked, len(counts), int(ends[-1]))).all()
 
 
 def test_the_same_file_answers_for_fewer_rows_and_for_more(tmp_path: Path) -> None:
     file = VectorFile(str(tmp_path), WIDTH)
     every = random_units(6, 1)
     file.write(0, 0, every, [1, 3, 2])
-    assert file.cosines(every[5], 3, 6).argmax() == 2
-    assert len(file.cosines(every[3], 2, 4)) == 2
-    assert file.cosines(every[3], 3, 6).argmax() == 1
+    assert every_row(file, every[5], 3, 6).argmax() == 2
+    assert every_row(file, every[3], 2, 4).argmax() == 1
+    assert file.cosines(every[3], 2, 4).rows == 2
+    assert every_row(file, every[3], 3, 6).argmax() == 1
 
 
 def test_a_changed_byte_is_noticed_in_the_row_it_belongs_to(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ of them has the answer that it had.
 
 from __future__ import annotations
 
+from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
@@ -98,13 +99,13 @@ class RehearsedIndex:
             found = self._vectors.cosines_of(numpy_module().stack(wanted), self.next_row, self.next_slot)
             self._cosines.update(zip([vector.tobytes() for vector in wanted], found, strict=True))
 
-    def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
+    def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> Cosines:
         """As `VectorFile.cosines`."""
         key = vector.tobytes()
         found = self._cosines.get(key)
         if found is None:
             assert self._vectors is not None
-            found = self._vectors.cosines(vector, rows, slots)
+            found = next(self._vectors.cosines_of(vector[None], rows, slots))
             if (len(self._cosines) + 1) * found.nbytes <= _MEMORY:
                 self._cosines[key] = found
-        return found
+        return Cosines(found)

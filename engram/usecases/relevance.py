@@ -1,26 +1,33 @@
-"""Ordering all rows by how well their text answers, before anything else is known of them."""
+"""Ordering rows by how well their text answers, before anything else is known of them."""
 
 from __future__ import annotations
 
+from engram.adapters.index.numeric import numpy_module
 from engram.domain import ranking
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy import float32, int64
+    from collections.abc import Sequence
+
+    from numpy import float32, intp
     from numpy.typing import NDArray
 
+    from engram.adapters.index.cosines import Cosines
     from engram.adapters.index.words import WordHits
 
     Floats = NDArray[float32]
 
 
+_FEW = 1000
+
+
 class Relevance:
-    """The relevance of each row to one query: from word hits, and from `cosines` (float32, rows) where there are any.
+    """The relevance of rows to one query: from word hits, and from `cosines` where there are any.
 
     `allowed` are the rows that explicit filters leave (None: all).
     """
 
-    def __init__(self, found: WordHits, cosines: Floats | None, allowed: set[int] | None) -> None:
+    def __init__(self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None) -> None:
         """Nothing is computed yet."""
         self._found = found
         self._cosines = cosines
@@ -28,13 +35,25 @@ class Relevance:
         self._rows: list[int] = []
         self._values: list[float] = []  # of `_rows`: how relevant each is
         self._asked = 0
-        self._fused: Floats | None = None
+        self._known: dict[int, float] = {}  # cosines of rows that were looked at
 
-    def parts(self, row: int) -> tuple[float, float | None]:
-        """Coverage and cosine of a row."""
+    def parts(self, rows: Sequence[int]) -> list[tuple[float, float | None]]:
+        """Coverage and cosine of each of these rows."""
+        return list(zip(map(self._coverage, rows), self._cosines_of(rows), strict=True))
+
+    def _coverage(self, row: int) -> float:
         perfect = self._found.perfect
-        coverage = min(1.0, self._found.scores.get(row, 0.0) / perfect) if perfect else 0.0
-        return coverage, None if self._cosines is None else float(self._cosines[row])
+        return min(1.0, self._found.scores.get(row, 0.0) / perfect) if perfect else 0.0
+
+    def _cosines_of(self, rows: Sequence[int]) -> list[float] | list[None]:
+        if self._cosines is None:
+            return [None] * len(rows)
+        known = self._known
+        if unknown := [row for row in rows if row not in known]:
+            numpy = numpy_module()
+            found = self._cosines.of(numpy.array(unknown, dtype=numpy.int64))
+            known.update(zip(unknown, found.tolist(), strict=True))
+        return [known[row] for row in rows]
 
     def best(self, count: int) -> list[int]:
         """The `count` most relevant rows, best first, and those that equal the last; fewer where there are no more."""
@@ -63,45 +82,40 @@ class Relevance:
             self._rows, self._values = self._by_both(self._cosines, count)
 
     def _by_words(self) -> tuple[list[int], list[float]]:
-        allowed, perfect, scores = self._allowed, self._found.perfect, self._found.scores
-        rows = [row for row in scores if allowed is None or row in allowed]
-        return rows, [min(1.0, scores[row] / perfect) if perfect else 0.0 for row in rows]
+        allowed = self._allowed
+        rows = [row for row in self._found.scores if allowed is None or row in allowed]
+        return rows, [self._coverage(row) for row in rows]
 
-    def _by_both(self, cosines: Floats, count: int) -> tuple[list[int], list[float]]:
-        if self._fused is None:
-            self._fused = self._fuse(cosines)
-        from engram.adapters.index.numeric import numpy_module
-
-        numpy, fused = numpy_module(), self._fused
-        if self._allowed is None:
-            rows = _largest(fused, count)
-        else:
-            rows = numpy.fromiter((row for row in self._allowed if row < len(fused)), dtype=numpy.int64)
-            rows = rows[_largest(fused[rows], count)]
-        return rows.tolist(), (fused[rows].astype(numpy.float64) / (1 + ranking.WORDS)).tolist()
-
-    def _fuse(self, cosines: Floats) -> Floats:
-        """`ranking.relevance` of every row, but for its division by a constant."""
-        from engram.adapters.index.numeric import numpy_module
-
+    def _by_both(self, cosines: Cosines, count: int) -> tuple[list[int], list[float]]:
+        """By `ranking.relevance`. Rows that no word speaks for stand in the order of their cosines."""
         numpy = numpy_module()
-        fused: Floats = numpy.maximum(cosines, 0.0)
-        if self._found.scores and self._found.perfect:
-            rows = numpy.fromiter(self._found.scores.keys(), dtype=numpy.int64)
-            scores = numpy.fromiter(self._found.scores.values(), dtype=numpy.float32)
-            known = rows < len(fused)
-            coverage = numpy.minimum(scores[known] / self._found.perfect, 1.0)
-            fused[rows[known]] += ranking.WORDS * coverage**ranking.SHARPNESS
-        return fused
+        scores, every, allowed = self._found.scores, cosines.rows, self._allowed
+        if allowed is None:
+            said = (
+                list(scores) if not scores or max(scores) < every else [row for row in scores if row < every]
+            )
+            others = cosines.largest(count).tolist()
+        else:
+            said = [row for row in scores if row < every and row in allowed]
+            others = [row for row in allowed if row < every]
+        places = numpy.array(said + [row for row in others if row not in scores], dtype=numpy.intp)
+        near = cosines.of(places)
+        fused = numpy.maximum(near, 0.0)
+        if said and self._found.perfect:
+            coverage = numpy.array([scores[row] for row in said], dtype=numpy.float32) / self._found.perfect
+            fused[: len(said)] += ranking.WORDS * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
+        first = _largest(fused, count)
+        rows = places[first].tolist()
+        self._known.update(zip(rows, near[first].tolist(), strict=True))
+        return rows, (fused[first].astype(numpy.float64) / (1 + ranking.WORDS)).tolist()
 
 
-def _largest(values: Floats, count: int) -> NDArray[int64]:
+def _largest(values: Floats, count: int) -> NDArray[intp]:
     """Places of the `count` largest values, the largest first."""
-    from engram.adapters.index.numeric import numpy_module
-
-    numpy = numpy_module()
-    places = numpy.arange(len(values))
-    if count < len(values):
-        places = numpy.argpartition(values, len(values) - count)[-count:]
-    order: NDArray[int64] = places[numpy.argsort(-values[places], kind="stable")]
+    order: NDArray[intp]
+    if len(values) <= _FEW:
+        order = (-values).argsort(kind="stable")
+        return order[:count]
+    places = values.argpartition(max(0, len(values) - count))[-count:]
+    order = places[(-values[places]).argsort(kind="stable")]
     return order

@@ -19,16 +19,12 @@ from engram.usecases.relevance import Relevance
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from numpy import float32
-    from numpy.typing import NDArray
-
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.cosines import Cosines
     from engram.adapters.index.generation import Generation
     from engram.usecases.second_look import Asked, Closer, Neighbours
     from engram.usecases.store import Store
-
-    Floats = NDArray[float32]
 
 FEW = 16
 POOL = 48
@@ -202,8 +198,8 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     return set(generation.catalog.select_rows(" AND ".join(conditions), values))
 
 
-def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | None:
-    """Cosine of every row with the query (float32, rows), or None where the query has no known word."""
+def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines | None:
+    """How near the rows are to the query, or None where the query has no known word."""
     if generation.vectors is None or generation.next_row == 0:
         return None
     vector = embedder.embed_one(text)
@@ -216,8 +212,8 @@ def _rank(
     hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], files: Sequence[str], now: float
 ) -> list[Candidate]:
     candidates = []
-    for hit in hits:
-        coverage, cosine = ranked.parts(hit.row)
+    parts = ranked.parts([hit.row for hit in hits])
+    for hit, (coverage, cosine) in zip(hits, parts, strict=True):
         overlap = 0.0
         if files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), files)

@@ -11,6 +11,7 @@ import os
 import zlib
 from itertools import pairwise
 
+from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.damage import START_BYTES, STARTS, VECTORS, check_vectors
 from engram.adapters.index.numeric import dot_products, numpy_module
 from engram.domain.typed import TYPE_CHECKING
@@ -36,6 +37,7 @@ class VectorFile:
         self.dimensions = dimensions
         self._vectors: numpy.ndarray | None = None
         self._starts: numpy.ndarray | None = None
+        self._edges: tuple[int, int, numpy.ndarray | None] = (0, 0, None)
         self._further: tuple[int, int, list[tuple[numpy.ndarray, numpy.ndarray]]] = (0, 0, [])
 
     def write(self, row: int, slot: int, vectors: numpy.ndarray, counts: Sequence[int]) -> list[int]:
@@ -96,21 +98,22 @@ class VectorFile:
             if zlib.crc32(data[edges[row] * width : edges[row + 1] * width]) != check
         ]
 
-    def cosines(self, query: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
-        """The best cosine of the unit vector `query` (d) with the vectors of each row: float32, rows.
+    def cosines(self, query: numpy.ndarray, rows: int, slots: int) -> Cosines:
+        """The best cosine of the unit vector `query` (d) with the vectors of each row.
 
         Raises ValueError when the files are too short or out of order.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
-            return np.zeros(rows, np.float32)  # type: ignore[no-any-return]
+            return Cosines(np.zeros(rows, np.float32))
         self._map(rows, slots)
         assert self._vectors is not None
         assert self._starts is not None
-        return self._best(dot_products(self._vectors[:slots], quantised(query)), rows, slots)
+        products = dot_products(self._vectors[:slots], quantised(query))
+        return Cosines(products, self._edges_of(rows, slots), 1 / _SCALE**2)
 
     def cosines_of(self, queries: numpy.ndarray, rows: int, slots: int) -> Iterator[numpy.ndarray]:
-        """The same for each of many queries (n x d), at a fifth of the time that reading all vectors for each takes.
+        """The same of every row (float32, rows) for each of many queries (n x d), at a fifth of the time for each.
 
         Not rounded either: the products and sums of small whole numbers are whole numbers that float32 can say.
         """
@@ -171,6 +174,16 @@ class VectorFile:
             longer = [np.flatnonzero(counts > number) for number in range(1, int(counts.max()))]
             found = [(chosen, starts[chosen] + 1 + number) for number, chosen in enumerate(longer)]
             self._further = (rows, slots, found)
+        return found
+
+    def _edges_of(self, rows: int, slots: int) -> numpy.ndarray:
+        """Where the vectors of each row begin, and `slots`: (rows + 1)."""
+        known_rows, known_slots, found = self._edges  # read and set at once: threads share this
+        if found is None or (known_rows, known_slots) != (rows, slots):
+            np = numpy_module()
+            assert self._starts is not None
+            found = np.append(self._starts[:rows].astype(np.intp), slots)
+            self._edges = (rows, slots, found)
         return found
 
     def _map(self, rows: int, slots: int) -> None:
