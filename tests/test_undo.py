@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +215,25 @@ def test_what_is_only_in_the_journal_is_committed_first(tmp_path: Path) -> None:
         assert len(lore_files(root)) == 2
         with pytest.raises(NotFoundError, match="Only 2 can be undone"):
             store.undo(5)
+
+
+def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engram.usecases.import_lore._BATCH", 2)
+    notes = [TIDES, COLOUR, QUEUE, "A fifth wheel is of no use.", "Bolts are tightened crosswise."]
+    source = tmp_path / "notes.jsonl"
+    source.write_text("".join(f"{json.dumps({'content': note, 'category': 'FACT'})}\n" for note in notes))
+    ok("record", "Nobody reads this one.", "-c", "fact", cwd=root)
+    ok("import", str(source), cwd=root)
+    ok("status", cwd=root)
+    assert git(root, "log", "--format=%s").count("import: ") == 3
+    ok("undo", cwd=root)
+    assert len(lore_files(root)) == 1
+    ok("redo", cwd=root)
+    assert len(lore_files(root)) == 6
+    ok("undo", "2", cwd=root)
+    assert lore_files(root) == []
 
 
 def test_changes_of_another_person_are_not_ours_to_undo(root: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from engram.usecases.import_kinds import sources
 from engram.usecases.import_present import ORIGIN, Earlier, Present
 from engram.usecases.record import prepare, status_named
 from engram.usecases.similar import similar
+from engram.usecases.store import Deed
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
@@ -170,15 +171,14 @@ class _Run:
         return lore, path, operation._replace(changes=(*operation.changes, earlier.superseded(self._store)))
 
     def finish(self, name: str) -> Imported:
-        """Write everything that was taken."""
-        paths = []
-        for start in range(0, len(self._new), _BATCH):
-            part = self._new[start : start + _BATCH]
-            paths += [path for _, path, _ in part]
-            if not self._options.dry_run:
-                changes = [item for _, _, operation in part for item in operation.changes]
-                subject = f"import: {len(part)} lore from {name}"
-                change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
+        """Write everything that was taken: as one deed, however many commits it takes."""
+        deed = self._store.deed
+        if deed is None and len(self._new) > _BATCH:
+            self._store.deed = Deed(self._store.clock.new_id(), {})
+        try:
+            paths = self._write(name)
+        finally:
+            self._store.deed = deed
         if not self._options.dry_run:
             counts = {"imported": len(self._new), "skipped": self._skipped, "problems": len(self._problems)}
             live.note(self._store, "import", query=name, details=counts)
@@ -186,6 +186,17 @@ class _Run:
             len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
             tuple(self._seen), tuple(self._superseded),
         )  # fmt: skip
+
+    def _write(self, name: str) -> list[str]:
+        paths = list[str]()
+        for start in range(0, len(self._new), _BATCH):
+            part = self._new[start : start + _BATCH]
+            paths += [path for _, path, _ in part]
+            if not self._options.dry_run:
+                changes = [item for _, _, operation in part for item in operation.changes]
+                subject = f"import: {len(part)} lore from {name}"
+                change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
+        return paths
 
     def _verdict(
         self, source: Source, family: list[Lore], fresh: list[Lore], earlier: list[str]

@@ -7,7 +7,7 @@ docs/merge-rules.md has the rules.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -40,7 +40,8 @@ class Undone(NamedTuple):
 def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
     """Take back this clone's last `count` operations that are not taken back yet, or those of `deed`.
 
-    Where nothing is left of them that could be taken back, the one before is taken back too, and so on.
+    Commits that have a deed in common are one operation. Where nothing is left of them that could be taken back, the
+    one before is taken back too, and so on.
     Raises UsageError (no such count), NotFoundError (fewer than that), StoreError where Engram does not
     commit itself, GitError in the middle of a merge or rebase.
     """
@@ -49,7 +50,7 @@ def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
     with store.lock:
         for _ in range(_TRIES):
             own = standing(_own(store))
-            done = _undo(store, _of_deed(own, deed, count) if deed else own, count)
+            done = _undo(store, _together(_of_deed(own, deed, count) if deed else own), 1 if deed else count)
             if done is not None:
                 return done
         raise _never_still()
@@ -87,6 +88,12 @@ def _of_deed(commits: Iterator[OwnCommit], deed: str, count: int) -> Iterator[Ow
     return islice((commit for commit in commits if commit.deed == deed), count)
 
 
+def _together(commits: Iterable[OwnCommit]) -> Iterator[list[OwnCommit]]:
+    """The commits, those next to one another that are of one deed as one."""
+    for _, some in groupby(commits, lambda commit: commit.deed or commit.oid):
+        yield list(some)
+
+
 def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
     """The last undo that stands."""
     redone: set[str] = set()
@@ -117,24 +124,25 @@ def _repository(store: Store) -> Repository:
     return store.places.repository
 
 
-def _undo(store: Store, operations: Iterator[OwnCommit], count: int) -> Undone | None:
+def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
     """Take back the next `count` operations; None where somebody else changed a file meanwhile."""
     from engram.adapters.git.operations import UNDO
     from engram.usecases.reverse import reverse
 
-    targets = list(islice(operations, count))
-    if len(targets) < count:
-        raise _too_few(len(targets))
+    wanted = list(islice(operations, count))
+    if len(wanted) < count:
+        raise _too_few(len(wanted))
+    targets = list(chain.from_iterable(wanted))
     repository = _repository(store)
     found = reverse(store, repository, [target.oid for target in targets], _whole(targets))
     idle: list[OwnCommit] = []
     kept = found.kept
     while not found.changes:
         idle += targets
-        targets = list(islice(operations, 1))
+        targets = next(operations, [])
         if not targets:
             raise _nothing_left(f"undo: {_subject(idle)}", kept)
-        found = reverse(store, repository, [targets[0].oid], _whole(targets))
+        found = reverse(store, repository, [target.oid for target in targets], _whole(targets))
         kept += found.kept
     # Those of which nothing was left count as taken back from now on.
     trailers = [(UNDO, target.oid) for target in (*idle, *targets)]
