@@ -221,7 +221,7 @@ def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engram.usecases.import_lore._BATCH", 2)
-    notes = [TIDES, COLOUR, QUEUE, "A fifth wheel is of no use.", "Bolts are tightened crosswise."]
+    notes = [TIDES, COLOUR, "Glue holds where nails do not.", "A fifth wheel is of no use.", "Bolts are tightened crosswise."]
     source = tmp_path / "notes.jsonl"
     source.write_text("".join(f"{json.dumps({'content': note, 'category': 'FACT'})}\n" for note in notes))
     ok("record", "Nobody reads this one.", "-c", "fact", cwd=root)
@@ -229,11 +229,11 @@ def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
     ok("status", cwd=root)
     assert git(root, "log", "--format=%s").count("import: ") == 3
     ok("undo", cwd=root)
-    assert len(lore_files(root)) == 1
+    assert len(lore_files(root)) == 2
     ok("redo", cwd=root)
-    assert len(lore_files(root)) == 6
+    assert len(lore_files(root)) == 7
     ok("undo", "2", cwd=root)
-    assert lore_files(root) == []
+    assert len(lore_files(root)) == 1
 
 
 def test_changes_of_another_person_are_not_ours_to_undo(root: Path, tmp_path: Path) -> None:
