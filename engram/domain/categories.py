@@ -40,6 +40,20 @@ ALIASES = {
     "TOOL_OBSERVATION": "OBSERVATION",
 }
 
+# What other tools call things; nobody writes these into a file of lore.
+OTHER_WORDS = {
+    "decision": "ARCHITECTURAL_DECISION",
+    "architecture": "ARCHITECTURAL_DECISION",
+    "bugfix": "EDGE_CASE_DISCOVERY",
+    "discovery": "EDGE_CASE_DISCOVERY",
+    "pattern": "PATTERN_OUTCOME",
+    "learning": "PATTERN_OUTCOME",
+    "config": "FACT",
+    "preference": "PREFERENCE",
+    "session_summary": "SESSION_SUMMARY",
+}
+_OF_TYPES = {EPISODIC: "OBSERVATION", SEMANTIC: "FACT", PROCEDURAL: "WORKFLOW", WORKING: "CONTEXT_NOTE"}
+
 
 class Categories:
     """The categories one store accepts: the built-in ones and those its configuration adds."""
@@ -77,6 +91,15 @@ class Categories:
             f"'{text}' is not a category.{guess}",
             "Valid categories: " + ", ".join(self.names) + ".",
         )
+
+    def near(self, word: str) -> str:
+        """The category that a word of another tool, or the name of a type, comes to; "" for a word that is none."""
+        kind = word.strip().lower()
+        if kind in OTHER_WORDS or kind in _OF_TYPES:
+            return OTHER_WORDS.get(kind) or _OF_TYPES[kind]
+        name = fold(word)
+        name = ALIASES.get(name, name)
+        return name if name in self._types else ""
 
     def type_of(self, category: str) -> str:
         """The type that a category implies (`semantic` where the category is unknown)."""

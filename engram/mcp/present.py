@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
+from engram.domain.budget import tokens
 from engram.domain.categories import Categories
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
@@ -17,9 +18,13 @@ from engram.mcp import results
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engram.app import Engram
     from engram.domain.framing import Framed
+    from engram.domain.lore import Lore
     from engram.domain.tiers import Tier
+    from engram.usecases.feedback import Judged
     from engram.usecases.listing import Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
@@ -29,6 +34,7 @@ CATEGORIES = "One of " + ", ".join(Categories().names)
 
 _NOTHING = "Nothing relevant is known here."
 _WEAK = "The best of it is only weakly related."
+_NAMED = 5  # titles in a question
 _INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", "state", "agent"}
 
 
@@ -91,9 +97,48 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     return {name: harmless_data(value, is_checked=trust.is_checked) for name, value in kept.items()}
 
 
+def is_readable(engram: Engram, shown: Shown) -> bool:
+    """Whether an agent may see a lore."""
+    try:
+        return bool(_trust(shown, engram))
+    except NotFoundError:
+        return False
+
+
+def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
+    """Lore whole, with all fields; that they were asked for is in the live record."""
+    from engram.usecases import live
+
+    texts = [whole_text(one, engram) for one in shown]
+    live.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
+    data = results.Whole(notice=NOTICE, lore=[whole(one, engram) for one in shown])
+    return answer("\n\n".join([NOTICE, *texts]), data)
+
+
+def judged(done: Sequence[Judged]) -> CallToolResult:
+    """What lore came to by feedback."""
+    from engram.usecases.feedback import describe
+
+    updated = [results.Judgement(**one._asdict()) for one in done]
+    return answer("\n".join(map(describe, done)), results.Judged(updated=updated))
+
+
 def whole_text(shown: Shown, engram: Engram) -> str:
     """A lore with its fields, as text. Raises NotFoundError for one that waits for a person."""
     return framed_whole(shown.ref, shown.lore, shown.path, _trust(shown, engram))
+
+
+def readable(engram: Engram, name: str) -> Shown:
+    """The lore that an agent names. Raises as `Engram.get`, NotFoundError for one that waits for a person."""
+    shown = engram.get(name)
+    _trust(shown, engram)
+    return shown
+
+
+def named(found: Sequence[Lore]) -> str:
+    """Lore by their titles, for a question."""
+    said = "; ".join(f"“{harmless(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
+    return said + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
 def _trust(shown: Shown, engram: Engram) -> Tier:

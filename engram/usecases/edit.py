@@ -34,8 +34,9 @@ class Edit:
         remove_tags: tuple[str, ...] = (),
         files: tuple[str, ...] | None = None,
         pinned: bool | None = None,
+        importance: float | None = None,
     ) -> None:
-        """`confidence` is 0..1 and moves the prior; votes stay."""
+        """`confidence` is 0..1 and moves the prior; votes stay. `importance` is 0..1."""
         self.content = content
         self.category = category
         self.context = context
@@ -45,6 +46,7 @@ class Edit:
         self.remove_tags = remove_tags
         self.files = files
         self.pinned = pinned
+        self.importance = importance
 
     @property
     def fields(self) -> list[str]:
@@ -121,6 +123,8 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     if wanted.confidence is not None:
         value = round(check_fraction("confidence", wanted.confidence) * 1000)
         lore = lore._replace(prior=confidence.prior_for(value, lore.votes, len(lore.merged_from)))
+    if wanted.importance is not None:
+        lore = lore._replace(importance=check_fraction("importance", wanted.importance))
     tags = tuple(dict.fromkeys([*lore.tags, *wanted.add_tags]))
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
     lore = lore._replace(

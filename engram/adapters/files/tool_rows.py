@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from engram.domain.categories import OTHER_WORDS
 from engram.domain.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
 from engram.domain.typed import NamedTuple
 
@@ -32,17 +33,6 @@ _TASKS = ("task", "task_description", "situation", "problem", "issue", "goal", "
 _DEEDS = ("action", "approach", "strategy", "solution", "steps", "what_was_done")
 _RESULTS = ("outcome", "result", "final_outcome", "output_summary", "evaluation")
 _FAILED = ("fail", "failed", "failure", "error", "false", "incorrect", "negative")
-_OF_OBSERVATIONS = {
-    "decision": "ARCHITECTURAL_DECISION",
-    "architecture": "ARCHITECTURAL_DECISION",
-    "bugfix": "EDGE_CASE_DISCOVERY",
-    "discovery": "EDGE_CASE_DISCOVERY",
-    "pattern": "PATTERN_OUTCOME",
-    "learning": "PATTERN_OUTCOME",
-    "config": "FACT",
-    "preference": "PREFERENCE",
-    "session_summary": "SESSION_SUMMARY",
-}
 
 
 class Left(NamedTuple):
@@ -142,7 +132,7 @@ def _observation(row: Row) -> object:
     content = _PRIVATE.sub("[private]", str(row.get("content") or ""))
     kind, project = str(row.get("type") or ""), row.get("project")
     fields = {key: row[key] for key in ("title", "created_at", "updated_at") if row.get(key)}
-    category = _OF_OBSERVATIONS.get(kind.lower(), "")
+    category = OTHER_WORDS.get(kind.lower(), "")
     tags = [one for one in (project, "" if category else kind) if isinstance(one, str) and one]
     return {**fields, "content": content, "category": category, "tags": tags}
 

@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-c", "--category", help="its new category")
     add("--context", action="append", metavar="TEXT", help="where and when it was learned (repeatable)")
     add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
+    add("--importance", type=float, metavar="F", help="how much it matters, 0.00 to 1.00")
     add("--status", help="active, pending, archived or superseded")
     add("--add-tag", action="append", default=[], metavar="TAG", help="add a tag (repeatable)")
     add("--remove-tag", action="append", default=[], metavar="TAG", help="take a tag away (repeatable)")
@@ -51,6 +52,7 @@ def run(call: Call) -> int:
         category=given.category,
         context=tuple(given.context) if given.context is not None else None,
         confidence=given.confidence,
+        importance=given.importance,
         status=given.status,
         add_tags=tuple(given.add_tag),
         remove_tags=tuple(given.remove_tag),

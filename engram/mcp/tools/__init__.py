@@ -10,27 +10,43 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.mcp.tools.tool import LoreTool
 
-CORE, ALL = "core", "all"
+CORE, COMPAT, ALL = "core", "compat", "all"
 SETS = {
     CORE: "engram.mcp.tools.core",
     "explore": "engram.mcp.tools.explore",
     "skills": "engram.mcp.tools.skills",
+    "curate": "engram.mcp.tools.curate",
+    COMPAT: "engram.mcp.tools.compat",
 }
 
 
 def chosen_sets(spoken: str) -> tuple[str, ...]:
-    """The names in a list like `core,explore`, each once; `all` means every set. Raises UsageError."""
+    """The names in a list like `core,explore`, each once. Raises UsageError.
+
+    `all` means every set but `compat`, which repeats them under other names; `compat:mem0` the names of one memory alone.
+    """
     names = [name.strip().lower() for name in spoken.split(",") if name.strip()]
-    unknown = [name for name in names if name not in SETS and name != ALL]
+    unknown = [name for name in names if not _is_known(name)]
     if unknown or not names:
         what = f"There is no tool set '{unknown[0]}'." if unknown else "No tool set was named."
         raise UsageError(what, f"Tool sets: {', '.join([*SETS, ALL])}; several are separated by commas.")
-    return tuple(SETS) if ALL in names else tuple(dict.fromkeys(names))
+    every = [name for name in SETS if name != COMPAT] if ALL in names else []
+    return tuple(dict.fromkeys([*every, *[name for name in names if name != ALL]]))
 
 
 def tools_of(names: tuple[str, ...]) -> list[LoreTool]:
-    """The tools of these sets, in their order."""
-    found: list[LoreTool] = []
+    """The tools of these sets, in their order, each name once."""
+    found: dict[str, LoreTool] = {}
     for name in names:
-        found += import_module(SETS[name]).tools()
-    return found
+        module, _, key = name.partition(":")
+        tools = import_module(SETS[module]).tools
+        for tool in tools(key) if key else tools():
+            found.setdefault(tool.name, tool)
+    return list(found.values())
+
+
+def _is_known(name: str) -> bool:
+    module, _, key = name.partition(":")
+    if not key:
+        return name in (*SETS, ALL)
+    return module == COMPAT and key in import_module(SETS[COMPAT]).memories()

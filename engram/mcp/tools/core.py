@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from engram.domain.budget import tokens
-from engram.domain.framing import NOTICE
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.forget import recall_forget
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from engram.app import Engram
-    from engram.usecases.listing import Shown
 
 
 async def recall_query(
@@ -68,11 +63,9 @@ async def recall_feedback(
     """Judge lore you were shown, by ref (L1), id or its start: it sets what is recalled next time."""
 
     def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.feedback import describe
-
-        judged = engram.feedback(helpful=helpful, not_relevant=not_relevant, incorrect=incorrect)
-        updated = [results.Judgement(**one._asdict()) for one in judged]
-        return answer("\n".join(map(describe, judged)), results.Judged(updated=updated))
+        return present.judged(
+            engram.feedback(helpful=helpful, not_relevant=not_relevant, incorrect=incorrect)
+        )
 
     return await use(work)
 
@@ -80,26 +73,14 @@ async def recall_feedback(
 async def recall_get(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     """Lore whole, with all fields, by ref (L1), id or its start."""
 
-    def work(engram: Engram) -> CallToolResult:
-        shown = [engram.get(name) for name in dict.fromkeys(refs)]
-        texts = [present.whole_text(one, engram) for one in shown]
-        noted(engram, shown, texts)
-        data = results.Whole(notice=NOTICE, lore=[present.whole(one, engram) for one in shown])
-        return answer("\n\n".join([NOTICE, *texts]), data)
-
-    return await use(work)
+    return await use(
+        lambda engram: present.wholes(engram, [engram.get(name) for name in dict.fromkeys(refs)])
+    )
 
 
 async def recall_status() -> Annotated[CallToolResult, results.Status]:
     """Which store is used, what it holds, whether search and git are well."""
     return await use(lambda engram: present.status(engram.status(thorough=False)))
-
-
-def noted(engram: Engram, shown: Sequence[Shown], texts: Sequence[str]) -> None:
-    """Lore that were asked for by name, in the live record."""
-    from engram.usecases import live
-
-    live.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
 
 
 TOOLS = {

@@ -11,16 +11,14 @@ from pydantic import BaseModel, Field
 
 from engram.domain.errors import EngramError
 from engram.domain.framing import quoted
-from engram.domain.harmless import harmless
-from engram.mcp import results
+from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs
+from engram.mcp.tools.consent import can_be_asked
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
     from engram.app import Engram
-
-_SHOWN = 5
 
 
 class Consent(BaseModel):
@@ -33,8 +31,7 @@ async def ask(refs: tuple[str, ...], confirm: bool, ctx: Call) -> Consent | Elic
     """The consent: an argument's, a person's where the client can ask one, else none."""
     if confirm:
         return Consent()
-    elicitation = ctx.client_capabilities.elicitation if ctx.client_capabilities else None
-    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
+    if not can_be_asked(ctx):
         return None
     named = await use(lambda engram: _named(engram, refs))
     return Elicit(f"Delete {named} from the shared memory?", Consent)
@@ -74,7 +71,4 @@ def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
 
 def _named(engram: Engram, refs: Sequence[str]) -> str:
     """The lore that are meant, for a question. Raises NotFoundError, AmbiguousError."""
-    found = [engram.get(name).lore for name in dict.fromkeys(refs)]
-    named = "; ".join(f"“{harmless(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_SHOWN])
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return named + more
+    return present.named([engram.get(name).lore for name in dict.fromkeys(refs)])

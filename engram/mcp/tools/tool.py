@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
@@ -25,19 +25,41 @@ _SPOKEN = (
 
 
 class LoreTool(Tool):
-    """A tool whose arguments, folders and errors are looked after."""
+    """A tool whose arguments, folders and errors are looked after.
+
+    `also` are further spellings of its arguments; `unused` arguments that are taken and do nothing, which the answer says.
+    """
+
+    also: dict[str, str] = Field(default={}, exclude=True)
+    unused: frozenset[str] = Field(default=frozenset(), exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
         """Run it. Raises ToolError with a sentence for the agent, whatever went wrong inside."""
-        self._refuse_unknown(arguments)
+        given = {self.also.get(name, name): value for name, value in arguments.items()}
+        unused = [name for name in given if name in self.unused]
+        given = {name: value for name, value in given.items() if name not in self.unused}
+        self._refuse_unknown(given)
         try:
-            return await super().run(arguments, context, convert_result)
+            result = await super().run(self.for_function(given), context, convert_result)
         except ToolError as error:
-            raise self._told(error) from error.__cause__
+            raise self.told(error) from error.__cause__
+        return _with_unused(result, unused) if unused and isinstance(result, CallToolResult) else result
+
+    def for_function(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names that the function has for them."""
+        return given
+
+    def own_name(self, argument: str) -> str:
+        """What the tool calls an argument of the function."""
+        return argument
+
+    @property
+    def known(self) -> set[str]:
+        """The names of arguments that it takes."""
+        return set(self.parameters.get("properties", {}))
 
     def _refuse_unknown(self, arguments: dict[str, Any]) -> None:
-        known = self.parameters.get("properties", {})
-        unknown = [name for name in arguments if name not in known]
+        unknown = [name for name in arguments if name not in self.known]
         if unknown:
             raise ToolError(_cut(f"{self.name} has no argument '{unknown[0]}'. {self._arguments()}"))
 
@@ -46,12 +68,13 @@ class LoreTool(Tool):
         names = [f"{name} (required)" if name in required else name for name in self.parameters["properties"]]
         return f"Arguments: {', '.join(names)}."
 
-    def _told(self, error: ToolError) -> ToolError:
+    def told(self, error: ToolError) -> ToolError:
+        """The error as the agent gets it."""
         cause = error.__cause__
         if isinstance(cause, EngramError):
             return ToolError(_cut(_for_agents(f"{cause.message} {cause.hint}")))
         if isinstance(cause, ValidationError):
-            return ToolError(_cut(f"{_refused(cause)} {self._arguments()}"))
+            return ToolError(_cut(f"{self._refused(cause)} {self._arguments()}"))
         if isinstance(cause, ToolError):
             return ToolError(_cut(str(cause)))
         if isinstance(cause, OSError):
@@ -61,13 +84,30 @@ class LoreTool(Tool):
         what = f"{type(cause).__name__}: {cause}" if cause else str(error)
         return UnexpectedToolError(_cut(f"An error that should not happen: {what}. Please report it."))
 
+    def _refused(self, error: ValidationError) -> str:
+        """What is wrong with which argument, without the values: they may be long."""
+        told = []
+        for one in error.errors()[:5]:
+            name, *inside = one["loc"] or ("arguments",)
+            where = ".".join(map(str, [self.own_name(str(name)), *inside]))
+            told.append(f"{where}: {one['msg'][:200]}.")
+        return " ".join(told)
 
-def lore_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> LoreTool:
-    """The tool that a function is; its docstring is what an agent reads."""
+
+def lore_tool(
+    function: Callable[..., Any],
+    title: str,
+    annotations: ToolAnnotations,
+    *,
+    also: dict[str, str] | None = None,
+    unused: Iterable[str] = (),
+) -> LoreTool:
+    """The tool that a function is; its docstring is what an agent reads. See `LoreTool` for `also` and `unused`."""
     made = LoreTool.from_function(
         function, title=title, annotations=annotations, description=" ".join((function.__doc__ or "").split())
     )
     assert isinstance(made, LoreTool)
+    made.also, made.unused = also or {}, frozenset(unused)
     made.parameters = compact(made.parameters)
     if made.fn_metadata.output_schema is not None:
         made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)
@@ -100,11 +140,14 @@ def _harmless(value: Any) -> Any:
     return [_harmless(one) for one in value] if isinstance(value, list) else value
 
 
-def _refused(error: ValidationError) -> str:
-    """What is wrong with which argument, without the values: they may be long."""
-    return " ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg'][:200]}." for one in error.errors()[:5]
-    )
+def _with_unused(result: CallToolResult, names: Sequence[str]) -> CallToolResult:
+    """The answer, which says that these arguments did nothing."""
+    first, *more = result.content
+    told = f"Not used here: {safe_text(', '.join(names))}."
+    assert isinstance(first, TextContent)
+    content = [TextContent(type="text", text=f"{first.text}\n\n{told}"), *more]
+    data = {**(result.structured_content or {}), "not_used": [safe_text(name) for name in names]}
+    return result.model_copy(update={"content": content, "structured_content": data})
 
 
 def _of_the_system(error: OSError) -> str:

@@ -1,0 +1,239 @@
+"""How what keeps a memory in order looks to an agent: plans, changes, the review queue; short, and every text made harmless.
+
+The queue is a person's. An agent sees of it what is about lore that it may read, and decides about these alone: what waits
+until a person lets it in (pending, held), what two clones wrote at once, and files that cannot be read are not shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel
+
+from engram.domain.consolidation import KINDS, SAYS
+from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.framing import NOTICE, quoted
+from engram.domain.harmless import harmless
+from engram.domain.review import (
+    CONTRADICTION,
+    DUPLICATE,
+    EDIT,
+    JUNK,
+    REJECT,
+    STALE,
+    WEAK,
+    allowed,
+    check_decision,
+)
+from engram.mcp import present
+from engram.mcp.tools.tool import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.app import Engram
+    from engram.domain.consolidation import Plan, Step
+    from engram.domain.review import Item
+    from engram.usecases.listing import Shown
+    from engram.usecases.promote import Promoted
+
+REVIEWED = (CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK)
+_STEPS = 10  # of each kind as many as fit, so that an answer stays short
+_UNDO = "`engram undo` takes it back."
+__all__ = ["REJECT"]
+
+
+class PlannedStep(BaseModel):
+    """A step of a plan: the lore it is about, the one that stays first."""
+
+    id: str
+    kind: str
+    lore: list[str]
+    title: str
+    why: str
+
+
+class Tidied(BaseModel):
+    """A plan, or what was done of one: how many steps of each kind; `steps` are the first of them."""
+
+    applied: bool
+    counts: dict[str, int] = {}
+    rehearsal: str = ""
+    notice: str = ""
+    steps: list[PlannedStep] = []
+    more: int = 0
+    left_to_people: int = 0
+    lore: list[str] = []
+
+
+class Copied(BaseModel):
+    """A lore in another scope: copied, merged or unchanged."""
+
+    id: str
+    status: str
+    scope: str
+
+
+class Promotion(BaseModel):
+    """What became of lore that were to be copied."""
+
+    promoted: list[Copied] = []
+
+
+class Changed(BaseModel):
+    """A lore after a change."""
+
+    id: str
+    category: str
+    status: str
+    tags: list[str] = []
+
+
+class Waits(BaseModel):
+    """An item of the review queue, and what can be decided about it."""
+
+    id: str
+    kind: str
+    lore: list[str]
+    title: str
+    why: str
+    proposal: str
+    decisions: dict[str, str]
+
+
+class Reviewed(BaseModel):
+    """The items of a list, or what a decision changed."""
+
+    notice: str = ""
+    items: list[Waits] = []
+    total: int = 0
+    decided: str = ""
+    lore: list[str] = []
+
+
+def would(plan: Plan) -> str:
+    """What a plan does, as words after `this would`; "" for nothing."""
+    counts = {kind: sum(step.kind == kind for step in plan.selected) for kind in KINDS}
+    return ", ".join(f"{kind} {count} ({SAYS[kind]})" for kind, count in counts.items() if count)
+
+
+def planned(plan: Plan, *, declined: bool = False) -> CallToolResult:
+    """A plan that was only looked at."""
+    if not plan.steps and not plan.withheld:
+        return answer("Nothing to tidy up.", Tidied(applied=False))
+    shown = [_step(step) for step in plan.selected[:_STEPS]]
+    data = Tidied(
+        applied=False, counts=plan.by_kind, rehearsal=plan.rehearsal.sentence, notice=NOTICE, steps=shown,
+        more=len(plan.selected) - len(shown), left_to_people=len(plan.left) + len(plan.withheld),
+    )  # fmt: skip
+    head = "Nothing was changed: the user does not want it." if declined else "Nothing was changed yet."
+    lines = [NOTICE, f"{head} Plan: {would(plan) or 'nothing'}; {data.rehearsal}.", *map(_step_text, shown)]
+    lines += [f"… {data.more} more steps"] if data.more else []
+    lines += [f"{data.left_to_people} left to people: `engram consolidate`."] if data.left_to_people else []
+    return answer("\n".join(lines), data)
+
+
+def applied(engram: Engram, plan: Plan) -> CallToolResult:
+    """Do a plan, and say what was done."""
+    done = engram.apply(plan)
+    undo = _UNDO if engram.store.places.owns_branch else ""
+    data = Tidied(applied=True, counts=done.done, lore=list(done.lore[:_STEPS]))
+    said = ", ".join(f"{kind} {count}" for kind, count in done.done.items()) or "nothing was left to do"
+    return answer(f"Done: {said}. {undo}".rstrip(), data)
+
+
+def promoted(done: Sequence[Promoted]) -> CallToolResult:
+    """What became of lore that were copied to another scope."""
+    rows = [Copied(id=one.lore.id, status=one.status, scope=one.to) for one in done]
+    lines = [
+        f"{row.id} {row.status}: {row.scope}\n{quoted(one.lore.title)}"
+        for row, one in zip(rows, done, strict=True)
+    ]
+    return answer("\n".join(lines), Promotion(promoted=rows))
+
+
+def changed(shown: Shown) -> CallToolResult:
+    """A lore after a change."""
+    lore = shown.lore
+    tags = [harmless(tag, is_checked=False) for tag in lore.tags]
+    data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags)
+    facts = [f"Changed {lore.id}", lore.category, lore.status, *([f"tags {', '.join(tags)}"] if tags else [])]
+    return answer(f"{' · '.join(facts)}\n{quoted(lore.title)}", data)
+
+
+def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
+    """What an agent may decide about, the most urgent first."""
+    _check(kinds)
+    found = [item for item in engram.review(kinds=kinds or REVIEWED).items if _is_readable(engram, item)]
+    rows = [_waits(item) for item in found[:limit]]
+    data = Reviewed(notice=NOTICE if rows else "", items=rows, total=len(found))
+    lines = [f"{len(rows)} of {len(found)}", *map(_waits_text, rows)] if rows else ["Nothing waits."]
+    return answer("\n".join([*([NOTICE] if rows else []), *lines]), data)
+
+
+def decision_of(engram: Engram, item: str, decision: str) -> str:
+    """What a decision means, after `this would`. Raises NotFoundError, AmbiguousError, UsageError."""
+    found = _named(engram, item)
+    return f"{decision} {found.id}: {allowed(found.kind)[_checked(found, decision)]} (“{harmless(found.title, is_checked=False)}”)"
+
+
+def decided(engram: Engram, item: str, decision: str) -> CallToolResult:
+    """Decide, and say what was done."""
+    found = _named(engram, item)
+    done = engram.decide(found, _checked(found, decision))
+    what = f"{decision}: {allowed(found.kind)[decision]}"
+    return answer(f"{found.id} {what}.", Reviewed(decided=what, lore=list(done.lore)))
+
+
+def _step(step: Step) -> PlannedStep:
+    title, why = harmless(step.title, is_checked=False), harmless(step.why, is_checked=False)
+    return PlannedStep(id=step.id, kind=step.kind, lore=list(step.lore), title=title, why=why)
+
+
+def _step_text(step: PlannedStep) -> str:
+    return f"{step.id} {step.kind} {' '.join(step.lore)}\n{quoted(step.title)}\n{quoted(step.why)}"
+
+
+def _waits(item: Item) -> Waits:
+    decisions = {name: what for name, what in allowed(item.kind).items() if name != EDIT}
+    return Waits(
+        id=item.id, kind=item.kind, lore=list(item.lore), title=harmless(item.title, is_checked=False),
+        why=harmless(item.why, is_checked=False), proposal=item.proposal, decisions=decisions,
+    )  # fmt: skip
+
+
+def _waits_text(item: Waits) -> str:
+    ways = "; ".join(f"{name}: {what}" for name, what in item.decisions.items())
+    head = f"{item.id} {item.kind} {' '.join(item.lore)} · proposed {item.proposal}"
+    return f"{head}\n{quoted(item.title)}\n{quoted(item.why)}\n{ways}"
+
+
+def _named(engram: Engram, name: str) -> Item:
+    from engram.usecases.review import item_named
+
+    found = item_named(engram.store, name)
+    if found.kind not in REVIEWED or not _is_readable(engram, found):
+        raise NotFoundError(f"{found.id} waits for a person.", "A person looks: `engram review`.")
+    return found
+
+
+def _checked(item: Item, decision: str) -> str:
+    check_decision(item, "" if decision == EDIT else decision)
+    return decision
+
+
+def _check(kinds: Sequence[str]) -> None:
+    from engram.domain.errors import UsageError
+
+    for kind in kinds:
+        if kind not in REVIEWED:
+            raise UsageError(f"'{kind}' is no kind that agents review.", f"Kinds: {', '.join(REVIEWED)}.")
+
+
+def _is_readable(engram: Engram, item: Item) -> bool:
+    """Whether an agent may see all lore that an item is about."""
+    try:
+        return bool(item.lore) and all(present.readable(engram, lore_id) for lore_id in item.lore)
+    except EngramError:
+        return False

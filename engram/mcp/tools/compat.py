@@ -1,0 +1,171 @@
+"""The set `compat`: the names that other memories have for what Engram does, so that prompts written for them go on working.
+
+One table: `docs/compat.md` is made from it. What the others call an argument was read in their own sources.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engram.mcp.tools.aliases import Alias, alias_tool
+from engram.mcp.tools.tool import LoreTool
+
+_LIMIT, _ID = {"query": "query", "limit": "k"}, {"memory_id": "refs"}
+_MEM0 = ("user_id", "agent_id", "app_id", "run_id", "metadata", "enable_graph", "messages", "filters")
+_NOTES = ("project", "workspace", "project_id", "output_format", "page")
+_GENTLEMAN = (
+    "project", "scope", "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
+    "match_mode", "response_format", "include_history", "history_cursor", "hard_delete", "compact", "max_bytes",
+)  # fmt: skip
+
+
+class Source(NamedTuple):
+    """A memory whose names are known: what it is, and its rows. `key` chooses these alone: `--tools compat:KEY`."""
+
+    key: str
+    what: str
+    rows: tuple[Alias, ...]
+
+
+CURATE = (
+    Alias("memory_get", "recall_get", "Lore whole", _ID),
+    Alias(
+        "memory_forget", "recall_forget", "Delete a lore", {**_ID, "confirm": "confirm"}, unused=("reason",)
+    ),
+    Alias("memory_status", "recall_status", "How the memory is"),
+)
+
+SOURCES = (
+    Source("surreal", "baladithyab/engram: MCP tools on SurrealDB", (
+        Alias("store_memory", "record_told", "Record a lore",
+              {"content": "content", "memory_type": "category", "tags": "tags", "importance": "importance"},
+              unused=("scope", "metadata", "client_hostname")),
+        Alias("recall_memories", "recall_told", "Recall lore", {**_LIMIT, "memory_type": "category"}, unused=("scope",)),
+        Alias("mark_retrieval_useful", "judge_answer", "Say whether an answer helped",
+              {"query": "query", "was_useful": "was_useful"}, unused=("reason",)),
+        Alias("forget_memory", "recall_forget", "Delete a lore", _ID, unused=("reason",)),
+        Alias("get_memory_status", "recall_status", "How the memory is"),
+    )),
+    Source("engram-js", "the JavaScript engram with four tools, and six later", (
+        Alias("engram_remember", "record_told", "Record a lore",
+              {"content": "content", "category": "category", "entity": "entities", "confidence": "confidence", "tags": "tags"},
+              unused=("namespace", "force")),
+        Alias("engram_recall", "recall_told", "Recall lore", {**_LIMIT, "category": "category"},
+              unused=("namespace", "threshold", "time_filter")),
+        Alias("engram_forget", "recall_forget", "Delete a lore", _ID),
+        Alias("engram_feedback", "judge_told", "Say whether a lore helped", {"memory_id": "ref", "helpful": "helpful"},
+              unused=("context",)),
+        Alias("engram_context", "recall_told", "Recall lore", _LIMIT,
+              unused=("namespace", "format", "include_metadata", "categories", "max_tokens")),
+        Alias("engram_status", "recall_status", "How the memory is"),
+    )),
+    Source("convex", "RyanLisse/engram: MCP tools on Convex", (
+        Alias("memory_store_fact", "record_told", "Record a lore",
+              {"content": "content", "factType": "category", "source": "context", "entityIds": "entities", "tags": "tags"},
+              unused=("scopeId", "emotionalContext")),
+        Alias("memory_recall", "recall_told", "Recall lore", {**_LIMIT, "factType": "category"},
+              unused=("scopeId", "minImportance", "searchStrategy")),
+        Alias("memory_search", "recall_told", "Recall lore",
+              {"text": "query", "tags": "tags", "factType": "category", "limit": "k"},
+              unused=("agentId", "dateRange", "scopeId")),
+        Alias("memory_record_feedback", "recall_feedback", "Judge lore that were recalled",
+              {"usedFactIds": "helpful", "unusedFactIds": "not_relevant"}, unused=("recallId",)),
+        Alias("memory_update_fact", "update_memory", "Correct a lore",
+              {"factId": "memory_id", "content": "content", "tags": "tags"}, {"factType": "category"}),
+        Alias("memory_archive_fact", "update_memory", "Archive a lore", {"factId": "memory_id"},
+              defaults={"status": "archived"}),
+    )),
+    Source("gentleman", "Gentleman-Programming/engram, and the Go programs like it", (
+        Alias("mem_save", "record_told", "Record a lore", {"title": "title", "content": "content", "type": "category"},
+              {"observation": "content"}, unused=_GENTLEMAN),
+        Alias("mem_search", "recall_told", "Recall lore", {**_LIMIT, "type": "category"}, unused=_GENTLEMAN),
+        Alias("mem_get_observation", "recall_get", "Lore whole", {"id": "refs"}, unused=_GENTLEMAN),
+        Alias("mem_update", "update_memory", "Correct a lore", {"id": "memory_id", "content": "content"},
+              {"type": "category"}, unused=(*_GENTLEMAN, "title")),
+        Alias("mem_delete", "recall_forget", "Delete a lore", {"id": "refs"}, unused=_GENTLEMAN),
+        Alias("mem_session_summary", "record_told", "Record what a session came to", {"content": "content"},
+              defaults={"category": "session_summary"}, unused=_GENTLEMAN),
+        Alias("mem_context", "list_told", "The newest lore", {"limit": "limit"}, unused=_GENTLEMAN),
+        Alias("mem_stats", "recall_status", "How the memory is", unused=_GENTLEMAN),
+    )),
+    Source("go", "the Go programs with two or three short names", (
+        Alias("remember", "record_told", "Record a lore", {"content": "content", "type": "category", "tags": "tags"},
+              {"fact": "content", "insight": "content", "kind": "type", "memory_type": "type"},
+              unused=("project", "namespace", "source", "summary", "metadata")),
+        Alias("recall", "recall_told", "Recall lore", _LIMIT, {"k": "limit"}, unused=("project", "namespace")),
+        Alias("forget", "recall_forget", "Delete a lore", {"id": "refs"}, {"memory_id": "id"}, unused=("project",)),
+    )),
+    Source("mem0", "mem0-mcp-server, and OpenMemory", (
+        Alias("add_memory", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0),
+        Alias("search_memories", "recall_told", "Recall lore", _LIMIT, {"top_k": "limit"}, unused=_MEM0),
+        Alias("get_memories", "list_told", "The newest lore", {"page_size": "limit"}, unused=(*_MEM0, "page")),
+        Alias("get_memory", "recall_get", "Lore whole", _ID, unused=_MEM0),
+        Alias("delete_memory", "recall_forget", "Delete a lore", _ID, {"content_hash": "memory_id"}, unused=_MEM0),
+        Alias("add_memories", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0),
+        Alias("search_memory", "recall_told", "Recall lore", {"query": "query"}, unused=_MEM0),
+        Alias("list_memories", "list_told", "The newest lore", unused=_MEM0),
+    )),
+    Source("basic-memory", "basic-memory: markdown notes", (
+        Alias("write_note", "record_told", "Record a lore",
+              {"title": "title", "content": "content", "tags": "tags"}, {"note_type": "category"},
+              unused=(*_NOTES, "directory", "folder", "dir", "path", "metadata", "overwrite", "expected_checksum")),
+        Alias("read_note", "read_told", "Lore whole, by title or id", {"identifier": "refs"}, unused=(*_NOTES, "page_size")),
+        Alias("search_notes", "recall_told", "Recall lore", {"query": "query", "page_size": "k", "tags": "tags"},
+              unused=(*_NOTES, "search_type", "types", "entity_types", "after_date")),
+        Alias("delete_note", "recall_forget", "Delete a lore", {"identifier": "refs"}, unused=_NOTES),
+        Alias("recent_activity", "list_told", "The newest lore", unused=(*_NOTES, "type", "depth", "timeframe", "page_size")),
+    )),
+    Source("reference", "the reference memory server of the Model Context Protocol", (
+        Alias("create_entities", "create_observed", "Record what is known of entities", {"entities": "entities"}),
+        Alias("add_observations", "add_observed", "Record more about entities", {"observations": "observations"}),
+        Alias("search_nodes", "recall_told", "Recall lore", {"query": "query"}),
+    )),
+    Source("memory-service", "doobidoo/mcp-memory-service", (
+        Alias("retrieve_memory", "recall_told", "Recall lore", {"query": "query", "n_results": "k"},
+              unused=("min_similarity",)),
+        Alias("recall_memory", "recall_told", "Recall lore", {"query": "query", "n_results": "k"}),
+        Alias("search_by_tag", "list_told", "The newest lore with these tags", {"tags": "tags"}, unused=("match_all",)),
+        Alias("check_database_health", "recall_status", "How the memory is"),
+    )),
+)  # fmt: skip
+# Names that more than one memory has, or that the set `curate` has with the same arguments.
+SHARED = {
+    "surreal": ("reflect_and_consolidate", "promote_memory", "update_memory", "tag_memory"),
+    "mem0": ("update_memory",),
+    "memory-service": ("store_memory", "delete_memory"),
+}
+
+
+def memories() -> tuple[str, ...]:
+    """The memories whose names can be chosen alone."""
+    return tuple(source.key for source in SOURCES)
+
+
+def rows_of(key: str = "") -> list[Alias]:
+    """The rows of one memory, or of all."""
+    return [row for source in SOURCES if key in ("", source.key) for row in source.rows]
+
+
+def of_set(name: str) -> list[LoreTool]:
+    """The aliases that another set has."""
+    return _made(list(CURATE)) if name == "curate" else []
+
+
+def tools(key: str = "") -> list[LoreTool]:
+    """The tools of this set; with a key those of one memory. Raises KeyError for an unknown one."""
+    from engram.mcp.tools.curate import TOOLS as CURATING
+
+    if key not in ("", *memories()):
+        raise KeyError(key)
+    shared = [name for one, names in SHARED.items() if key in ("", one) for name in names]
+    elsewhere = [row for row in rows_of() if row.name in shared and row not in rows_of(key)]
+    own = [CURATING[name] for name in dict.fromkeys(shared) if name in CURATING]
+    return [*_made([*rows_of(key), *elsewhere]), *own]
+
+
+def _made(rows: list[Alias]) -> list[LoreTool]:
+    from engram.mcp.tools.compat_deeds import TOOLS as DEEDS
+    from engram.mcp.tools.curate import TOOLS as CURATING
+
+    known = {**DEEDS, **CURATING}
+    return [alias_tool(row, known[row.tool]) for row in rows]

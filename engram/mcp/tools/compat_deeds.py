@@ -1,0 +1,234 @@
+"""What the names of other memories do: recall, record and judge with all that the Python API takes.
+
+The core tools are kept short for agents that read them in every session; prompts written for another memory name more.
+None of these is listed by a server under its own name: `engram.mcp.tools.compat` says under which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from engram.domain.categories import TYPES
+from engram.domain.errors import NotFoundError
+from engram.domain.lore import ACTIVE
+from engram.domain.slug import slug
+from engram.mcp import present, results
+from engram.mcp.caller import use
+from engram.mcp.tools.arguments import Refs, Share, SomeRefs
+from engram.mcp.tools.core import TOOLS as CORE
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.app import Engram
+    from engram.usecases.listing import Shown
+
+MOST = 20
+
+
+def _split(value: object) -> object:
+    """A list, also where it is one text with commas."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _within(value: object) -> object:
+    """A number of results as far as there are so many."""
+    return min(MOST, max(1, round(value))) if isinstance(value, (int, float)) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Count = Annotated[int, BeforeValidator(_within)]
+
+
+async def record_told(
+    content: Annotated[str, Field(description="Markdown, at most 4000 characters")],
+    category: str = "fact",
+    title: str = "",
+    context: Names = (),
+    tags: Names = (),
+    files: Names = (),
+    entities: Names = (),
+    confidence: Share | None = None,
+    importance: Share | None = None,
+    redact: bool = False,
+) -> Annotated[CallToolResult, results.Recorded]:
+    """Record a lore; a category that is none here becomes a tag of a fact."""
+    whole = (
+        f"# {title.strip()}\n\n{content}"
+        if title.strip() and not content.lstrip().startswith("#")
+        else content
+    )
+
+    def work(engram: Engram) -> CallToolResult:
+        known = engram.store.categories.near(category)
+        kind = category.lower() if category.lower() in TYPES else ""
+        done = engram.record(
+            whole, category=known or "FACT", type=kind, context=context, tags=[*tags, *([] if known else [slug(category)])],
+            files=files, entities=entities, confidence=confidence, importance=importance, redact=redact,
+        )  # fmt: skip
+        return present.recorded(engram, done)
+
+    return await use(work, index=False)
+
+
+async def recall_told(
+    query: str,
+    k: Count = 5,
+    category: str = "",
+    tags: Names = (),
+    files: Names = (),
+    min_confidence: Share | None = None,
+) -> Annotated[CallToolResult, results.Found]:
+    """Recall lore; a category that is none here is looked for among the tags."""
+
+    def work(engram: Engram) -> CallToolResult:
+        kind = category.lower() if category.lower() in TYPES else ""
+        known = "" if kind else engram.store.categories.near(category)
+        tagged = [*tags, *([slug(category)] if category and not kind and not known else [])]
+        budget = int(engram.store.settings.number("recall.budget"))
+        found = engram.query(
+            query, k, min_confidence, known or (), types=kind or (), tags=tagged, files=files, budget=budget
+        )
+        return present.found(engram, found)
+
+    return await use(work)
+
+
+async def list_told(limit: Count = 10, tags: Names = ()) -> Annotated[CallToolResult, results.Whole]:
+    """The newest lore, those with all these tags."""
+
+    def work(engram: Engram) -> CallToolResult:
+        listed = engram.list(limit=2 * MOST, tags=tags, status=ACTIVE).lore
+        return present.wholes(engram, [one for one in listed if present.is_readable(engram, one)][:limit])
+
+    return await use(work)
+
+
+async def read_told(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
+    """Lore whole, by ref, id, title, or the name of its file."""
+    return await use(
+        lambda engram: present.wholes(engram, [_named(engram, name) for name in dict.fromkeys(refs)])
+    )
+
+
+async def judge_told(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
+    """Say of one lore whether it helped."""
+    return await use(lambda engram: present.judged(_judge(engram, [ref], helpful=helpful)))
+
+
+async def judge_answer(
+    query: str, was_useful: bool, refs: Refs = ()
+) -> Annotated[CallToolResult, results.Judged]:
+    """Say whether the answer to an earlier query helped: of it the best lore if it did, all of it if not; or these refs."""
+
+    def work(engram: Engram) -> CallToolResult:
+        names = refs or _answer_to(engram, query)[: 1 if was_useful else None]
+        return present.judged(_judge(engram, names, helpful=was_useful))
+
+    return await use(work, index=False)
+
+
+class Observed(BaseModel):
+    """What is known of one entity."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    name: str = Field(alias="entityName")
+    contents: list[str]
+
+
+class Entity(BaseModel):
+    """An entity with what is known of it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    name: str
+    kind: str = Field(default="", alias="entityType")
+    observations: list[str]
+
+
+class Noted(BaseModel):
+    """The new lore."""
+
+    ids: list[str]
+
+
+async def add_observed(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
+    """A fact for each observation, which names its entity."""
+    return await _observe([(one.name, text, ()) for one in observations for text in one.contents])
+
+
+async def create_observed(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
+    """A fact for each observation, which names its entity and has its type as a tag."""
+    kinds = {one.name: (slug(one.kind),) if one.kind else () for one in entities}
+    return await _observe(
+        [(one.name, text, kinds[one.name]) for one in entities for text in one.observations]
+    )
+
+
+async def _observe(told: Sequence[tuple[str, str, Sequence[str]]]) -> CallToolResult:
+    def work(engram: Engram) -> CallToolResult:
+        done = [engram.record(text, category="FACT", entities=[name], tags=tags) for name, text, tags in told]
+        ids = [one.lore.id for one in done]
+        return answer(f"Recorded {', '.join(ids) or 'nothing'}", Noted(ids=ids))
+
+    return await use(work, index=False)
+
+
+def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> Any:
+    return engram.feedback(helpful=names) if helpful else engram.feedback(not_relevant=names)
+
+
+def _answer_to(engram: Engram, query: str) -> list[str]:
+    """The ids that this session's last such query was answered with. Raises NotFoundError."""
+    session = engram.store.caller.session
+    for entry in reversed(engram.live(limit=200)):
+        if (entry.session, entry.action, entry.query.strip()) == (
+            session,
+            "query",
+            query.strip(),
+        ) and entry.ids:
+            return list(entry.ids)
+    raise NotFoundError(
+        "No query of this session with these words had an answer.",
+        "Say the words of the query, or refs (L1).",
+    )
+
+
+def _named(engram: Engram, name: str) -> Shown:
+    """The lore of a ref, id, title or file name. Raises NotFoundError, AmbiguousError."""
+    wanted = name.strip().removeprefix("memory://")
+    try:
+        return engram.get(wanted)
+    except NotFoundError:
+        found = engram.execute(
+            "SELECT id FROM lore WHERE title = :name COLLATE NOCASE OR path IN (:name, :name || '.md')"
+            " OR substr(path, -length(:name) - 4) = '/' || :name || '.md' ORDER BY updated_at DESC LIMIT 1",
+            {"name": wanted},
+            waiting=False,
+        ).rows
+        if not found:
+            raise
+        return engram.get(str(found[0][0]))
+
+
+TOOLS: dict[str, LoreTool] = {
+    **{name: CORE[name] for name in ("recall_get", "recall_forget", "recall_feedback", "recall_status")},
+    **{
+        tool.name: tool
+        for tool in (
+            lore_tool(record_told, "Record", writing()),
+            lore_tool(recall_told, "Recall", reading()),
+            lore_tool(list_told, "List", reading()),
+            lore_tool(read_told, "Read", reading()),
+            lore_tool(judge_told, "Judge", writing(idempotent=True)),
+            lore_tool(judge_answer, "Judge an answer", writing(idempotent=True)),
+            lore_tool(add_observed, "Record what is known of entities", writing()),
+            lore_tool(create_observed, "Record entities", writing()),
+        )
+    },
+}

@@ -1,0 +1,179 @@
+"""The set `curate`: tools with which an agent keeps a memory in order, asking a person where that cannot simply be taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from engram.mcp import curation, present
+from engram.mcp.caller import use
+from engram.mcp.tools.arguments import Call, Share, SomeRefs, Words
+from engram.mcp.tools.consent import Agreement, agreement, is_agreed
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+Consent = ElicitationResult[Agreement]
+Kinds = Annotated[Words, Field(description="merge, supersede, archive, promote, decay; none: all")]
+Skipped = Annotated[Words, Field(description="Steps by id")]
+Confirm = Annotated[bool, Field(description="true once the user agreed")]
+Name = Annotated[str, Field(description="Ref (L1), id or its start")]
+Scope = Annotated[str, Field(description="project, user or a team's")]
+ReviewKinds = Annotated[Words, Field(description=", ".join(curation.REVIEWED))]
+_OPEN = "project"  # where a lore out of a session may go without a person
+
+
+async def _ask_to_tidy(
+    dry_run: bool, kinds: Words, skip: Words, confirm: bool, ctx: Call
+) -> Agreement | Elicit[Agreement] | None:
+    def question(engram: Engram) -> str:
+        what = curation.would(engram.consolidate(kinds=kinds, skip=skip))
+        return what and f"Tidy the shared memory up: {what}?"
+
+    return await agreement(question, ctx, is_given=confirm or dry_run)
+
+
+async def reflect_and_consolidate(
+    consent: Annotated[Consent, Resolve(_ask_to_tidy)],
+    dry_run: bool = True,
+    kinds: Kinds = (),
+    skip: Skipped = (),
+    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_tidy`
+) -> Annotated[CallToolResult, curation.Tidied]:
+    """Tidy up: what says the same becomes one, stale lore is archived. Look (dry_run) before you do it."""
+
+    def work(engram: Engram) -> CallToolResult:
+        plan = engram.consolidate(kinds=kinds, skip=skip)
+        if dry_run or not plan.selected:
+            return curation.planned(plan)
+        if not is_agreed(consent, curation.would(plan), reflect_and_consolidate.__name__):
+            return curation.planned(plan, declined=True)
+        return curation.applied(engram, plan)
+
+    return await use(work)
+
+
+async def _ask_to_promote(
+    memory_id: SomeRefs, target_scope: str, confirm: bool, ctx: Call
+) -> Agreement | Elicit[Agreement] | None:
+    def question(engram: Engram) -> str:
+        named = present.named([present.readable(engram, name).lore for name in memory_id])
+        return f"Copy {named} to the scope {target_scope}?"
+
+    return await agreement(question, ctx, is_given=confirm or target_scope == _OPEN)
+
+
+async def promote_memory(
+    memory_id: SomeRefs,
+    consent: Annotated[Consent, Resolve(_ask_to_promote)],
+    target_scope: Scope = "user",
+    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_promote`
+) -> Annotated[CallToolResult, curation.Promotion]:
+    """Copy lore to a scope that more people or projects see."""
+
+    def work(engram: Engram) -> CallToolResult:
+        shown = [present.readable(engram, name) for name in memory_id]
+        what = f"copy {present.named([one.lore for one in shown])} to the scope {target_scope}"
+        if not is_agreed(consent, what, promote_memory.__name__):
+            return answer("Nothing was copied: the user does not want it.", curation.Promotion())
+        return curation.promoted(engram.promote(*[one.lore.id for one in shown], to=target_scope))
+
+    return await use(work)
+
+
+async def update_memory(
+    memory_id: Name,
+    content: str | None = None,
+    category: str | None = None,
+    context: Words | None = None,
+    tags: Annotated[Words | None, Field(description="Instead of those it has")] = None,
+    files: Words | None = None,
+    importance: Share | None = None,
+    status: Literal["active", "archived", "superseded"] | None = None,
+) -> Annotated[CallToolResult, curation.Changed]:
+    """Correct a lore; what is not given stays."""
+
+    def work(engram: Engram) -> CallToolResult:
+        from engram.usecases.edit import Edit
+
+        before = present.readable(engram, memory_id).lore
+        gone = () if tags is None else tuple(one for one in before.tags if one not in tags)
+        wanted = Edit(
+            content=content, category=category, context=context, files=files, importance=importance,
+            status=status, add_tags=tags or (), remove_tags=gone,
+        )  # fmt: skip
+        return curation.changed(engram.edit(before.id, wanted))
+
+    return await use(work, index=False)
+
+
+async def tag_memory(
+    memory_id: Name, tags: Words = (), remove: Words = ()
+) -> Annotated[CallToolResult, curation.Changed]:
+    """Add tags to a lore, or take some away."""
+
+    def work(engram: Engram) -> CallToolResult:
+        from engram.usecases.edit import Edit
+
+        lore_id = present.readable(engram, memory_id).lore.id
+        return curation.changed(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))
+
+    return await use(work, index=False)
+
+
+async def _ask_to_forget(
+    item: str, decision: str, confirm: bool, ctx: Call
+) -> Agreement | Elicit[Agreement] | None:
+    def question(engram: Engram) -> str:
+        return f"{curation.decision_of(engram, item, decision).capitalize()}?"
+
+    return await agreement(question, ctx, is_given=confirm or decision != curation.REJECT)
+
+
+async def review_memories(
+    consent: Annotated[Consent, Resolve(_ask_to_forget)],
+    item: Annotated[str, Field(description="Decide about this one; none: list them")] = "",
+    decision: Annotated[str, Field(description="One that the item allows")] = "",
+    kinds: ReviewKinds = (),
+    limit: Annotated[int, Field(ge=1, le=20)] = 5,
+    confirm: Confirm = False,  # noqa: ARG001 - read by `_ask_to_forget`
+) -> Annotated[CallToolResult, curation.Reviewed]:
+    """Doubtful lore, the most urgent first, each with what can be decided; or decide about one."""
+
+    def work(engram: Engram) -> CallToolResult:
+        if not item:
+            return curation.waiting(engram, kinds, limit)
+        what = curation.decision_of(engram, item, decision)
+        if not is_agreed(consent, what, review_memories.__name__):
+            return answer("Nothing was changed: the user does not want it.", curation.Reviewed())
+        return curation.decided(engram, item, decision)
+
+    return await use(work)
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        lore_tool(
+            reflect_and_consolidate, "Tidy up", writing(destructive=True), unused=("scope",)
+        ),
+        lore_tool(promote_memory, "Promote lore", writing()),
+        lore_tool(
+            update_memory, "Correct lore", writing(destructive=True, idempotent=True),
+            also={"text": "content"}, unused=("metadata",),
+        ),
+        lore_tool(tag_memory, "Tag lore", writing(idempotent=True)),
+        lore_tool(review_memories, "Review lore", writing(destructive=True)),
+    )
+}  # fmt: skip
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
+    from engram.mcp.tools.compat import of_set
+
+    return [*TOOLS.values(), *of_set("curate")]
