@@ -26,7 +26,7 @@ CALLS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("mark_retrieval_useful", {"query": "rabbitmq redelivers", "was_useful": True, "reason": "x"}, "updated"),
         ("tag_memory", {"memory_id": "#0", "tags": ["broker"]}, "id"),
         ("update_memory", {"memory_id": "#0", "tags": ["rabbit"], "importance": 0.4, "metadata": {}}, "id"),
-        ("promote_memory", {"memory_id": "#0", "target_scope": "project"}, "promoted"),
+        ("promote_memory", {"memory_id": "#0", "target_scope": "user"}, "promoted"),
         ("reflect_and_consolidate", {"scope": "project", "dry_run": True}, "applied"),
         ("get_memory_status", {}, "lore_count"),
         ("forget_memory", {"memory_id": "#0", "reason": "stale"}, "ids"),
@@ -210,7 +210,7 @@ async def test_lore_that_waits_is_under_no_name(tmp_path: Path) -> None:
         ):
             assert "Waiting" not in text(await client.call_tool(name, arguments)), name
         for name, arguments in (
-            ("read_note", {"identifier": "Waiting for a person."}),
+            ("read_note", {"identifier": "waiting for a person."}),
             ("get_memory", {"memory_id": waits}),
             ("mem_update", {"id": waits, "content": "x"}),
             ("memory_archive_fact", {"factId": waits}),
