@@ -137,6 +137,17 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["explore", "--by", "tag"],
         ["explore", "--depth", "3"],
         ["explore", "--depth", "9"],
+        ["explore", "--peek"],
+        ["explore", "--peek", "--by", "tag"],
+        ["explore", "--peek", "--samples", "0"],
+    ],
+    "aggregate": [
+        ["aggregate", "L1", "L1"],
+        ["aggregate", "L9"],
+        ["aggregate", "nowhere.json"],
+        ["aggregate", "notes/a.md"],
+        ["aggregate", "L1", "-k", "0"],
+        ["aggregate"],
     ],
     "sql": [
         ["sql", "SELECT 1"],

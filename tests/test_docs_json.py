@@ -61,6 +61,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("extract", ("extract", "retro.md")),
     ("insight", ("insight",)),
     ("explore", ("explore", "--scope", "project")),
+    ("explore --peek", ("explore", "--peek")),
+    ("aggregate", ("aggregate", "L1", "L1")),
     ("sql", ("sql", "SELECT tag FROM tags WHERE tag = 'queue' LIMIT 1")),
     ("", ("record", "Find by tag.\n\n```sql\nSELECT id FROM tags\n```", "-c", "skill", "-t", "skill")),
     ("skill", ("skill",)),

@@ -365,6 +365,48 @@ def answered(engram: Engram, sql: str) -> Table | None:
     return None
 
 
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"a": "x" * 200_000}, "too big"),
+        ({"a": 1 << 70}, "too large"),
+        ({"b": 1}, "binding"),
+        ({"a": "\ud800"}, "surrogates"),
+        ({f"a{number}": number for number in range(1000)}, "binding"),
+    ],
+)
+def test_values_are_within_limits_too(engram: Engram, values: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        execute(engram.store, "SELECT :a", values, SOON, waiting=False)
+    assert execute(engram.store, "SELECT :a, :b", {"a": "x'); DROP VIEW lore; --", "b": None}).rows == (
+        ("x'); DROP VIEW lore; --", None),
+    )
+
+
+# Through the statements that an expression may stand before, and into files beside the store.
+_through = st.builds("WITH {} AS ({}) {}".format, _names, _selects, _writes)
+_files = st.sampled_from(
+    ["ATTACH 'new.db' AS new", "VACUUM INTO 'new.db'", "ATTACH ':memory:' AS new; CREATE TABLE new.a (b)",
+     "SELECT writefile('new', title) FROM lore", "SELECT load_extension('./new')", "PRAGMA journal_mode = DELETE",
+     "PRAGMA writable_schema = 1", "PRAGMA temp_store_directory = '.'", "SELECT * FROM pragma_wal_checkpoint",
+     "EXPLAIN DELETE FROM lore"]
+)  # fmt: skip
+
+
+@settings(max_examples=examples(8, 300), deadline=None)
+@given(st.lists(st.one_of(_statements, _through, _files), min_size=4, max_size=8))
+def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str]) -> None:
+    execute(engram.store, "SELECT count(*) FROM retrievals, history")
+    before, folder = on_disk(engram), Path.cwd()
+    os.chdir(engram.path)
+    try:
+        for sql in statements:
+            answered(engram, sql)
+    finally:
+        os.chdir(folder)
+    assert on_disk(engram) == before
+
+
 @settings(max_examples=examples(120, 5000), deadline=None)
 @given(_statements)
 def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram: Engram, sql: str) -> None:

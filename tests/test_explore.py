@@ -224,6 +224,38 @@ def test_the_command_line_shows_tables(root: Path) -> None:
     assert cli("sql", "DROP TABLE lore", cwd=root).code == 2
 
 
+def test_a_first_look_and_joined_lists_on_the_command_line(root: Path, tmp_path: Path) -> None:
+    shown = ok("explore", "--peek", cwd=root).out
+    assert [line for line in shown.splitlines() if line in ("types", "statuses", "tags", "dates", "samples")][
+        -1
+    ] == "samples"
+    assert "queue  2" in shown
+    assert cli("explore", "--peek", "--by", "tag", cwd=root).code == 2
+    assert cli("explore", "--peek", "--samples", "99", cwd=root).code == 2
+    asked = ok("sql", "SELECT title, id FROM lore ORDER BY title", "--json", cwd=root)
+    ids = [row[1] for row in asked.json["rows"]]
+    listed = ok("list", "--tag", "evil", "--json", cwd=root)
+    for name, text_ in (
+        ("sql", asked.out),
+        ("list", listed.out),
+        ("plain", f"{ids[0]}  a title\n\n{ids[1]}\n"),
+    ):
+        (tmp_path / name).write_text(text_, "utf-8")
+    evil = listed.json["lore"][0]["id"]
+    joined = ok(
+        "aggregate", str(tmp_path / "sql"), str(tmp_path / "list"), evil.lower(), "--json", cwd=root
+    ).json
+    assert joined["rows"][0][0] == evil
+    assert joined["rows"][0][2] == 3
+    assert len(joined["rows"]) == len(ids)
+    assert len(ok("aggregate", str(tmp_path / "plain"), "--json", cwd=root).json["rows"]) == 2
+    assert len(ok("aggregate", "-", "--json", cwd=root, stdin=evil.encode()).json["rows"]) == 1
+    (tmp_path / "plain").write_text('{"lore": []}', "utf-8")
+    for wrong in (str(tmp_path / "plain"), "nowhere.json", ","):
+        assert cli("aggregate", wrong, cwd=root).code == 2
+    assert cli("aggregate", "L99", cwd=root).code == 3
+
+
 # --- an agent
 
 

@@ -85,8 +85,8 @@ CALLS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("delete_note", {"identifier": "#0"}, "ids"),
     ],
     "reference": [
-        ("create_entities", {"entities": [{"name": "Ada", "entityType": "person", "observations": ["Ada reviews all migrations."]}]},
-         "ids"),
+        ("create_entities",
+         {"entities": [{"name": "Ada", "entityType": "person", "observations": ["Ada reviews all migrations."]}]}, "ids"),
         ("add_observations", {"observations": [{"entityName": "Ada", "contents": ["Ada prefers short commits.", "Ada left."]}]},
          "ids"),
         ("search_nodes", {"query": "who reviews migrations"}, "lore"),
@@ -115,7 +115,11 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
     def one(value: Any) -> Any:
         if isinstance(value, list):
             return [one(part) for part in value]
-        return ids[int(value[1:])] if isinstance(value, str) and value[:1] == "#" and value[1:].isdigit() else value
+        return (
+            ids[int(value[1:])]
+            if isinstance(value, str) and value[:1] == "#" and value[1:].isdigit()
+            else value
+        )
 
     return {name: one(value) for name, value in arguments.items()}
 
@@ -123,7 +127,9 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize("key", CALLS)
 async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path, key: str) -> None:
     ids: list[str] = []
-    async with inside(root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", delete=True)) as client:
+    async with inside(
+        root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", delete=True)
+    ) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert listed == {name for name, *_ in CALLS[key]}
         for name, arguments, told in CALLS[key]:
@@ -140,29 +146,49 @@ async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path,
 def test_every_row_of_the_table_is_driven() -> None:
     assert list(CALLS) == [source.key for source in SOURCES]
     for key, calls in CALLS.items():
-        assert {name for name, *_ in calls} == {row.name for row in rows_of(key)} | set(SHARED.get(key, ())), key
+        assert {name for name, *_ in calls} == {row.name for row in rows_of(key)} | set(
+            SHARED.get(key, ())
+        ), key
     names = [row.name for row in rows_of()]
     assert len(set(names)) == len(names)
-    assert {tool.name for tool in tools_of((COMPAT,))} == {name for calls in CALLS.values() for name, *_ in calls}
+    assert {tool.name for tool in tools_of((COMPAT,))} == {
+        name for calls in CALLS.values() for name, *_ in calls
+    }
 
 
 async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (
-            ("mem_save", {"title": "Fixed the login", "content": "The cookie was not sent.", "type": "bugfix"}),
-            ("store_memory", {"content": "Deploy with make.", "memory_type": "procedural", "importance": 0.8}),
+            (
+                "mem_save",
+                {"title": "Fixed the login", "content": "The cookie was not sent.", "type": "bugfix"},
+            ),
+            (
+                "store_memory",
+                {"content": "Deploy with make.", "memory_type": "procedural", "importance": 0.8},
+            ),
             ("remember", {"content": "Staging is reset on Sundays.", "type": "House Rule", "tags": "a, b"}),
             ("engram_remember", {"content": "Kafka is pinned.", "category": "decision", "entity": "Kafka"}),
         ):
             assert not (await client.call_tool(name, arguments)).is_error
     with opened(root) as engram:
         lore = {one.lore.title: one.lore for one in engram.list().lore}
-    saved, deploy, staging = lore["Fixed the login"], lore["Deploy with make."], lore["Staging is reset on Sundays."]
-    assert (saved.category, saved.content) == ("EDGE_CASE_DISCOVERY", "# Fixed the login\n\nThe cookie was not sent.")
+    saved, deploy, staging = (
+        lore["Fixed the login"],
+        lore["Deploy with make."],
+        lore["Staging is reset on Sundays."],
+    )
+    assert (saved.category, saved.content) == (
+        "EDGE_CASE_DISCOVERY",
+        "# Fixed the login\n\nThe cookie was not sent.",
+    )
     assert (deploy.category, deploy.type, deploy.importance) == ("WORKFLOW", "procedural", 0.8)
     assert (staging.category, staging.tags) == ("FACT", ("a", "b", "house-rule"))
-    assert (lore["Kafka is pinned."].category, lore["Kafka is pinned."].entities) == ("ARCHITECTURAL_DECISION", ("Kafka",))
+    assert (lore["Kafka is pinned."].category, lore["Kafka is pinned."].entities) == (
+        "ARCHITECTURAL_DECISION",
+        ("Kafka",),
+    )
 
 
 async def test_an_error_speaks_with_the_names_of_the_alias(tmp_path: Path) -> None:
@@ -170,20 +196,30 @@ async def test_an_error_speaks_with_the_names_of_the_alias(tmp_path: Path) -> No
     async with inside(root, sets=(COMPAT,)) as client:
         said = await refused(client, "get_memory", id="x")
         assert said == "get_memory has no argument 'id'. Arguments: memory_id (required)."
-        assert (await refused(client, "engram_recall")).startswith("query: Field required. Arguments: query (required), limit,")
-        assert (await refused(client, "mem_delete", id=["x"] * 21)).startswith("id: Tuple should have at most 20 items")
+        assert (await refused(client, "engram_recall")).startswith(
+            "query: Field required. Arguments: query (required), limit,"
+        )
+        assert (await refused(client, "mem_delete", id=["x"] * 21)).startswith(
+            "id: Tuple should have at most 20 items"
+        )
         told = await refused(client, "mark_retrieval_useful", query="never asked", was_useful=False)
         assert told.startswith("No query of this session with these words had an answer.")
         assert "redact=true" in await refused(client, "add_memory", text=f"The deploy token is {SECRET}.")
-        made = await client.call_tool("add_memory", {"text": f"The deploy token is {SECRET}.", "redact": True})
+        made = await client.call_tool(
+            "add_memory", {"text": f"The deploy token is {SECRET}.", "redact": True}
+        )
         assert made.structured_content["redacted"] == 1
         said = await refused(client, "delete_memory", memory_id=made.structured_content["id"])
         assert "call delete_memory again with confirm=true" in said
-        done = await client.call_tool("delete_memory", {"memory_id": made.structured_content["id"], "confirm": True})
+        done = await client.call_tool(
+            "delete_memory", {"memory_id": made.structured_content["id"], "confirm": True}
+        )
         assert done.structured_content["deleted"]
 
 
-async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes_nothing_away(tmp_path: Path) -> None:
+async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes_nothing_away(
+    tmp_path: Path,
+) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=("core", COMPAT)) as client:
         for content in (RABBIT, "RabbitMQ redelivers in another order than it delivered at first."):
@@ -201,7 +237,9 @@ async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes
 async def test_lore_that_waits_is_under_no_name(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:
-        waits = engram.record("Waiting for a person.", category="fact", status="pending", tags=["waits"]).lore.id
+        waits = engram.record(
+            "Waiting for a person.", category="fact", status="pending", tags=["waits"]
+        ).lore.id
     async with inside(root, sets=(COMPAT,)) as client:
         for name, arguments in (
             ("list_memories", {}),

@@ -62,7 +62,9 @@ async def test_a_plan_is_shown_in_short_and_nothing_is_done_without_consent(tmp_
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("action", "left"), [("accept", 1), ("decline", 2)])
-async def test_a_person_is_asked_with_what_would_be_done(root: Path, era: str, action: str, left: int) -> None:
+async def test_a_person_is_asked_with_what_would_be_done(
+    root: Path, era: str, action: str, left: int
+) -> None:
     asked: list[str] = []
 
     async def person(context: Any, question: Any) -> Any:
@@ -95,9 +97,18 @@ async def test_a_lore_is_corrected_field_by_field(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         lore_id = engram.record(QUEUE, category="fact", tags=["queue", "ops"], context="billing").lore.id
     async with inside(root, sets=SETS) as client:
-        done = await ok(client, "update_memory", memory_id=lore_id[:20], tags=["ops", "broker"], importance=0.4)
+        done = await ok(
+            client, "update_memory", memory_id=lore_id[:20], tags=["ops", "broker"], importance=0.4
+        )
         assert (done["id"], sorted(done["tags"])) == (lore_id, ["broker", "ops"])
-        await ok(client, "update_memory", memory_id=lore_id, text="Said anew.", category="decision", status="archived")
+        await ok(
+            client,
+            "update_memory",
+            memory_id=lore_id,
+            text="Said anew.",
+            category="decision",
+            status="archived",
+        )
         tagged = await ok(client, "tag_memory", memory_id=lore_id, tags="late", remove="ops")
         assert sorted(tagged["tags"]) == ["broker", "late"]
         assert "Nothing to change was given" in await refused(client, "update_memory", memory_id=lore_id)
@@ -108,7 +119,9 @@ async def test_a_lore_is_corrected_field_by_field(root: Path) -> None:
         )  # fmt: skip
         assert whole["context"] == "billing"
         assert (await ok(client, "memory_status"))["lore_count"] == 1
-        assert "memory_forget again with confirm=true" in await refused(client, "memory_forget", memory_id=lore_id)
+        assert "memory_forget again with confirm=true" in await refused(
+            client, "memory_forget", memory_id=lore_id
+        )
         assert (await ok(client, "memory_forget", memory_id=lore_id, confirm=True))["ids"] == [lore_id]
     with opened(root, clock=Clock()) as engram:
         assert engram.list(limit=None).total == 0
@@ -146,7 +159,9 @@ async def test_what_waits_for_a_person_cannot_be_changed_by_an_agent(root: Path)
 # --- the review queue
 
 
-async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_before_lore_goes(root: Path) -> None:
+async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_before_lore_goes(
+    root: Path,
+) -> None:
     with opened(root, clock=Clock()) as engram:
         weak = engram.record(EVIL, category="fact", confidence=0.1).lore.id
         engram.record(TIDES, category="fact", confidence=0.2)
@@ -163,12 +178,16 @@ async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_bef
         item, other = sorted(listed["items"], key=lambda one: one["lore"] != [weak])
         assert set(item["decisions"]) == {"accept", "reject", "archive", "snooze"}
         assert "reject " in await refused(client, "review_memories", item=item["id"], decision="reject")
-        assert "Possible: accept" in await refused(client, "review_memories", item=item["id"], decision="edit")
+        assert "Possible: accept" in await refused(
+            client, "review_memories", item=item["id"], decision="edit"
+        )
         assert len(lore_files(root)) == 3
         done = await ok(client, "review_memories", item=item["id"], decision="reject", confirm=True)
         assert done["lore"] == [weak]
         assert len(lore_files(root)) == 2
-        assert (await ok(client, "review_memories", item=other["id"], decision="archive"))["decided"].startswith("archive")
+        assert (await ok(client, "review_memories", item=other["id"], decision="archive"))[
+            "decided"
+        ].startswith("archive")
         assert await ok(client, "review_memories", kinds="weak") == {}
         assert "Kinds: contradiction, duplicate" in await refused(client, "review_memories", kinds="pending")
 
@@ -176,7 +195,7 @@ async def test_an_agent_decides_about_what_it_may_read_and_a_person_is_asked_bef
 async def test_an_item_that_is_a_persons_is_not_decided_by_an_agent(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         engram.record(WAITS, category="fact", status="pending")
-        (item,) = [one for one in engram.review(kinds="pending").items]
+        (item,) = engram.review(kinds="pending").items
     async with inside(root, sets=SETS) as client:
         for decision in ("accept", "reject"):
             said = await refused(client, "review_memories", item=item.id, decision=decision, confirm=True)

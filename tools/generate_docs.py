@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
@@ -153,16 +154,56 @@ def ranking() -> str:
 
 
 def mcp_tools() -> str:
-    """The tools of the MCP server, set by set."""
-    from engram.mcp.tools import SETS, tools_of
+    """The tools of the MCP server, set by set, but for names of others."""
+    from engram.mcp.tools import COMPAT, SETS, tools_of
 
-    rows = []
-    for name in SETS:
-        for tool in tools_of((name,)):
-            required = tool.parameters.get("required", ())
-            arguments = [f"`{key}`{'' if key in required else '?'}" for key in tool.parameters["properties"]]
-            rows.append((f"`{tool.name}`", name, ", ".join(arguments), tool.description))
+    rows = [
+        (f"`{tool.name}`", name, _arguments(tool), tool.description)
+        for name in SETS
+        if name != COMPAT
+        for tool in tools_of((name,))
+    ]
     return "\n".join(_table(("Tool", "Set", "Arguments (?: optional)", "What it does"), rows)) + "\n"
+
+
+def compat_names() -> str:
+    """The names of other memories, one by one: what each is here, and which arguments do something."""
+    from engram.mcp.tools.compat import SHARED, SOURCES, tools
+
+    parts = []
+    for source in SOURCES:
+        made = {tool.name: tool for tool in tools(source.key)}
+        rows = [
+            (
+                f"`{row.name}`",
+                _deed(row.tool),
+                _arguments(made[row.name]),
+                _listed(row.also),
+                _listed(row.unused),
+            )
+            for row in source.rows
+        ]
+        shared = ", ".join(f"`{name}`" for name in SHARED.get(source.key, ()))
+        head = ("Tool", "Is", "Arguments (?: optional)", "Also taken", "Taken, and not used")
+        parts += [f"### `compat:{source.key}`", "", f"{source.what}."]
+        parts += ["", *_table(head, rows), *(["", f"Also: {shared}."] if shared else []), ""]
+    return "\n".join(parts)
+
+
+def _deed(tool: str) -> str:
+    """What the tool of a row does, for the page: the core tool it is, or comes nearest to."""
+    from engram.mcp.tools.compat_deeds import DOCUMENTED
+
+    return f"`{DOCUMENTED.get(tool, tool)}`"
+
+
+def _arguments(tool: Any) -> str:
+    required = tool.parameters.get("required", ())
+    return ", ".join(f"`{key}`{'' if key in required else '?'}" for key in tool.parameters["properties"])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _number(name: str) -> str:
@@ -256,6 +297,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "ranking": ranking,
     "review": review,
     "mcp-tools": mcp_tools,
+    "compat": compat_names,
     "memory-kinds": memory_kinds,
     "sql-views": sql_views,
     "http-resources": http_resources,

@@ -44,6 +44,7 @@ COMMANDS = (
     Command("insight", "insight", "how much lore, how good, how used, which questions find nothing"),
     Command("explore", "explore", "find your way in a large store: scopes, kinds, fields, samples, groups"),
     Command("sql", "sql", "ask the store in SQL, read-only"),
+    Command("aggregate", "aggregate", "one ranking from several lists of lore"),
     Command("skill", "skill", "list skills, and run the query of one"),
     Command("live", "live", "what queries, tools and hooks did here, as it happens"),
     Command("metrics", "metrics", "counters and latencies of this store"),

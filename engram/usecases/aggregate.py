@@ -38,6 +38,34 @@ def aggregate(
     return Table("aggregate", ("id", "score", "lists", "title"), rows, truncated=len(found) > limit)
 
 
+def names_in(text: str, source: str) -> list[str]:
+    """The names in a text: one on each line, or in the JSON of `query`, `list` or `sql`. Raises UsageError for none."""
+    import json
+
+    try:
+        found = _of_json(json.loads(text))
+    except ValueError:
+        found = [line.split()[0] for line in text.splitlines() if line.strip()]
+    if not found:
+        raise UsageError(
+            f"{source} names no lore.",
+            "One ref or id on each line, or the JSON of `engram query`, `list` or `sql`.",
+        )
+    return found
+
+
+def _of_json(value: object) -> list[str]:
+    rows = value.get("lore", []) if isinstance(value, dict) else value
+    if isinstance(value, dict) and "columns" in value:
+        columns = list(value["columns"])
+        at = columns.index("id") if "id" in columns else 0
+        rows = [row[at] for row in value["rows"]]
+    if not isinstance(rows, list):
+        rows = [rows]
+    names = [row.get("id", "") if isinstance(row, dict) else row for row in rows]
+    return [str(name) for name in names if name]
+
+
 def _id(name: str, refs: dict[int, str]) -> str:
     """The id that a session ref stands for; everything else is taken for an id."""
     name = name.strip().upper()

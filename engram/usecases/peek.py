@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import scopes
 from engram.usecases.execute import asking
-from engram.usecases.explore import LIMITS
+from engram.usecases.explore import LIMITS, MOST_SAMPLES
 
 if TYPE_CHECKING:
     from engram.domain.tables import Table
@@ -22,7 +23,12 @@ _QUESTIONS = {
 
 
 def peek(store: Store, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
-    """Counts by type and status, the commonest tags, from when to when, and the best few. Raises NotFoundError, StoreError."""
+    """Counts by type and status, the commonest tags, from when to when, and the best few.
+
+    Raises UsageError, NotFoundError, StoreError.
+    """
+    if not 1 <= samples <= MOST_SAMPLES:
+        raise UsageError(f"{samples} lore cannot be shown.", f"From 1 to {MOST_SAMPLES}.")
     with asking(scopes.reach(store, scope), "", waiting=waiting) as guarded:
         tables = [
             guarded.ask(name, sql, {"samples": samples} if ":samples" in sql else (), LIMITS)

@@ -46,7 +46,7 @@ SOURCES = (
         Alias("forget_memory", "recall_forget", "Delete a lore", _ID, unused=("reason",)),
         Alias("get_memory_status", "recall_status", "How the memory is"),
     )),
-    Source("engram-js", "the JavaScript engram with four tools, and six later", (
+    Source("engram-js", "An engram in JavaScript, of four tools at first and of six later", (
         Alias("engram_remember", "record_told", "Record a lore",
               {"content": "content", "category": "category", "entity": "entities", "confidence": "confidence", "tags": "tags"},
               unused=("namespace", "force")),
@@ -88,7 +88,7 @@ SOURCES = (
         Alias("mem_context", "list_told", "The newest lore", {"limit": "limit"}, unused=_GENTLEMAN),
         Alias("mem_stats", "recall_status", "How the memory is", unused=_GENTLEMAN),
     )),
-    Source("go", "the Go programs with two or three short names", (
+    Source("go", "Programs, most of them in Go, with two or three short names", (
         Alias("remember", "record_told", "Record a lore", {"content": "content", "type": "category", "tags": "tags"},
               {"fact": "content", "insight": "content", "kind": "type", "memory_type": "type"},
               unused=("project", "namespace", "source", "summary", "metadata")),
@@ -115,7 +115,7 @@ SOURCES = (
         Alias("delete_note", "recall_forget", "Delete a lore", {"identifier": "refs"}, unused=_NOTES),
         Alias("recent_activity", "list_told", "The newest lore", unused=(*_NOTES, "type", "depth", "timeframe", "page_size")),
     )),
-    Source("reference", "the reference memory server of the Model Context Protocol", (
+    Source("reference", "The reference memory server of the Model Context Protocol", (
         Alias("create_entities", "create_observed", "Record what is known of entities", {"entities": "entities"}),
         Alias("add_observations", "add_observed", "Record more about entities", {"observations": "observations"}),
         Alias("search_nodes", "recall_told", "Recall lore", {"query": "query"}),

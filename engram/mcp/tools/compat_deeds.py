@@ -17,7 +17,7 @@ from engram.domain.lore import ACTIVE
 from engram.domain.slug import slug
 from engram.mcp import present, results
 from engram.mcp.caller import use
-from engram.mcp.tools.arguments import Refs, Share, SomeRefs
+from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
@@ -48,10 +48,10 @@ async def record_told(
     content: Annotated[str, Field(description="Markdown, at most 4000 characters")],
     category: str = "fact",
     title: str = "",
-    context: Names = (),
+    context: Words = (),
     tags: Names = (),
     files: Names = (),
-    entities: Names = (),
+    entities: Words = (),
     confidence: Share | None = None,
     importance: Share | None = None,
     redact: bool = False,
@@ -231,4 +231,15 @@ TOOLS: dict[str, LoreTool] = {
             lore_tool(create_observed, "Record entities", writing()),
         )
     },
+}
+# What each of these comes nearest to, for the page about them.
+DOCUMENTED = {
+    "record_told": "recall_record",
+    "recall_told": "recall_query",
+    "list_told": "lore://recent",
+    "read_told": "recall_get",
+    "judge_told": "recall_feedback",
+    "judge_answer": "recall_feedback",
+    "add_observed": "recall_record",
+    "create_observed": "recall_record",
 }

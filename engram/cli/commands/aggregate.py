@@ -1,0 +1,72 @@
+"""`engram aggregate`: one ranking from several lists."""
+
+from __future__ import annotations
+
+import os
+
+from engram.cli.tables import show_table
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Make one list of lore from several, such as the answers to three questions, by reciprocal rank fusion:\n"
+    "what stands high in many lists stands first. A list is refs and ids with commas between, the best first; or\n"
+    "a file with one on each line, or with what `engram query`, `list` or `sql` print with --json (- reads\n"
+    "standard input)."
+)
+EXAMPLES = (
+    "engram aggregate L1,L4,L2 L2,L3",
+    "engram aggregate first.json second.json --limit 5",
+)
+_LARGEST = 4 << 20  # bytes of a file
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("lists", metavar="LIST", nargs="+", help="refs and ids with commas between, or a file")
+    add("-k", type=int, default=60, metavar="N", help="how little places count (default 60)")
+    add("--limit", type=int, default=20, metavar="N", help="how many to show (default 20)")
+
+
+def run(call: Call) -> int:
+    """Join and show."""
+    from engram.usecases.aggregate import aggregate
+
+    given = call.arguments
+    found = aggregate(call.store, [_names(one) for one in given.lists], k=given.k, limit=given.limit)
+    call.output.document(found.as_dict())
+    show_table(call.output, found)
+    return 0
+
+
+def _names(spoken: str) -> list[str]:
+    """The names in a list. Raises UsageError for what is neither names nor a file with some."""
+    from engram.domain import ulid
+    from engram.domain.errors import UsageError
+    from engram.domain.refs import ref_number
+    from engram.usecases.aggregate import names_in
+
+    if spoken == "-" or os.path.isfile(spoken):
+        return names_in(_read(spoken), spoken)
+    names = [name for name in (part.strip() for part in spoken.split(",")) if name]
+    if not names or any(ref_number(name) is None and not ulid.is_valid(name.upper()) for name in names):
+        raise UsageError(f"'{spoken[:60]}' is neither refs and ids nor a file.", "For example: L1,L2")
+    return names
+
+
+def _read(path: str) -> str:
+    from engram.cli.call import text_or_stdin
+    from engram.domain.errors import UsageError
+
+    if path == "-":
+        return text_or_stdin(path, "names")
+    with open(path, "rb") as file:
+        raw = file.read(_LARGEST + 1)
+    if len(raw) > _LARGEST:
+        raise UsageError(f"{path} is larger than {_LARGEST >> 20} MiB.", "Give a shorter list.")
+    return raw.decode("utf-8", "replace")
