@@ -393,8 +393,8 @@ _files = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(8, 300), deadline=None)
-@given(st.lists(st.one_of(_statements, _through, _files), min_size=4, max_size=8))
+@settings(max_examples=examples(5, 300), deadline=None)
+@given(st.lists(st.one_of(_through, _files), min_size=2, max_size=8))
 def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str]) -> None:
     execute(engram.store, "SELECT count(*) FROM retrievals, history")
     before, folder = on_disk(engram), Path.cwd()

@@ -102,6 +102,25 @@ CALLS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
     ],
 }  # fmt: skip
 
+# Of sets that a server may have besides.
+GRAPH: dict[str, list[tuple[str, dict[str, Any], str]]] = {
+    "surreal": [("search_knowledge_graph", {"query": "Ada", "depth": 1, "limit": 10, "entity_type": "person"}, "tables")],
+    "convex": [("memory_link_entity", {"entityId": "person:ada", "name": "Ada", "type": "person", "metadata": {"a": 1},
+                 "relationships": [{"toEntityId": "project:engram", "relationType": "works_on"}]}, "linked")],
+    "reference": [("create_relations", {"relations": [{"from": "Ada", "to": "Grace", "relationType": "reports_to"}]}, "linked")],
+}  # fmt: skip
+TEAM: dict[str, list[tuple[str, dict[str, Any], str]]] = {
+    "convex": [
+        ("memory_register_agent", {"agentId": "cammy", "name": "Cammy", "capabilities": ["memory"], "telos": "x"}, "id"),
+        ("memory_get_context", {"topic": "convex functions", "maxFacts": 20, "tokenBudget": 4000}, "tokens"),
+        ("memory_observe", {"observation": "The build took nine minutes.", "emotionalContext": "x"}, "id"),
+        ("memory_end_session", {"summary": "The importer is done; its tests are not.", "conversationId": "c"}, "id"),
+    ]
+}  # fmt: skip
+for name, more in (("graph", GRAPH), ("team", TEAM)):
+    for key, calls in more.items() if name in SETS else ():
+        CALLS[key] = [*CALLS[key], *calls]
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:

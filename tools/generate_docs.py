@@ -168,7 +168,7 @@ def mcp_tools() -> str:
 
 def compat_names() -> str:
     """The names of other memories, one by one: what each is here, and which arguments do something."""
-    from engram.mcp.tools.compat import SHARED, SOURCES, tools
+    from engram.mcp.tools.compat import SHARED, SOURCES, rows_of, tools
 
     parts = []
     for source in SOURCES:
@@ -181,7 +181,7 @@ def compat_names() -> str:
                 _listed(row.also),
                 _listed(row.unused),
             )
-            for row in source.rows
+            for row in rows_of(source.key)
         ]
         shared = ", ".join(f"`{name}`" for name in SHARED.get(source.key, ()))
         head = ("Tool", "Is", "Arguments (?: optional)", "Also taken", "Taken, and not used")

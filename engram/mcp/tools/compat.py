@@ -5,6 +5,8 @@ One table: `docs/compat.md` is made from it. What the others call an argument wa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from typing import NamedTuple
 
 from engram.mcp.tools.aliases import Alias, alias_tool
@@ -17,6 +19,10 @@ _GENTLEMAN = (
     "project", "scope", "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
     "match_mode", "response_format", "include_history", "history_cursor", "hard_delete", "compact", "max_bytes",
 )  # fmt: skip
+
+
+_OTHERS = ("graph", "team")  # sets whose tools have other names, too
+_LINKING = ("link_told", "relate_told")
 
 
 class Source(NamedTuple):
@@ -45,6 +51,8 @@ SOURCES = (
               {"query": "query", "was_useful": "was_useful"}, unused=("reason",)),
         Alias("forget_memory", "recall_forget", "Delete a lore", _ID, unused=("reason",)),
         Alias("get_memory_status", "recall_status", "How the memory is"),
+        Alias("search_knowledge_graph", "search_graph", "What is related to an entity",
+              {"query": "entity", "entity_type": "types", "depth": "depth", "limit": "limit"}),
     )),
     Source("engram-js", "An engram in JavaScript, of four tools at first and of six later", (
         Alias("engram_remember", "record_told", "Record a lore",
@@ -74,6 +82,17 @@ SOURCES = (
               {"factId": "memory_id", "content": "content", "tags": "tags"}, {"factType": "category"}),
         Alias("memory_archive_fact", "update_memory", "Archive a lore", {"factId": "memory_id"},
               defaults={"status": "archived"}),
+        Alias("memory_link_entity", "link_told", "Make or relate an entity",
+              {"entityId": "entity_id", "name": "name", "type": "type", "relationships": "relationships"},
+              unused=("metadata",)),
+        Alias("memory_get_context", "get_context", "What to know to begin", {"topic": "topic", "tokenBudget": "max_tokens"},
+              unused=("maxFacts", "profile", "includeEntities", "includeThemes", "scopeId")),
+        Alias("memory_observe", "observe", "Note in passing", {"observation": "text"},
+              unused=("emotionalContext", "scopeId")),
+        Alias("memory_register_agent", "register_agent", "Say who you are",
+              {"agentId": "id", "name": "name", "capabilities": "capabilities", "defaultScope": "default_scope"},
+              unused=("telos", "isInnerCircle")),
+        Alias("memory_end_session", "handoff", "Hand your work over", {"summary": "summary"}, unused=("conversationId",)),
     )),
     Source("gentleman", "Gentleman-Programming/engram, and the Go programs like it", (
         Alias("mem_save", "record_told", "Record a lore", {"title": "title", "content": "content", "type": "category"},
@@ -118,6 +137,7 @@ SOURCES = (
     Source("reference", "The reference memory server of the Model Context Protocol", (
         Alias("create_entities", "create_observed", "Record what is known of entities", {"entities": "entities"}),
         Alias("add_observations", "add_observed", "Record more about entities", {"observations": "observations"}),
+        Alias("create_relations", "relate_told", "Relate entities", {"relations": "relations"}),
         Alias("search_nodes", "recall_told", "Recall lore", {"query": "query"}),
     )),
     Source("memory-service", "doobidoo/mcp-memory-service", (
@@ -142,30 +162,40 @@ def memories() -> tuple[str, ...]:
 
 
 def rows_of(key: str = "") -> list[Alias]:
-    """The rows of one memory, or of all."""
-    return [row for source in SOURCES if key in ("", source.key) for row in source.rows]
+    """The rows of one memory, or of all; those alone whose tool this server has."""
+    known = _known()
+    return [row for source in SOURCES if key in ("", source.key) for row in source.rows if row.tool in known]
 
 
 def of_set(name: str) -> list[LoreTool]:
     """The aliases that another set has."""
-    return _made(list(CURATE)) if name == "curate" else []
+    return _made(CURATE) if name == "curate" else []
 
 
 def tools(key: str = "") -> list[LoreTool]:
     """The tools of this set; with a key those of one memory. Raises KeyError for an unknown one."""
-    from engram.mcp.tools.curate import TOOLS as CURATING
-
     if key not in ("", *memories()):
         raise KeyError(key)
-    shared = [name for one, names in SHARED.items() if key in ("", one) for name in names]
-    elsewhere = [row for row in rows_of() if row.name in shared and row not in rows_of(key)]
-    own = [CURATING[name] for name in dict.fromkeys(shared) if name in CURATING]
-    return [*_made([*rows_of(key), *elsewhere]), *own]
+    rows = rows_of(key)
+    shared = dict.fromkeys(name for one, names in SHARED.items() if key in ("", one) for name in names)
+    rows += [row for row in rows_of() if row.name in shared and row not in rows]
+    known = _known()
+    return [*_made(rows), *[known[name] for name in shared if name in known]]
 
 
-def _made(rows: list[Alias]) -> list[LoreTool]:
+def _made(rows: Iterable[Alias]) -> list[LoreTool]:
+    known = _known()
+    return [alias_tool(row, known[row.tool]) for row in rows]
+
+
+def _known() -> dict[str, LoreTool]:
+    """Every tool that a row may be, by name."""
+    from engram.mcp.tools import SETS
     from engram.mcp.tools.compat_deeds import TOOLS as DEEDS
     from engram.mcp.tools.curate import TOOLS as CURATING
 
-    known = {**DEEDS, **CURATING}
-    return [alias_tool(row, known[row.tool]) for row in rows]
+    others = {
+        tool.name: tool for name in _OTHERS if name in SETS for tool in import_module(SETS[name]).tools()
+    }
+    deeds = {name: tool for name, tool in DEEDS.items() if name not in _LINKING or "link_entity" in others}
+    return {**deeds, **CURATING, **others}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Shown
 
 MOST = 20
+_ENTITY_TYPES = ("person", "project", "company", "concept", "tool")
 
 
 def _split(value: object) -> object:
@@ -179,6 +180,66 @@ async def _observe(told: Sequence[tuple[str, str, Sequence[str]]]) -> CallToolRe
     return await use(work, index=False)
 
 
+class Way(BaseModel):
+    """A relationship to another entity, as a prompt for another memory says it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    to: str = Field(alias="toEntityId")
+    kind: str = Field(alias="relationType")
+
+
+class Relation(BaseModel):
+    """Two entities and how they are related."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    one: str = Field(alias="from")
+    other: str = Field(alias="to")
+    kind: str = Field(alias="relationType")
+
+
+class Linked(BaseModel):
+    """The entities that were linked, by slug, and what became of each."""
+
+    linked: dict[str, str]
+
+
+async def link_told(
+    name: str,
+    entity_id: str = "",
+    type: str = "",
+    relationships: list[Way] = [],  # noqa: A002, B006 - pydantic copies it
+) -> Annotated[CallToolResult, Linked]:
+    """Make or change an entity; of ids like `person:ada` what is behind the colon counts."""
+    ways = [{"to": _tail(way.to), "kind": way.kind} for way in relationships]
+    alias = _tail(entity_id)
+    about: dict[str, Any] = {"type": type, "aliases": (alias,) if alias and alias != slug(name) else ()}
+    return await _link([(name, about), *((name, way) for way in ways)])
+
+
+async def relate_told(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
+    """Relate entities; those that are unknown are made."""
+    return await _link([(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
+
+
+async def _link(told: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
+    def work(engram: Engram) -> CallToolResult:
+        graph: Any = engram
+        done = [graph.link_entity(name, **about) for name, about in told]
+        linked = {one.entity.slug: one.status for one in reversed(done)}
+        said = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
+        return answer(f"Linked {said or 'nothing'}", Linked(linked=linked))
+
+    return await use(work)
+
+
+def _tail(entity_id: str) -> str:
+    """What is behind the type in an id like `person:ada`."""
+    kind, colon, name = entity_id.partition(":")
+    return name.strip() if colon and kind.lower() in _ENTITY_TYPES else entity_id.strip()
+
+
 def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> Any:
     return engram.feedback(helpful=names) if helpful else engram.feedback(not_relevant=names)
 
@@ -229,6 +290,8 @@ TOOLS: dict[str, LoreTool] = {
             lore_tool(judge_answer, "Judge an answer", writing(idempotent=True)),
             lore_tool(add_observed, "Record what is known of entities", writing()),
             lore_tool(create_observed, "Record entities", writing()),
+            lore_tool(link_told, "Link an entity", writing()),
+            lore_tool(relate_told, "Relate entities", writing()),
         )
     },
 }
@@ -242,4 +305,6 @@ DOCUMENTED = {
     "judge_answer": "recall_feedback",
     "add_observed": "recall_record",
     "create_observed": "recall_record",
+    "link_told": "link_entity",
+    "relate_told": "link_entity",
 }
