@@ -236,6 +236,26 @@ async def test_an_error_speaks_with_the_names_of_the_alias(tmp_path: Path) -> No
         assert done.structured_content["deleted"]
 
 
+async def test_observations_name_their_entity_once_and_one_that_is_refused_stops_no_other(
+    tmp_path: Path,
+) -> None:
+    root = plain(tmp_path / "store")
+    told = [
+        {"entityName": "person:Ada", "contents": ["Ada reviews all migrations.", f"Her token is {SECRET}."]}
+    ]
+    async with inside(root, sets=("compat:reference",)) as client:
+        done = (await client.call_tool("add_observations", {"observations": told})).structured_content
+        again = (await client.call_tool("add_observations", {"observations": told})).structured_content
+        said = await refused(client, "add_observations", observations=[{"name": "Ada"}])
+    assert len(done["ids"]) == len(done["refused"]) == 1
+    assert SECRET not in str(done)
+    assert again["ids"] == done["ids"]
+    assert said.startswith("observations.0.contents: Field required.")
+    with opened(root) as engram:
+        (lore,) = [one.lore for one in engram.list().lore]
+    assert (lore.category, lore.entities) == ("FACT", ("Ada",))
+
+
 async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes_nothing_away(
     tmp_path: Path,
 ) -> None:

@@ -83,7 +83,7 @@ SOURCES = (
         Alias("memory_archive_fact", "update_memory", "Archive a lore", {"factId": "memory_id"},
               defaults={"status": "archived"}),
         Alias("memory_link_entity", "link_told", "Make or relate an entity",
-              {"entityId": "entity_id", "name": "name", "type": "type", "relationships": "relationships"},
+              {"entityId": "entity_id", "name": "name", "type": "entity_type", "relationships": "relationships"},
               unused=("metadata",)),
         Alias("memory_get_context", "get_context", "What to know to begin", {"topic": "topic", "tokenBudget": "max_tokens"},
               unused=("maxFacts", "profile", "includeEntities", "includeThemes", "scopeId")),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from engram.domain.categories import TYPES
 from engram.domain.errors import NotFoundError
@@ -18,8 +18,10 @@ from engram.domain.slug import slug
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
+from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
+from engram.mcp.tools.compat_entities import tail
 from engram.mcp.tools.core import TOOLS as CORE
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Shown
 
 MOST = 20
-_ENTITY_TYPES = ("person", "project", "company", "concept", "tool")
 
 
 def _split(value: object) -> object:
@@ -69,7 +70,7 @@ async def record_told(
         kind = category.lower() if category.lower() in TYPES else ""
         done = engram.record(
             whole, category=known or "FACT", type=kind, context=context, tags=[*tags, *([] if known else [slug(category)])],
-            files=files, entities=entities, confidence=confidence, importance=importance, redact=redact,
+            files=files, entities=[tail(one) for one in entities], confidence=confidence, importance=importance, redact=redact,
         )  # fmt: skip
         return present.recorded(engram, done)
 
@@ -133,113 +134,6 @@ async def judge_answer(
     return await use(work, index=False)
 
 
-class Observed(BaseModel):
-    """What is known of one entity."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-    name: str = Field(alias="entityName")
-    contents: list[str]
-
-
-class Entity(BaseModel):
-    """An entity with what is known of it."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-    name: str
-    kind: str = Field(default="", alias="entityType")
-    observations: list[str]
-
-
-class Noted(BaseModel):
-    """The new lore."""
-
-    ids: list[str]
-
-
-async def add_observed(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
-    """A fact for each observation, which names its entity."""
-    return await _observe([(one.name, text, ()) for one in observations for text in one.contents])
-
-
-async def create_observed(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
-    """A fact for each observation, which names its entity and has its type as a tag."""
-    kinds = {one.name: (slug(one.kind),) if one.kind else () for one in entities}
-    return await _observe(
-        [(one.name, text, kinds[one.name]) for one in entities for text in one.observations]
-    )
-
-
-async def _observe(told: Sequence[tuple[str, str, Sequence[str]]]) -> CallToolResult:
-    def work(engram: Engram) -> CallToolResult:
-        done = [engram.record(text, category="FACT", entities=[name], tags=tags) for name, text, tags in told]
-        ids = [one.lore.id for one in done]
-        return answer(f"Recorded {', '.join(ids) or 'nothing'}", Noted(ids=ids))
-
-    return await use(work, index=False)
-
-
-class Way(BaseModel):
-    """A relationship to another entity, as a prompt for another memory says it."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-    to: str = Field(alias="toEntityId")
-    kind: str = Field(alias="relationType")
-
-
-class Relation(BaseModel):
-    """Two entities and how they are related."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-    one: str = Field(alias="from")
-    other: str = Field(alias="to")
-    kind: str = Field(alias="relationType")
-
-
-class Linked(BaseModel):
-    """The entities that were linked, by slug, and what became of each."""
-
-    linked: dict[str, str]
-
-
-async def link_told(
-    name: str,
-    entity_id: str = "",
-    type: str = "",
-    relationships: list[Way] = [],  # noqa: A002, B006 - pydantic copies it
-) -> Annotated[CallToolResult, Linked]:
-    """Make or change an entity; of ids like `person:ada` what is behind the colon counts."""
-    ways = [{"to": _tail(way.to), "kind": way.kind} for way in relationships]
-    alias = _tail(entity_id)
-    about: dict[str, Any] = {"type": type, "aliases": (alias,) if alias and alias != slug(name) else ()}
-    return await _link([(name, about), *((name, way) for way in ways)])
-
-
-async def relate_told(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
-    """Relate entities; those that are unknown are made."""
-    return await _link([(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
-
-
-async def _link(told: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
-    def work(engram: Engram) -> CallToolResult:
-        graph: Any = engram
-        done = [graph.link_entity(name, **about) for name, about in told]
-        linked = {one.entity.slug: one.status for one in reversed(done)}
-        said = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
-        return answer(f"Linked {said or 'nothing'}", Linked(linked=linked))
-
-    return await use(work)
-
-
-def _tail(entity_id: str) -> str:
-    """What is behind the type in an id like `person:ada`."""
-    kind, colon, name = entity_id.partition(":")
-    return name.strip() if colon and kind.lower() in _ENTITY_TYPES else entity_id.strip()
-
-
 def _judge(engram: Engram, names: Sequence[str], *, helpful: bool) -> Any:
     return engram.feedback(helpful=names) if helpful else engram.feedback(not_relevant=names)
 
@@ -278,6 +172,7 @@ def _named(engram: Engram, name: str) -> Shown:
 
 
 TOOLS: dict[str, LoreTool] = {
+    **ENTITIES,
     **{name: CORE[name] for name in ("recall_get", "recall_forget", "recall_feedback", "recall_status")},
     **{
         tool.name: tool
@@ -288,10 +183,6 @@ TOOLS: dict[str, LoreTool] = {
             lore_tool(read_told, "Read", reading()),
             lore_tool(judge_told, "Judge", writing(idempotent=True)),
             lore_tool(judge_answer, "Judge an answer", writing(idempotent=True)),
-            lore_tool(add_observed, "Record what is known of entities", writing()),
-            lore_tool(create_observed, "Record entities", writing()),
-            lore_tool(link_told, "Link an entity", writing()),
-            lore_tool(relate_told, "Relate entities", writing()),
         )
     },
 }

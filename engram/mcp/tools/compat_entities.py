@@ -1,0 +1,162 @@
+"""What the names of other memories do about entities: what is observed of them, what they are, how they are related."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, ConfigDict, Field
+
+from engram.domain.harmless import harmless
+from engram.domain.slug import slug
+from engram.mcp.caller import use
+from engram.mcp.tools.tool import answer, lore_tool, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.app import Engram
+
+TYPES = ("person", "project", "company", "concept", "tool")
+
+
+class Observed(BaseModel):
+    """What is known of one entity."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    name: str = Field(alias="entityName")
+    contents: list[str]
+
+
+class Entity(BaseModel):
+    """An entity with what is known of it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    name: str
+    kind: str = Field(default="", alias="entityType")
+    observations: list[str]
+
+
+class Noted(BaseModel):
+    """The lore that say so, new or known before; what was refused, and why."""
+
+    ids: list[str]
+    refused: list[str] = []
+
+
+async def add_observed(observations: list[Observed]) -> Annotated[CallToolResult, Noted]:
+    """A fact for each observation, which names its entity."""
+    return await _observe([(one.name, text, ()) for one in observations for text in one.contents], {})
+
+
+async def create_observed(entities: list[Entity]) -> Annotated[CallToolResult, Noted]:
+    """A fact for each observation, which names its entity and has its type as a tag."""
+    kinds = {one.name: one.kind.strip().lower() for one in entities}
+    told = [
+        (one.name, text, (slug(one.kind),) if one.kind else ())
+        for one in entities
+        for text in one.observations
+    ]
+    return await _observe(told, kinds)
+
+
+async def _observe(
+    told: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
+) -> CallToolResult:
+    def work(engram: Engram) -> CallToolResult:
+        from engram.usecases.record import Draft
+
+        for name, kind in types.items():
+            if hasattr(engram, "link_entity"):
+                engram.link_entity(name, type=kind if kind in TYPES else "")
+        drafts = [Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in told]
+        done = engram.record_all(drafts)
+        refused = [
+            f"of {draft.entities[0]}: {one.error}"
+            for draft, one in zip(drafts, done, strict=True)
+            if one.error
+        ]
+        data = Noted(
+            ids=[one.id for one in done if one.id],
+            refused=[harmless(one, is_checked=False) for one in refused],
+        )
+        lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {one}" for one in data.refused]]
+        return answer("\n".join(lines), data)
+
+    return await use(work, index=bool(types))
+
+
+class Way(BaseModel):
+    """A relationship to another entity, as a prompt for another memory says it."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    to: str = Field(alias="toEntityId")
+    kind: str = Field(alias="relationType")
+
+
+class Relation(BaseModel):
+    """Two entities and how they are related."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    one: str = Field(alias="from")
+    other: str = Field(alias="to")
+    kind: str = Field(alias="relationType")
+
+
+class Linked(BaseModel):
+    """The entities that were linked, by slug, and what became of each."""
+
+    linked: dict[str, str]
+
+
+async def link_told(
+    name: str,
+    entity_id: str = "",
+    entity_type: str = "",
+    relationships: list[Way] = [],  # noqa: B006 - pydantic copies it
+) -> Annotated[CallToolResult, Linked]:
+    """Make or change an entity; of ids like `person:ada` what is behind the colon counts."""
+    ways = [{"to": tail(way.to), "kind": way.kind} for way in relationships]
+    alias = tail(entity_id)
+    about: dict[str, Any] = {
+        "type": entity_type,
+        "aliases": (alias,) if alias and alias != slug(name) else (),
+    }
+    return await _link([(name, about), *((name, way) for way in ways)])
+
+
+async def relate_told(relations: list[Relation]) -> Annotated[CallToolResult, Linked]:
+    """Relate entities; those that are unknown are made."""
+    return await _link([(one.one, {"to": one.other, "kind": one.kind}) for one in relations])
+
+
+async def _link(told: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
+    def work(engram: Engram) -> CallToolResult:
+        graph: Any = engram
+        done = [graph.link_entity(name, **about) for name, about in told]
+        linked = {one.entity.slug: one.status for one in reversed(done)}
+        said = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
+        return answer(f"Linked {said or 'nothing'}", Linked(linked=linked))
+
+    return await use(work)
+
+
+def tail(entity_id: str) -> str:
+    """What is behind the type in an id like `person:ada`."""
+    kind, colon, name = entity_id.partition(":")
+    return name.strip() if colon and kind.lower() in TYPES else entity_id.strip()
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        lore_tool(add_observed, "Record what is known of entities", writing()),
+        lore_tool(create_observed, "Record entities", writing()),
+        lore_tool(link_told, "Link an entity", writing()),
+        lore_tool(relate_told, "Relate entities", writing()),
+    )
+}
