@@ -125,7 +125,10 @@ for name, more in (("graph", GRAPH), ("team", TEAM)):
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store for all."""
-    return plain(tmp_path_factory.mktemp("compat") / "store")
+    root = plain(tmp_path_factory.mktemp("compat") / "store")
+    with opened(root) as engram:
+        engram.record("Ada wrote the parser.", category="fact", entities="Ada")
+    return root
 
 
 def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
@@ -210,7 +213,9 @@ async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: 
     )
 
 
-async def test_an_error_speaks_with_the_names_of_the_alias(tmp_path: Path) -> None:
+async def test_an_error_speaks_with_the_names_of_the_alias(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
         said = await refused(client, "get_memory", id="x")
@@ -234,6 +239,7 @@ async def test_an_error_speaks_with_the_names_of_the_alias(tmp_path: Path) -> No
             "delete_memory", {"memory_id": made.structured_content["id"], "confirm": True}
         )
         assert done.structured_content["deleted"]
+    assert capfd.readouterr().err == "", "what is foreseen is no news to whoever runs the server"
 
 
 async def test_observations_name_their_entity_once_and_one_that_is_refused_stops_no_other(

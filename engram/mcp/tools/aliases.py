@@ -53,7 +53,8 @@ class AliasTool(LoreTool):
 
     def told(self, error: ToolError) -> ToolError:
         """The error with the alias's own name."""
-        return type(error)(str(super().told(error)).replace(self.to, self.name))
+        told = super().told(error)
+        return type(told)(str(told).replace(self.to, self.name))
 
 
 def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
