@@ -214,7 +214,7 @@ async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: 
 
 
 async def test_an_error_speaks_with_the_names_of_the_alias(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = plain(tmp_path / "store")
     async with inside(root, sets=(COMPAT,)) as client:
@@ -239,7 +239,7 @@ async def test_an_error_speaks_with_the_names_of_the_alias(
             "delete_memory", {"memory_id": made.structured_content["id"], "confirm": True}
         )
         assert done.structured_content["deleted"]
-    assert capfd.readouterr().err == "", "what is foreseen is no news to whoever runs the server"
+    assert caplog.records == [], "what is foreseen is no news to whoever runs the server"
 
 
 async def test_observations_name_their_entity_once_and_one_that_is_refused_stops_no_other(
