@@ -9,7 +9,8 @@ import pytest
 from apikit import SECRET, dedicated, everything_on_disk, lore_files, opened, plain
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, answering, inside, ok, refused, text
 
-from engram.domain.framing import NOTICE
+from engram.domain.framing import NOTICE, Framed
+from engram.mcp import results
 from engram.mcp.tools.core import tools
 
 
@@ -213,3 +214,7 @@ async def test_an_accepted_question_with_the_box_unticked_deletes_nothing(root: 
 
 def test_every_tool_of_the_set_is_one_that_these_tests_know() -> None:
     assert tuple(tool.name for tool in tools()) == CORE
+
+
+def test_a_lore_in_an_answer_has_the_fields_in_which_it_is_framed() -> None:
+    assert tuple(results.FoundLore.model_fields) == Framed._fields

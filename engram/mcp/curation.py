@@ -6,13 +6,14 @@ until a person lets it in (pending, held), what two clones wrote at once, and fi
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
 from engram.domain.consolidation import KINDS, SAYS
-from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.framing import NOTICE, quoted
 from engram.domain.harmless import harmless
 from engram.domain.review import (
@@ -20,13 +21,11 @@ from engram.domain.review import (
     DUPLICATE,
     EDIT,
     JUNK,
-    REJECT,
     STALE,
     WEAK,
     allowed,
     check_decision,
 )
-from engram.mcp import present
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
@@ -39,9 +38,10 @@ if TYPE_CHECKING:
     from engram.usecases.promote import Promoted
 
 REVIEWED = (CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK)
-_STEPS = 10  # of each kind as many as fit, so that an answer stays short
+_STEPS = 10  # that an answer shows; it counts the others
+_ASKED = 2000  # ids in one question
+_SEEN = "SELECT id FROM lore WHERE id IN (SELECT value FROM json_each(:ids))"
 _UNDO = "`engram undo` takes it back."
-__all__ = ["REJECT"]
 
 
 class PlannedStep(BaseModel):
@@ -165,7 +165,7 @@ def changed(shown: Shown) -> CallToolResult:
 def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
     """What an agent may decide about, the most urgent first."""
     _check(kinds)
-    found = [item for item in engram.review(kinds=kinds or REVIEWED).items if _is_readable(engram, item)]
+    found = _readable(engram, engram.review(kinds=kinds or REVIEWED).items)
     rows = [_waits(item) for item in found[:limit]]
     data = Reviewed(notice=NOTICE if rows else "", items=rows, total=len(found))
     lines = [f"{len(rows)} of {len(found)}", *map(_waits_text, rows)] if rows else ["Nothing waits."]
@@ -213,7 +213,7 @@ def _named(engram: Engram, name: str) -> Item:
     from engram.usecases.review import item_named
 
     found = item_named(engram.store, name)
-    if found.kind not in REVIEWED or not _is_readable(engram, found):
+    if found.kind not in REVIEWED or not _readable(engram, [found]):
         raise NotFoundError(f"{found.id} waits for a person.", "A person looks: `engram review`.")
     return found
 
@@ -224,16 +224,19 @@ def _checked(item: Item, decision: str) -> str:
 
 
 def _check(kinds: Sequence[str]) -> None:
-    from engram.domain.errors import UsageError
-
     for kind in kinds:
         if kind not in REVIEWED:
             raise UsageError(f"'{kind}' is no kind that agents review.", f"Kinds: {', '.join(REVIEWED)}.")
 
 
-def _is_readable(engram: Engram, item: Item) -> bool:
-    """Whether an agent may see all lore that an item is about."""
-    try:
-        return bool(item.lore) and all(present.readable(engram, lore_id) for lore_id in item.lore)
-    except EngramError:
-        return False
+def _readable(engram: Engram, items: Sequence[Item]) -> list[Item]:
+    """Those items of which an agent may see all lore."""
+    from engram.domain.tables import Limits
+
+    ids = list(dict.fromkeys(lore_id for item in items for lore_id in item.lore))
+    seen: set[object] = set()
+    for start in range(0, len(ids), _ASKED):
+        asked = {"ids": json.dumps(ids[start : start + _ASKED])}
+        found = engram.execute(_SEEN, asked, limits=Limits(_ASKED, 100 * _ASKED, 20.0), waiting=False)
+        seen.update(row[0] for row in found.rows)
+    return [item for item in items if item.lore and seen.issuperset(item.lore)]

@@ -8,6 +8,7 @@ from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from engram.domain.review import REJECT
 from engram.mcp import curation, present
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, Share, SomeRefs, Words
@@ -131,7 +132,7 @@ async def _ask_to_forget(
     def question(engram: Engram) -> str:
         return f"{curation.decision_of(engram, item, decision).capitalize()}?"
 
-    return await agreement(question, ctx, is_given=confirm or decision != curation.REJECT)
+    return await agreement(question, ctx, is_given=confirm or decision != REJECT)
 
 
 async def review_memories(
