@@ -14,6 +14,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, dedicated, opened, plain
 from effort import examples
 from hypothesis import given, settings
+from sql_statements import FILES, STATEMENTS, THROUGH
 
 from engram.adapters.sql.functions import FUNCTIONS
 from engram.adapters.state.trust_tables import Held
@@ -326,34 +327,6 @@ def test_every_function_of_the_list_that_this_sqlite_has_can_be_called(engram: E
 
 # --- a fuzz
 
-RAW = (
-    "catalog.files", "files", "row_tags", "row_tokens", "state.votes", "state.set_aside", "past.meta", "sqlite_master", "temp.lore"
-)  # fmt: skip
-_names = st.sampled_from([*NAMES, *RAW, "x", "json_each(x)", "(VALUES (1), (2))", "pragma_table_list"])
-_columns = st.sampled_from(
-    ["*", "id", "title", "count(*)", "rowid", "digest", "item", "randomblob(99999)", "printf('%99999d', 1)", "hex(zeroblob(90000))",
-     "load_extension('x')", "writefile('x', 1)", "(SELECT max(title) FROM lore)", "group_concat(title)", ":x", "?", "x'00'", "'",
-     "/*"]
-)  # fmt: skip
-_tails = st.sampled_from(
-    ["", ";", "--", "LIMIT -1", "ORDER BY random()", "GROUP BY 1", "WHERE 1 = 1 OR", "UNION ALL SELECT * FROM lore", "RETURNING *",
-     "; DELETE FROM lore", "WHERE title MATCH 'a'", "INDEXED BY files_id", "\0", "EXCEPT SELECT 1"]
-)  # fmt: skip
-_selects = st.builds("SELECT {} FROM {} {}".format, _columns, _names, _tails)
-_joined = st.builds("SELECT {} FROM {}, {} {}".format, _columns, _names, _names, _tails)
-_named = st.builds("WITH {} AS ({}) {}".format, _names, _selects, st.one_of(_selects, _joined))
-_recursive = st.builds(
-    "WITH RECURSIVE x(i) AS (SELECT {0} UNION ALL SELECT {0} FROM x) {1}".format, _columns, _selects
-)
-_writes = st.builds(
-    "{} {} {}".format,
-    st.sampled_from(["DELETE FROM", "INSERT INTO", "UPDATE", "DROP TABLE", "CREATE VIEW", "CREATE TRIGGER", "PRAGMA", "ATTACH",
-                     "EXPLAIN", "REPLACE INTO"]),
-    _names,
-    st.sampled_from(["", "VALUES (1)", "SET title = 1", "AS SELECT 1", "DEFAULT VALUES", "= 1", "SELECT * FROM lore"]),
-)  # fmt: skip
-_statements = st.one_of(_selects, _joined, _named, _recursive, _writes, st.text(max_size=60))
-
 
 def answered(engram: Engram, sql: str) -> Table | None:
     """The answer; None for what is refused in a sentence."""
@@ -383,18 +356,8 @@ def test_values_are_within_limits_too(engram: Engram, values: dict[str, Any], wh
     )
 
 
-# Through the statements that an expression may stand before, and into files beside the store.
-_through = st.builds("WITH {} AS ({}) {}".format, _names, _selects, _writes)
-_files = st.sampled_from(
-    ["ATTACH 'new.db' AS new", "VACUUM INTO 'new.db'", "ATTACH ':memory:' AS new; CREATE TABLE new.a (b)",
-     "SELECT writefile('new', title) FROM lore", "SELECT load_extension('./new')", "PRAGMA journal_mode = DELETE",
-     "PRAGMA writable_schema = 1", "PRAGMA temp_store_directory = '.'", "SELECT * FROM pragma_wal_checkpoint",
-     "EXPLAIN DELETE FROM lore"]
-)  # fmt: skip
-
-
 @settings(max_examples=examples(5, 300), deadline=None)
-@given(st.lists(st.one_of(_through, _files), min_size=2, max_size=8))
+@given(st.lists(st.one_of(THROUGH, FILES), min_size=2, max_size=8))
 def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str]) -> None:
     execute(engram.store, "SELECT count(*) FROM retrievals, history")
     before, folder = on_disk(engram), Path.cwd()
@@ -408,7 +371,7 @@ def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str
 
 
 @settings(max_examples=examples(120, 5000), deadline=None)
-@given(_statements)
+@given(STATEMENTS)
 def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram: Engram, sql: str) -> None:
     store = engram.store
     before = (os.stat(store.state.path).st_mtime_ns, store.index.look().catalog.version())
