@@ -39,6 +39,8 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
     ],
     "edit": [
         ["edit", "L1", "--add-tag", "x"],
+        ["edit", "L1", "--importance", "0.4"],
+        ["edit", "L1", "--importance", "7"],
         ["edit", "L1"],
         ["edit", "L9", "--pin"],
         ["edit", "L1", "--status", "x"],

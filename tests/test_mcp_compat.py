@@ -305,6 +305,11 @@ def test_the_names_of_one_memory_can_be_chosen_alone() -> None:
     assert chosen_sets("core,compat:mem0") == ("core", "compat:mem0")
     assert COMPAT not in chosen_sets("all")
     assert set(chosen_sets("all,compat")) == set(SETS)
-    for spoken in ("compat:", "compat:memo", "core:mem0"):
-        with pytest.raises(UsageError, match="There is no tool set"):
+    for spoken, hint in (
+        ("compat:", "Memories: surreal, "),
+        ("compat:memo", "Memories: surreal, "),
+        ("core:mem0", "Tool sets: "),
+    ):
+        with pytest.raises(UsageError, match="There is no tool set") as told:
             chosen_sets(spoken)
+        assert told.value.hint.startswith(hint)

@@ -111,7 +111,9 @@ async def test_a_lore_is_corrected_field_by_field(root: Path) -> None:
         )
         tagged = await ok(client, "tag_memory", memory_id=lore_id, tags="late", remove="ops")
         assert sorted(tagged["tags"]) == ["broker", "late"]
-        assert "Nothing to change was given" in await refused(client, "update_memory", memory_id=lore_id)
+        said = await refused(client, "update_memory", memory_id=lore_id)
+        assert said == "Nothing to change was given. Give a field."
+        assert client.memory.engram.get(lore_id).lore.importance == 0.4
         assert "importance" in await refused(client, "update_memory", memory_id=lore_id, importance=2)
         (whole,) = (await ok(client, "memory_get", memory_id=lore_id))["lore"]
         assert (whole["content"], whole["category"], whole["status"]) == (
@@ -200,4 +202,6 @@ async def test_an_item_that_is_a_persons_is_not_decided_by_an_agent(root: Path) 
         for decision in ("accept", "reject"):
             said = await refused(client, "review_memories", item=item.id, decision=decision, confirm=True)
             assert "waits for a person" in said
+        said = await refused(client, "review_memories", item="0000", decision="accept")
+        assert "review_memories lists what is there." in said
     assert len(lore_files(root)) == 1

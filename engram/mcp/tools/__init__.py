@@ -29,6 +29,8 @@ def chosen_sets(spoken: str) -> tuple[str, ...]:
     unknown = [name for name in names if not _is_known(name)]
     if unknown or not names:
         what = f"There is no tool set '{unknown[0]}'." if unknown else "No tool set was named."
+        if unknown and unknown[0].startswith(f"{COMPAT}:"):
+            raise UsageError(what, f"Memories: {', '.join(import_module(SETS[COMPAT]).memories())}.")
         raise UsageError(what, f"Tool sets: {', '.join([*SETS, ALL])}; several are separated by commas.")
     every = [name for name in SETS if name != COMPAT] if ALL in names else []
     return tuple(dict.fromkeys([*every, *[name for name in names if name != ALL]]))

@@ -21,6 +21,8 @@ _SPOKEN = (
     ("pass --redact", "pass redact=true"),
     ("; --again counts it once more", ""),
     ("`engram explore --depth 2`", "engram_explore depth=2"),
+    ("`engram review` lists", "review_memories lists"),
+    (", or none at a terminal to open your editor", ""),
 )
 
 
