@@ -74,7 +74,8 @@ CALLS: dict[str, list[tuple[str, dict[str, Any], str]]] = {
         ("delete_memory", {"memory_id": "#0"}, "ids"),
         ("add_memories", {"text": "The staff meeting moved to noon."}, "id"),
         ("search_memory", {"query": "staff meeting at noon"}, "lore"),
-        ("list_memories", {}, "lore"),
+        ("list_memories", {"project": "x"}, "lore"),
+        ("delete_memories", {"memory_ids": ["#6"]}, "ids"),
     ],
     "basic-memory": [
         ("write_note", {"title": "Project Plan", "content": "Ship the importer in March.", "folder": "plans",
@@ -191,6 +192,10 @@ async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: 
                 {"content": "Deploy with make.", "memory_type": "procedural", "importance": 0.8},
             ),
             ("remember", {"content": "Staging is reset on Sundays.", "type": "House Rule", "tags": "a, b"}),
+            (
+                "add_memory",
+                {"text": "Noted in passing.", "metadata": {"tags": "x,y", "type": "preference", "z": 1}},
+            ),
             ("engram_remember", {"content": "Kafka is pinned.", "category": "decision", "entity": "Kafka"}),
         ):
             assert not (await client.call_tool(name, arguments)).is_error
@@ -207,6 +212,7 @@ async def test_what_is_recorded_under_another_name_is_a_lore_like_any(tmp_path: 
     )
     assert (deploy.category, deploy.type, deploy.importance) == ("WORKFLOW", "procedural", 0.8)
     assert (staging.category, staging.tags) == ("FACT", ("a", "b", "house-rule"))
+    assert (lore["Noted in passing."].category, lore["Noted in passing."].tags) == ("PREFERENCE", ("x", "y"))
     assert (lore["Kafka is pinned."].category, lore["Kafka is pinned."].entities) == (
         "ARCHITECTURAL_DECISION",
         ("Kafka",),
@@ -277,6 +283,20 @@ async def test_an_answer_that_helped_is_its_best_lore_and_one_that_did_not_takes
         done = await client.call_tool("mark_retrieval_useful", {**asked, "was_useful": False})
     assert [one["kind"] for one in done.structured_content["updated"]] == ["not_relevant", "not_relevant"]
     assert all(one["previous"] == one["current"] for one in done.structured_content["updated"])
+
+
+async def test_lore_are_listed_by_one_tag_or_by_all(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        ids = [engram.record(f"{tags} it is.", category="fact", tags=tags.split(), status="active").lore.id
+               for tags in ("red", "blue", "red blue")]  # fmt: skip
+    async with inside(root, sets=("compat:memory-service",)) as client:
+        for asked, found in (
+            ({"tags": "red,blue"}, ids),
+            ({"tags": ["red", "blue"], "match_all": True}, ids[2:]),
+        ):
+            result = await client.call_tool("search_by_tag", asked)
+            assert [one["id"] for one in result.structured_content["lore"]] == found[::-1]
 
 
 async def test_lore_that_waits_is_under_no_name(tmp_path: Path) -> None:

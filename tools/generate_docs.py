@@ -173,20 +173,23 @@ def compat_names() -> str:
     parts = []
     for source in SOURCES:
         made = {tool.name: tool for tool in tools(source.key)}
+        found = rows_of(source.key)
+        everywhere = [name for name in found[0].unused if all(name in row.unused for row in found)]
         rows = [
             (
                 f"`{row.name}`",
                 _deed(row.tool),
                 _arguments(made[row.name]),
                 _listed(row.also),
-                _listed(row.unused),
+                _listed(name for name in row.unused if name not in everywhere),
             )
-            for row in rows_of(source.key)
+            for row in found
         ]
-        shared = ", ".join(f"`{name}`" for name in SHARED.get(source.key, ()))
+        shared = SHARED.get(source.key, ())
         head = ("Tool", "Is", "Arguments (?: optional)", "Also taken", "Taken, and not used")
-        parts += [f"### `compat:{source.key}`", "", f"{source.what}."]
-        parts += ["", *_table(head, rows), *(["", f"Also: {shared}."] if shared else []), ""]
+        parts += [f"### `compat:{source.key}`", "", f"{source.what}.", "", *_table(head, rows), ""]
+        parts += [f"Of each taken, and not used: {_listed(everywhere)}.", ""] if everywhere else []
+        parts += [f"Also: {_listed(shared)}.", ""] if shared else []
     return "\n".join(parts)
 
 

@@ -13,7 +13,18 @@ from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.tool import LoreTool
 
 _LIMIT, _ID = {"query": "query", "limit": "k"}, {"memory_id": "refs"}
-_MEM0 = ("user_id", "agent_id", "app_id", "run_id", "metadata", "enable_graph", "messages", "filters")
+_MEM0 = (
+    "user_id",
+    "agent_id",
+    "app_id",
+    "run_id",
+    "project",
+    "enable_graph",
+    "messages",
+    "filters",
+    "rerank",
+    "infer",
+)
 _NOTES = ("project", "workspace", "project_id", "output_format", "page")
 _GENTLEMAN = (
     "project", "scope", "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
@@ -45,7 +56,7 @@ SOURCES = (
     Source("surreal", "baladithyab/engram: MCP tools on SurrealDB", (
         Alias("store_memory", "record_told", "Record a lore",
               {"content": "content", "memory_type": "category", "tags": "tags", "importance": "importance"},
-              unused=("scope", "metadata", "client_hostname")),
+              unused=("scope", "client_hostname")),
         Alias("recall_memories", "recall_told", "Recall lore", {**_LIMIT, "memory_type": "category"}, unused=("scope",)),
         Alias("mark_retrieval_useful", "judge_answer", "Say whether an answer helped",
               {"query": "query", "was_useful": "was_useful"}, unused=("reason",)),
@@ -110,7 +121,7 @@ SOURCES = (
     Source("go", "Programs, most of them in Go, with two or three short names", (
         Alias("remember", "record_told", "Record a lore", {"content": "content", "type": "category", "tags": "tags"},
               {"fact": "content", "insight": "content", "kind": "type", "memory_type": "type"},
-              unused=("project", "namespace", "source", "summary", "metadata")),
+              unused=("project", "namespace", "source", "summary")),
         Alias("recall", "recall_told", "Recall lore", _LIMIT, {"k": "limit"}, unused=("project", "namespace")),
         Alias("forget", "recall_forget", "Delete a lore", {"id": "refs"}, {"memory_id": "id"}, unused=("project",)),
     )),
@@ -123,14 +134,16 @@ SOURCES = (
         Alias("add_memories", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0),
         Alias("search_memory", "recall_told", "Recall lore", {"query": "query"}, unused=_MEM0),
         Alias("list_memories", "list_told", "The newest lore", unused=_MEM0),
+        Alias("delete_memories", "recall_forget", "Delete lore", {"memory_ids": "refs"}, unused=_MEM0),
     )),
     Source("basic-memory", "basic-memory: markdown notes", (
         Alias("write_note", "record_told", "Record a lore",
               {"title": "title", "content": "content", "tags": "tags"}, {"note_type": "category"},
-              unused=(*_NOTES, "directory", "folder", "dir", "path", "metadata", "overwrite", "expected_checksum")),
+              unused=(*_NOTES, "directory", "folder", "dir", "path", "overwrite", "expected_checksum")),
         Alias("read_note", "read_told", "Lore whole, by title or id", {"identifier": "refs"}, unused=(*_NOTES, "page_size")),
         Alias("search_notes", "recall_told", "Recall lore", {"query": "query", "page_size": "k", "tags": "tags"},
-              unused=(*_NOTES, "search_type", "types", "entity_types", "after_date")),
+              unused=(*_NOTES, "search_type", "types", "entity_types", "note_types", "after_date", "metadata_filters", "status",
+                      "min_similarity")),
         Alias("delete_note", "recall_forget", "Delete a lore", {"identifier": "refs"}, unused=_NOTES),
         Alias("recent_activity", "list_told", "The newest lore", unused=(*_NOTES, "type", "depth", "timeframe", "page_size")),
     )),
@@ -144,7 +157,8 @@ SOURCES = (
         Alias("retrieve_memory", "recall_told", "Recall lore", {"query": "query", "n_results": "k"},
               unused=("min_similarity",)),
         Alias("recall_memory", "recall_told", "Recall lore", {"query": "query", "n_results": "k"}),
-        Alias("search_by_tag", "list_told", "The newest lore with these tags", {"tags": "tags"}, unused=("match_all",)),
+        Alias("search_by_tag", "list_told", "The newest lore with one of these tags",
+              {"tags": "tags", "match_all": "match_all"}, defaults={"match_all": False}),
         Alias("check_database_health", "recall_status", "How the memory is"),
     )),
 )  # fmt: skip

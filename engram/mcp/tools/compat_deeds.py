@@ -42,13 +42,20 @@ def _within(value: object) -> object:
     return min(MOST, max(1, round(value))) if isinstance(value, (int, float)) else value
 
 
+def _words(value: object) -> list[str]:
+    """The texts of a list, or of one with commas."""
+    split = _split(value)
+    return [str(one) for one in split] if isinstance(split, (list, tuple)) else []
+
+
+Metadata = dict[str, Any]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Count = Annotated[int, BeforeValidator(_within)]
 
 
 async def record_told(
     content: Annotated[str, Field(description="Markdown, at most 4000 characters")],
-    category: str = "fact",
+    category: str = "",
     title: str = "",
     context: Words = (),
     tags: Names = (),
@@ -57,8 +64,13 @@ async def record_told(
     confidence: Share | None = None,
     importance: Share | None = None,
     redact: bool = False,
+    metadata: Metadata = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, results.Recorded]:
-    """Record a lore; a category that is none here becomes a tag of a fact."""
+    """Record a lore; a category that is none here becomes a tag of a fact. Of metadata, tags and the type count."""
+    category = category or next(
+        (str(metadata[key]) for key in ("type", "category") if metadata.get(key)), "fact"
+    )
+    tags = tuple(dict.fromkeys([*tags, *_words(metadata.get("tags"))]))
     whole = (
         f"# {title.strip()}\n\n{content}"
         if title.strip() and not content.lstrip().startswith("#")
@@ -100,12 +112,19 @@ async def recall_told(
     return await use(work)
 
 
-async def list_told(limit: Count = 10, tags: Names = ()) -> Annotated[CallToolResult, results.Whole]:
-    """The newest lore, those with all these tags."""
+async def list_told(
+    limit: Count = 10, tags: Names = (), match_all: bool = True
+) -> Annotated[CallToolResult, results.Whole]:
+    """The newest lore, of those with all these tags, or with one of them."""
+    wanted: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
 
     def work(engram: Engram) -> CallToolResult:
-        listed = engram.list(limit=2 * MOST, tags=tags, status=ACTIVE).lore
-        return present.wholes(engram, [one for one in listed if present.is_readable(engram, one)][:limit])
+        found = [
+            one for those in wanted for one in engram.list(limit=2 * MOST, tags=those, status=ACTIVE).lore
+        ]
+        each = {one.lore.id: one for one in found if present.is_readable(engram, one)}
+        newest = sorted(each.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
+        return present.wholes(engram, newest[:limit])
 
     return await use(work)
 
