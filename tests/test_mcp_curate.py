@@ -80,6 +80,27 @@ async def test_a_person_is_asked_with_what_would_be_done(
     assert len(lore_files(root)) == left
 
 
+async def test_a_plan_that_is_another_by_then_is_asked_about_anew(root: Path) -> None:
+    asked: list[str] = []
+
+    async def person(context: Any, question: Any) -> Any:
+        asked.append(question.message)
+        if len(asked) == 1:
+            with opened(root, clock=Clock()) as engram:
+                for end in ("", "!"):
+                    engram.record(TIDES + end, category="fact")
+        return await answering("accept", agreed=True)(context, question)
+
+    with opened(root, clock=Clock()) as engram:
+        twins(engram)
+    async with inside(root, "auto", sets=SETS, elicitation_callback=person) as client:
+        done = await ok(client, "reflect_and_consolidate", dry_run=False)
+    assert [question.split(" (")[0] for question in asked] == [
+        "Tidy the shared memory up: merge 1", "Tidy the shared memory up: merge 2"
+    ]  # fmt: skip
+    assert done["counts"] == {"merge": 2}
+
+
 async def test_steps_can_be_chosen_and_left_out(root: Path) -> None:
     with opened(root, clock=Clock()) as engram:
         twins(engram)

@@ -140,5 +140,9 @@ async def test_an_agent_recalls_and_runs_by_the_official_client(root: Path, engr
         assert ran.structured_content["result"]["rows"] == [[QUEUE]]
         assert f"> {QUEUE}" in text(ran)
         assert "Runs here: 1, of which 1 went well." in text(ran)
+        same = await answered(
+            client, "recall_skill", task_description="find lore that carry a tag", scope="project"
+        )
+        assert (same["id"], same["not_used"]) == (found["id"], ["scope"])
         none = await answered(client, "recall_skill", task="bake bread with rye")
     assert none == {"notice": "No skill for that is known here."}

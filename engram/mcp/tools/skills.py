@@ -77,4 +77,8 @@ def _framed(engram: Engram, skill: Skill) -> Framed:
 
 def tools() -> list[LoreTool]:
     """The tools of this set."""
-    return [lore_tool(recall_skill, "Recall a skill", reading())]
+    return [
+        lore_tool(
+            recall_skill, "Recall a skill", reading(), also={"task_description": "task"}, unused=("scope",)
+        )
+    ]
