@@ -92,7 +92,7 @@ class Engram(Looking, Curating, Exploring, Putting):
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
         (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled. The same call with the same `key` is done once (see `Putting`). Raises ValidationError, SecretFoundError (unless
+        it is not recalled. With a `key` the same call is done once (see `Putting`). Raises ValidationError, SecretFoundError (unless
         `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
@@ -211,7 +211,9 @@ class Engram(Looking, Curating, Exploring, Putting):
         from engram.usecases.forget import forget
         from engram.usecases.keyed import forget_once
 
-        gone = forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)
+        gone = (
+            forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)
+        )
         self._changed()
         return gone
 

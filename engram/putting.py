@@ -102,5 +102,3 @@ class Putting(ABC):
     @abstractmethod
     def _changed(self) -> None:
         """Have committed what was written."""
-
-

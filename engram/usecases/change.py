@@ -54,7 +54,8 @@ def update(
 
     `details` gives further trailers of the commit from the lore before and after.
 
-    With a `digest` it is changed only while that is its file's. Raises StaleError where it is not, NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
+    With a `digest` it is changed only while that is its file's. Raises StaleError where it is not,
+    NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
     """
     for attempt in range(_TRIES):
         file = load(store, path)

@@ -165,7 +165,11 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
 
     def look(generation: Generation) -> tuple[list[Text], set[str], dict[str, float]]:
         catalog = generation.catalog
-        changed = {} if feed.name else {hit.id: max(hit.mtime_ns / 1e9, hit.updated_at) for hit in catalog.select("1")}
+        changed = (
+            {}
+            if feed.name
+            else {hit.id: max(hit.mtime_ns / 1e9, hit.updated_at) for hit in catalog.select("1")}
+        )
         return catalog.texts(STATUSES), {problem.path for problem in catalog.problems()}, changed
 
     there, broken, changed = consult(store, look)

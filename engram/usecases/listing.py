@@ -75,9 +75,7 @@ def get(store: Store, name: str) -> Shown:
     with store.lock:
         found = resolve(store, name)
         file = change.load(found.store, found.path)
-        return Shown(
-            file.lore, found.path, found.ref, found.store.places.scope, atomic.digest(file.raw)
-        )
+        return Shown(file.lore, found.path, found.ref, found.store.places.scope, atomic.digest(file.raw))
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:

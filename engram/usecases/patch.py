@@ -41,7 +41,9 @@ def edit_of(changes: Mapping[str, object]) -> Edit:
         if value is not None:
             wanted[field] = FIELDS[field](field, value)
         elif field in _NEEDED:
-            raise ValidationError(field, f"A lore cannot be without {field}.", "Leave it out to keep it as it is.")
+            raise ValidationError(
+                field, f"A lore cannot be without {field}.", "Leave it out to keep it as it is."
+            )
         elif field in _NONE:
             unset.append(field)
         else:
@@ -80,7 +82,11 @@ def _relations(field: str, value: object) -> tuple[tuple[str, str], ...]:
     found = []
     for one in value if isinstance(value, list | tuple) else [None]:
         pair = (one.get("kind"), one.get("id")) if isinstance(one, dict) else one
-        if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        if (
+            not isinstance(pair, list | tuple)
+            or len(pair) != 2
+            or not all(isinstance(part, str) for part in pair)
+        ):
             raise ValidationError(field, f"'{field}' must be a list of objects with kind and id.")
         found.append((pair[0], pair[1]))
     return tuple(found)
@@ -93,7 +99,9 @@ def moment(field: str, value: object) -> datetime:
     try:
         return value if isinstance(value, datetime) else times.parse(_text(field, value))
     except (ValueError, OverflowError):
-        raise ValidationError(field, f"'{field}' is not a time by RFC 3339.", "2027-01-31T10:00:00Z") from None
+        raise ValidationError(
+            field, f"'{field}' is not a time by RFC 3339.", "2027-01-31T10:00:00Z"
+        ) from None
 
 
 FIELDS: dict[str, Callable[[str, object], object]] = {

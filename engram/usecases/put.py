@@ -46,14 +46,18 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
         hits = hits_by_id(store, lore_id)
         if not hits:
             if digest:
-                raise StaleError(f"There is no lore {lore_id} (any more).", "Put it without a digest to make it.")
+                raise StaleError(
+                    f"There is no lore {lore_id} (any more).", "Put it without a digest to make it."
+                )
             done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, fold=False)
             there = atomic.digest(store.files.read(done.path))
             return Put(Shown(done.lore, done.path, "", store.places.scope, there), True, done.why)
         found = Found(lore_id, hits[0].path, "", store)
         if new:
             there = atomic.digest(store.files.read(found.path))
-            raise StaleError(f"There is a lore {lore_id} already.", "Put it with the digest that it has.", current=there)
+            raise StaleError(
+                f"There is a lore {lore_id} already.", "Put it with the digest that it has.", current=there
+            )
         wanted = _replacement(store, draft, lore_id)
         shown = edit_found(found, wanted, digest)
         live.note(store, "edit", query=", ".join(wanted.fields), ids=[lore_id])
@@ -77,10 +81,10 @@ def _checked(store: Store, lore_id: str) -> str:
     name = lore_id.upper()
     if not ulid.is_valid(name):
         raise ValidationError(
-            "id", f"'{lore_id[:40]}' is not a lore id (a ULID of 26 characters).", "Make one with a ULID library."
+            "id",
+            f"'{lore_id[:40]}' is not a lore id (a ULID of 26 characters).",
+            "Make one with a ULID library.",
         )
     if ulid.moment(name) > store.clock.now() + _AHEAD:
         raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
     return name
-
-

@@ -83,7 +83,7 @@ class Feed:
             rows.append((seen.id, number, number, at, seen.path, seen.digest))
         query = (
             "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number,"
-            f" born = CASE digest WHEN '{GONE}' THEN excluded.born ELSE born END, at = excluded.at,"  # noqa: S608
+            " born = CASE digest WHEN '' THEN excluded.born ELSE born END, at = excluded.at,"
             " path = excluded.path, digest = excluded.digest"
         )
         self._connection.executemany(query, rows)
@@ -91,11 +91,9 @@ class Feed:
 
     def since(self, number: int, limit: int) -> list[Line]:
         """The lore that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
-        query = (
-            "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
-        )
+        query = "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
         lines = self._connection.execute(query, (number, limit))
-        return [Line(*line[:4], line[4] == GONE) for line in lines]
+        return [Line(*place, digest == GONE) for *place, digest in lines]
 
     def before(self, moment: float) -> int:
         """The number of the last change before that moment (Unix seconds)."""

@@ -1,0 +1,372 @@
+"""Put, patch and delete over HTTP: what a digest guards, what a key has done once, sync, and a store out of order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain, variables
+from http_kit import TOKEN, asked, lore, serving
+
+from engram.adapters.files.lock import FileLock
+from engram.domain.errors import EngramError
+from engram.http.routes import RESOURCES, ROOT
+
+ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+# --- put
+
+
+async def test_a_lore_is_put_under_an_id_of_the_callers_choosing(root: Path) -> None:
+    async with serving(root) as client:
+        body = lore(QUEUE, tags=["queue"], importance=0.5, relations=[{"kind": "refines", "id": ID}])
+        made = await asked(client, "PUT", f"/lore/{ID.lower()}", body, 201)
+        assert (made.json()["created"], made.json()["lore"]["id"]) == (True, ID)
+        assert made.headers["etag"] == f'"{made.json()["lore"]["digest"]}"'
+        again = await asked(client, "PUT", f"/lore/{ID}", body)
+        assert (again.json()["created"], again.headers["etag"]) == (False, made.headers["etag"])
+        await asked(client, "POST", "/lore/feedback", {"helpful": [ID]})
+        replaced = (await asked(client, "PUT", f"/lore/{ID}", lore(TIDES, expires_at="2031-01-01T00:00:00Z"))).json()["lore"]
+        assert (replaced["content"], replaced["tags"], replaced["importance"]) == (TIDES, [], None)
+        assert (replaced["relations"], replaced["expires_at"]) == ([], "2031-01-01T00:00:00Z")
+        assert (replaced["confidence"], replaced["validation_count"]) == (0.78, 1), "votes stay"
+        assert len(lore_files(root)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "field"),
+    [
+        ("01KEZ6S4", lore(QUEUE), "id"),
+        ("7ZZZZZZZZZ0000000000000000", lore(QUEUE), "id"),
+        ("6KEZ6S41TSV4RRFFQ69G5FAVAA", lore(QUEUE), "id"),
+        (ID, lore(""), "content"),
+        (ID, {"content": QUEUE, "category": "WISDOM"}, "category"),
+        (ID, {"category": "FACT"}, "content"),
+        (ID, lore(QUEUE, expires_at="soon"), "expires_at"),
+        (ID, lore(QUEUE, wisdom=1), "wisdom"),
+        (ID, lore(QUEUE, relations=[{"kind": "loves", "id": ID}]), "relations[0].kind"),
+    ],
+)
+async def test_what_cannot_be_put_says_which_field(root: Path, name: str, body: dict[str, Any], field: str) -> None:
+    async with serving(root) as client:
+        problem = (await asked(client, "PUT", f"/lore/{name}", body, 422)).json()
+        assert (problem["error"]["code"], problem["error"]["field"]) == ("invalid", field)
+    assert lore_files(root) == []
+
+
+# --- digests
+
+
+async def test_a_digest_guards_what_was_read(root: Path) -> None:
+    async with serving(root) as client:
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201)
+        place, tag = made.headers["location"].removeprefix(ROOT), made.headers["etag"]
+        assert (await asked(client, "GET", place)).headers["etag"] == tag
+        assert (await asked(client, "GET", place, status=304, if_none_match=tag)).content == b""
+        changed = await asked(client, "PATCH", place, {"tags": ["a"]}, if_match=tag)
+        now = changed.headers["etag"]
+        for method, body in (("PATCH", {"tags": []}), ("PUT", lore(TIDES)), ("DELETE", None)):
+            for stale in (tag, "W/" + now, now.strip('"'), '"nonsense"'):
+                late = await asked(client, method, place, body, 412, if_match=stale)
+                assert (late.headers["etag"], late.json()["error"]["code"]) == (now, "conflict")
+                assert f'"{late.json()["error"]["current"]}"' == now
+        await asked(client, "PATCH", place, {"tags": []}, 422, if_match=f"{tag}, {now}")
+        assert (await asked(client, "GET", place)).headers["etag"] == now
+        assert (await asked(client, "GET", "/lore")).json()["lore"][0]["digest"] == now.strip('"')
+        await asked(client, "DELETE", place, if_match=now)
+        await asked(client, "PATCH", place, {"tags": []}, 404, if_match=now)
+
+
+async def test_put_can_ask_that_there_be_one_or_none(root: Path) -> None:
+    async with serving(root) as client:
+        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
+        made = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
+        taken = await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 412, if_none_match="*")
+        assert taken.headers["etag"] == made.headers["etag"]
+        await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 422, if_none_match='"x"')
+        assert (await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), if_match="*")).json()["created"] is False
+
+
+async def test_a_merge_patch_takes_values_away(root: Path) -> None:
+    async with serving(root) as client:
+        body = lore(QUEUE, tags=["a"], files=["x.py"], context="Here", importance=0.3, expires_at="2031-01-01")
+        await asked(client, "PUT", f"/lore/{ID}", body, 201)
+        answer = await client.patch(
+            f"{ROOT}/lore/{ID}",
+            content=json.dumps({"tags": None, "files": [], "importance": None, "expires_at": None, "context": ["There"]}),
+            headers={"content-type": "application/merge-patch+json"},
+        )
+        found = answer.json()["lore"]
+        assert (found["tags"], found["files"], found["importance"], found["expires_at"]) == ([], [], None, None)
+        assert (found["context"], found["content"]) == ("There", QUEUE)
+        for field in ("content", "category", "confidence", "pinned", "status"):
+            problem = (await asked(client, "PATCH", f"/lore/{ID}", {field: None}, 422)).json()
+            assert problem["error"]["field"] == field
+        await asked(client, "PATCH", f"/lore/{ID}", {}, 422)
+
+
+RACE = """
+import http.client, json, sys
+port, name, tag, who, token = sys.argv[1:]
+connection = http.client.HTTPConnection("127.0.0.1", int(port))
+print("ready", flush=True)
+sys.stdin.readline()
+headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json", "If-Match": tag}
+connection.request("PATCH", f"/api/v1/lore/{name}", json.dumps({"tags": [who]}), headers)
+print(connection.getresponse().status, flush=True)
+"""
+
+
+def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
+    """Two servers on one store, and a client of each: processes that know nothing of one another."""
+    root = dedicated(tmp_path / "store")
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact").lore.id
+        tag = f'"{store.get(recorded).digest}"'
+    command = [sys.executable, "-m", "engram", "serve", "--port", "0", "--store", str(root)]
+    servers, clients = [], []
+    try:
+        for _ in range(2):
+            environment = variables(ENGRAM_HTTP_TOKEN=TOKEN)
+            servers.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
+        for number, server in enumerate(servers):
+            port = server.stderr.readline().split()[1].split(":")[2].partition("/")[0]
+            arguments = [port, recorded, tag, f"client{number}", TOKEN]
+            clients.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", RACE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
+            )
+        assert [client.stdout.readline() for client in clients] == ["ready\n"] * 2
+        for client in clients:
+            client.stdin.write("go\n")
+            client.stdin.flush()
+        statuses = [int(client.communicate(timeout=60)[0]) for client in clients]
+    finally:
+        for process in (*clients, *servers):
+            process.terminate()
+            process.wait(20)
+        for server in servers:
+            server.stderr.close()
+    assert sorted(statuses) == [200, 412]
+    with opened(root) as store:
+        assert store.get(recorded).lore.tags == (f"client{statuses.index(200)}",)
+
+
+async def test_of_many_who_patch_at_once_each_digest_is_good_for_one(root: Path) -> None:
+    async with serving(root) as client:
+        tag = (await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
+        sent = [
+            client.patch(f"{ROOT}/lore/{ID}", json={"tags": [f"t{number}"]}, headers={"if-match": tag}) for number in range(8)
+        ]
+        statuses = [answer.status_code for answer in await asyncio.gather(*sent)]
+        assert sorted(statuses) == [200] + [412] * 7
+
+
+# --- keys
+
+
+async def test_a_request_with_a_key_is_done_once_and_answered_the_same(root: Path) -> None:
+    async with serving(root) as client:
+        for method, path, body in (
+            ("POST", "/lore", lore(QUEUE)),
+            ("POST", "/lore", [lore(COLOUR), {"nothing": 1}]),
+            ("PUT", f"/lore/{ID}", lore(TIDES)),
+            ("PATCH", f"/lore/{ID}", {"tags": ["a"]}),
+            ("POST", "/lore/feedback", {"helpful": [ID]}),
+            ("DELETE", f"/lore/{ID}", None),
+        ):
+            headers = {"idempotency-key": f"{method} {path} {len(body or ())}"}
+            first = await client.request(method, f"{ROOT}{path}", json=body, headers=headers)
+            files = {path: path.read_bytes() for path in lore_files(root)}
+            again = await client.request(method, f"{ROOT}{path}", json=body, headers=headers)
+            assert first.status_code in (200, 201), first.text
+            assert "idempotency-replayed" not in first.headers
+            assert again.headers["idempotency-replayed"] == "true"
+            for header in ("etag", "location"):
+                assert again.headers.get(header) == first.headers.get(header)
+            assert (again.status_code, again.content) == (first.status_code, first.content)
+            assert {path: path.read_bytes() for path in lore_files(root)} == files
+            other = await client.request(method, f"{ROOT}{path}", json={"content": "x"}, headers=headers)
+            assert other.status_code in (409, 422)
+        conflict = await asked(client, "POST", "/lore", lore(TIDES), 409, idempotency_key="POST /lore 2")
+        assert conflict.json()["error"]["code"] == "conflict"
+
+
+async def test_a_key_outlives_the_server_and_a_refused_request_does_not_use_it_up(root: Path) -> None:
+    async with serving(root) as client:
+        await asked(client, "POST", "/lore", lore(""), 422, idempotency_key='"k1"')
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key='"k1"')
+        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="")
+        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="k" * 201)
+    async with serving(root) as client:
+        again = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k1")
+        assert again.json() == made.json()
+        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
+
+
+# --- sync
+
+
+async def test_a_sync_is_asked_for_over_http(tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    root = dedicated(tmp_path / "store")
+    with opened(root) as store:
+        store.add_remote("origin", str(remote))
+    async with serving(root) as client:
+        await asked(client, "POST", "/lore", lore(QUEUE), 201)
+        done = (await asked(client, "POST", "/sync")).json()
+        assert (done["ok"], done["remote"], done["errors"]) == (True, "origin", [])
+        assert done["pushed"] >= 1
+        nothing = (await asked(client, "POST", "/sync", {"push": False, "timeout": 20})).json()
+        assert (nothing["pulled"], nothing["pushed"]) == (0, 0)
+        await asked(client, "POST", "/sync", {"force": True}, 422)
+        remote.rename(tmp_path / "away")
+        problem = (await asked(client, "POST", "/sync", {}, 502)).json()
+        assert problem["error"]["code"] == "remote"
+
+
+async def test_a_store_without_its_own_git_cannot_be_synced(root: Path) -> None:
+    async with serving(root) as client:
+        assert (await asked(client, "POST", "/sync", {}, 422)).json()["error"]["code"] == "usage"
+
+
+# --- the store cannot be used
+
+
+async def test_a_store_that_somebody_holds_is_unavailable_and_then_well(root: Path) -> None:
+    with opened(root) as store:
+        held = FileLock(str(Path(store.store.places.state) / "write.lock"))
+    async with serving(root, patience=0.3) as client:
+        await asked(client, "GET", "/lore")
+        with held:
+            busy = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 503)
+        assert (busy.headers["retry-after"], busy.json()["error"]["code"]) == ("5", "failed")
+    async with serving(root) as client:
+        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
+
+
+FULL = """
+import asyncio, json, resource, signal, sys
+sys.path[:0] = sys.argv[2:]
+from pathlib import Path
+from http_kit import lore, serving
+
+async def main():
+    async with serving(Path(sys.argv[1])) as client:
+        await client.get("/api/v1/lore")
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        answers = [
+            await client.request(method, f"/api/v1{path}", json=body, headers=headers)
+            for method, path, body, headers in json.loads(sys.stdin.read())
+        ]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        answers.append(await client.post("/api/v1/lore", json=lore("Room again."), headers={"idempotency-key": "k"}))
+        print(json.dumps([[answer.status_code, answer.json().get("error", {}).get("code")] for answer in answers]))
+
+asyncio.run(main())
+"""
+
+
+def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(root: Path) -> None:
+    """Files that may not grow: what a full disk does, to a process of its own."""
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact").lore.id
+    before = {path: path.read_bytes() for path in lore_files(root)}
+    requests = [
+        ("POST", "/lore", lore("Room again."), {"idempotency-key": "k"}),
+        ("POST", "/lore", lore(TIDES), {}),
+        ("PUT", f"/lore/{ID}", lore(TIDES), {}),
+        ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, {}),
+        ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, {"idempotency-key": "p"}),
+        ("GET", f"/lore/{recorded}", None, {}),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(root), str(PROJECT), str(PROJECT / "tests")],
+        input=json.dumps(requests).encode(), env=variables(), capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    *refused, read, again = json.loads(done.stdout)
+    assert refused == [[503, "store"]] * 5
+    assert (read, again) == ([200, None], [201, None])
+    assert {path: lore_files(root).count(path) and path.read_bytes() for path in before} == before
+    assert len(lore_files(root)) == 2
+
+
+async def test_a_store_that_may_only_be_read_is_unavailable_to_writers(root: Path) -> None:
+    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n')
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact").lore
+        folder = root / store.get(recorded.id).path
+    link = root / "elsewhere"
+    folder.parent.rename(link)
+    folder.parent.symlink_to(link)  # which Engram does not write through, whoever it runs as
+    async with serving(root) as client:
+        name = f"{recorded.id[:10]}{ID[10:]}"
+        problem = (await asked(client, "PUT", f"/lore/{name}", lore(TIDES), 503)).json()
+        assert (problem["error"]["code"], problem["status"]) == ("store", 503)
+    assert [path.read_text() for path in link.iterdir() if TIDES in path.read_text()] == []
+
+
+async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: Path) -> None:
+    async with serving(root) as client:
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
+        cursor = (await asked(client, "GET", "/lore/delta")).json()["cursor"]
+    with opened(root) as store:
+        state = Path(store.store.places.state)
+    for damaged in (state / "keys.db", *(state / "index").rglob("catalog*")):
+        damaged.write_bytes(b"x" * 5000)
+    async with serving(root) as client:
+        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
+        again = await asked(client, "POST", "/lore", lore(QUEUE), 200, idempotency_key="k")
+        assert again.json()["lore"][0]["id"] == made.json()["lore"][0]["id"], "the same text is recorded once anyway"
+        nothing = (await asked(client, "GET", f"/lore/delta?since={cursor}")).json()
+        assert (nothing["lore"], nothing["deleted_ids"], nothing["cursor"]) == ([], [], cursor)
+    assert (state / "keys.db.damaged").exists()
+
+
+# --- who gets in
+
+
+async def test_no_resource_lets_strangers_in(root: Path) -> None:
+    async with serving(root) as client:
+        for resource in RESOURCES:
+            path = f"{ROOT}{resource.path}".replace("{id}", ID)
+            for headers, status in (
+                ({"authorization": ""}, 401),
+                ({"authorization": "Bearer wrong"}, 401),
+                ({"host": "evil.example"}, 421),
+                ({"origin": "https://evil.example"}, 403),
+            ):
+                answer = await client.request(resource.method, path, headers=headers)
+                expected = 200 if status == 401 and resource.path == "/health" else status
+                assert answer.status_code == expected, (resource.method, path, headers)
+    assert lore_files(root) == []
+
+
+def test_a_lock_of_keys_that_is_held_is_an_error_that_says_so(root: Path) -> None:
+    with opened(root) as store:
+        store.record(QUEUE, category="fact", key="k")
+        database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)
+        database.execute("BEGIN EXCLUSIVE")
+        table = store.store.durable[str(Path(store.store.places.state) / "keys.db")]
+        table._open().execute("PRAGMA busy_timeout = 1")
+        with pytest.raises(EngramError, match="cannot be used now"):
+            store.record(TIDES, category="fact", key="k2")
+        database.execute("ROLLBACK")
+        database.close()
+        assert store.record(TIDES, category="fact", key="k2").status == "recorded"
