@@ -92,8 +92,8 @@ class Engram(Looking, Curating, Exploring, Putting):
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
         (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled. With a `key` the same call is done once (see `Putting`). Raises ValidationError, SecretFoundError (unless
-        `redact`), StoreError; then nothing was written.
+        it is not recalled. With a `key` the same call is done once (see `Putting`).
+        Raises ValidationError, SecretFoundError (unless `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),

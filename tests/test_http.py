@@ -5,51 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain, variables
+from http_kit import TOKEN, lore, serving
 
 from engram.http.entrance import MOST_BYTES, Rate
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
-from engram.http.server import build
-from engram.mcp.memory import Memory, Opening
-from engram.serving import Address, transport_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-TOKEN = "a-token-for-these-tests"
-KEY = {"authorization": f"Bearer {TOKEN}"}
-LOCAL = "http://127.0.0.1:8849"
-
-
-@asynccontextmanager
-async def serving(root: Path, *, rate: int = 0, **headers: str) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of the API on a store, in this process."""
-    memory = Memory(Opening(str(root), ask=False))
-    app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Rate(rate))
-    transport = httpx2.ASGITransport(app=app)
-    try:
-        async with httpx2.AsyncClient(
-            transport=transport, base_url=LOCAL, headers={**KEY, **headers}
-        ) as client:
-            yield client
-    finally:
-        memory.close()
+ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return plain(tmp_path / "store")
-
-
-def lore(content: str, **more: Any) -> dict[str, Any]:
-    return {"content": content, "category": "FACT", **more}
 
 
 async def posted(client: httpx2.AsyncClient, path: str, body: Any, status: int = 200) -> dict[str, Any]:
@@ -308,10 +284,13 @@ async def test_what_is_answered_fits_the_document(root: Path) -> None:
         bodies = {
             ("POST", "/lore"): [lore(COLOUR), {"nothing": 1}], ("POST", "/query"): {"query": "queue consumers"},
             ("POST", "/lore/feedback"): {"helpful": ["L1"]}, ("PATCH", "/lore/{id}"): {"pinned": True},
+            ("PUT", "/lore/{id}"): lore(TIDES),
         }  # fmt: skip
         order = sorted(RESOURCES, key=lambda one: (one.path != "/query", one.method == "DELETE"))
         for resource in order:
-            path = f"{ROOT}{resource.path}".replace("{id}", "L1")
+            if resource.path == "/sync":
+                continue  # test_http_putting has a remote for it
+            path = f"{ROOT}{resource.path}".replace("{id}", ID if resource.method == "PUT" else "L1")
             answer = await client.request(
                 resource.method, path, json=bodies.get((resource.method, resource.path)),
                 params={"since": "2020-01-01T00:00:00Z"} if resource.path.endswith("delta") else None,
