@@ -93,7 +93,7 @@ class Feed:
         """The lore that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
         query = "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
         lines = self._connection.execute(query, (number, limit))
-        return [Line(*place, digest == GONE) for *place, digest in lines]
+        return [Line(lore_id, at, born, path, digest == GONE) for lore_id, at, born, path, digest in lines]
 
     def before(self, moment: float) -> int:
         """The number of the last change before that moment (Unix seconds)."""
