@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+import uvicorn
 
 from engram.http.entrance import Rate
 from engram.http.routes import ROOT
 from engram.http.server import build
 from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
-from engram.serving import Address, transport_rules
+from engram.serving import Address, listen, transport_rules
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 TOKEN = "a-token-for-these-tests"
@@ -52,3 +54,21 @@ async def asked(
     answer = await client.request(method, f"{ROOT}{path}", json=body, headers=named)
     assert answer.status_code == status, answer.text
     return answer
+
+
+@contextmanager
+def on_the_loopback(root: Path) -> Iterator[int]:
+    """A server of its own on the store, as `engram serve` makes it, in a thread; its port."""
+    memory = Memory(Opening(str(root), ask=False))
+    address = Address("127.0.0.1", 0)
+    listening = listen(address)
+    app = build(memory, transport_rules(address), TOKEN, Rate(0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        memory.close()

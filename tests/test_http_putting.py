@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
-import signal
-import sqlite3
+import os
+import re
+import shutil
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
-from apikit import COLOUR, QUEUE, TIDES, dedicated, lore_files, opened, plain
-from http_kit import KEY, TOKEN, asked, lore, serving
+from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain
+from http_kit import KEY, TOKEN, asked, lore, on_the_loopback, serving
 
-from engram.adapters.files.lock import FileLock
-from engram.domain.errors import EngramError
-from engram.http.entrance import Rate
-from engram.http.routes import RESOURCES, ROOT
-from engram.http.server import build
-from engram.mcp.memory import Memory, Opening
-from engram.serving import Address, listen, transport_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from engram.http.routes import ROOT
 
 ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
 
@@ -147,24 +137,6 @@ async def test_a_merge_patch_takes_values_away(root: Path) -> None:
         await asked(client, "PATCH", f"/lore/{ID}", {}, 422)
 
 
-@contextmanager
-def on_the_loopback(root: Path) -> Iterator[int]:
-    """A server of its own on the store, as `engram serve` makes it, in a thread; its port."""
-    memory = Memory(Opening(str(root), ask=False))
-    address = Address("127.0.0.1", 0)
-    listening = listen(address)
-    app = build(memory, transport_rules(address), TOKEN, Rate(0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield listening.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        memory.close()
-
-
 def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
     """Two servers on one store, each with its own connection to the disk, and a client of each that starts at once."""
     root = dedicated(tmp_path / "store")
@@ -276,119 +248,17 @@ async def test_a_store_without_its_own_git_cannot_be_synced(root: Path) -> None:
         assert (await asked(client, "POST", "/sync", {}, 422)).json()["error"]["code"] == "usage"
 
 
-# --- the store cannot be used
+# --- the worked example
 
 
-async def test_a_store_that_somebody_holds_is_unavailable_and_then_well(root: Path) -> None:
-    with opened(root) as store:
-        held = FileLock(str(Path(store.store.places.state) / "write.lock"))
-    async with serving(root, patience=0.3) as client:
-        await asked(client, "GET", "/lore")
-        with held:
-            busy = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 503)
-        assert (busy.headers["retry-after"], busy.json()["error"]["code"]) == ("5", "failed")
-    async with serving(root) as client:
-        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
-
-
-@contextmanager
-def no_room() -> Iterator[None]:
-    """No file may grow: what a full disk does."""
-    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
-async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(root: Path) -> None:
-    with opened(root) as store:
-        recorded = store.record(QUEUE, category="fact").lore.id
-    before = {path: path.read_bytes() for path in lore_files(root)}
-    async with serving(root) as client:
-        await asked(client, "GET", "/lore")
-        with no_room():
-            for method, path, body, key in (
-                ("POST", "/lore", lore("Room again."), "k"),
-                ("POST", "/lore", lore(TIDES), ""),
-                ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, ""),
-                ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, "p"),
-                ("PUT", f"/lore/{ID}", lore(TIDES), ""),
-            ):
-                await asked(client, "GET", f"/lore/{recorded}")
-                headers = {"idempotency-key": key} if key else {}
-                refused = await asked(client, method, path, body, 503, **headers)
-                assert refused.json()["error"]["code"] in ("store", "index")
-                assert refused.headers["retry-after"] == "5"
-        assert {path: path.read_bytes() for path in lore_files(root)} == before
-        await asked(client, "POST", "/lore", lore("Room again."), 201, idempotency_key="k")
-        assert len(lore_files(root)) == 2
-
-
-async def test_a_store_that_may_only_be_read_is_unavailable_to_writers(root: Path) -> None:
-    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n')
-    with opened(root) as store:
-        recorded = store.record(QUEUE, category="fact").lore
-        folder = root / store.get(recorded.id).path
-    link = root / "elsewhere"
-    folder.parent.rename(link)
-    folder.parent.symlink_to(link)  # which Engram does not write through, whoever it runs as
-    async with serving(root) as client:
-        name = f"{recorded.id[:10]}{ID[10:]}"
-        problem = (await asked(client, "PUT", f"/lore/{name}", lore(TIDES), 503)).json()
-        assert (problem["error"]["code"], problem["status"]) == ("store", 503)
-    assert [path.read_text() for path in link.iterdir() if TIDES in path.read_text()] == []
-
-
-async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: Path) -> None:
-    async with serving(root) as client:
-        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
-        cursor = (await asked(client, "GET", "/lore/delta")).json()["cursor"]
-    with opened(root) as store:
-        state = Path(store.store.places.state)
-    for damaged in (state / "keys.db", *(state / "index").rglob("catalog*")):
-        damaged.write_bytes(b"x" * 5000)
-    async with serving(root) as client:
-        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
-        again = await asked(client, "POST", "/lore", lore(QUEUE), 200, idempotency_key="k")
-        assert again.json()["lore"][0]["id"] == made.json()["lore"][0]["id"], (
-            "the same text is recorded once anyway"
-        )
-        nothing = (await asked(client, "GET", f"/lore/delta?since={cursor}")).json()
-        assert (nothing["lore"], nothing["deleted_ids"], nothing["cursor"]) == ([], [], cursor)
-    assert (state / "keys.db.damaged").exists()
-
-
-# --- who gets in
-
-
-async def test_no_resource_lets_strangers_in(root: Path) -> None:
-    async with serving(root) as client:
-        for resource in RESOURCES:
-            path = f"{ROOT}{resource.path}".replace("{id}", ID)
-            for headers, status in (
-                ({"authorization": ""}, 401),
-                ({"authorization": "Bearer wrong"}, 401),
-                ({"host": "evil.example"}, 421),
-                ({"origin": "https://evil.example"}, 403),
-            ):
-                answer = await client.request(resource.method, path, headers=headers)
-                expected = 200 if status == 401 and resource.path == "/health" else status
-                assert answer.status_code == expected, (resource.method, path, headers)
-    assert lore_files(root) == []
-
-
-def test_a_lock_of_keys_that_is_held_is_an_error_that_says_so(root: Path) -> None:
-    with opened(root) as store:
-        store.record(QUEUE, category="fact", key="k")
-        database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)
-        database.execute("BEGIN EXCLUSIVE")
-        table = store.store.durable[str(Path(store.store.places.state) / "keys.db")]
-        table._open().execute("PRAGMA busy_timeout = 1")
-        with pytest.raises(EngramError, match="cannot be used now"):
-            store.record(TIDES, category="fact", key="k2")
-        database.execute("ROLLBACK")
-        database.close()
-        assert store.record(TIDES, category="fact", key="k2").status == "recorded"
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the example is written with curl")
+def test_the_worked_example_does_what_it_says(root: Path, tmp_path: Path) -> None:
+    page = (PROJECT / "docs/http-api.md").read_text("utf-8")
+    (script,) = re.findall(r"^```sh worked\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with on_the_loopback(root) as port:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", script.replace("127.0.0.1:8849", f"127.0.0.1:{port}")], cwd=tmp_path, text=True,
+            env={**os.environ, "KEY": f"Authorization: Bearer {TOKEN}", "no_proxy": "*"}, capture_output=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == re.findall(r"# → (.*)$", script, re.MULTILINE)
