@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -78,6 +80,35 @@ def test_a_refused_put_or_patch_changes_nothing(root: Path) -> None:
             with pytest.raises(StaleError):
                 store.forget(ID, digest=digest)
         assert store.get(ID) == shown
+
+
+def test_of_many_who_put_a_new_id_at_once_one_makes_it(tmp_path: Path) -> None:
+    """Each with a store of its own, as processes have them, and a title of its own, so a path of its own."""
+    root = dedicated(tmp_path / "store")
+
+    def put(number: int) -> bool:
+        with opened(root, clock=SetClock(START.replace(minute=number))) as store:
+            together.wait(20)
+            return store.put(ID, f"Number {number} was here.", category="fact").created
+
+    together = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(put, range(4))) == [False, False, False, True]
+    assert len(lore_files(root)) == 1
+
+
+def test_of_many_calls_with_one_key_at_once_one_records(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+
+    def record(number: int) -> str:
+        with opened(root, clock=SetClock(START.replace(minute=number))) as store:
+            together.wait(20)
+            return store.record(QUEUE, category="fact", key="k").lore.id
+
+    together = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(record, range(4)))) == 1
+    assert len(lore_files(root)) == 1
 
 
 def test_an_id_that_was_deleted_can_be_put_again(root: Path) -> None:

@@ -34,10 +34,10 @@ _LONGEST_NAME = 100
 async def work(request: Request, do: Callable[[Engram], T], *, index: bool = True) -> T:
     """What `do` returns for the server's store, as the session and agent that the request names. Raises EngramError."""
     memory: Memory = request.app.state.memory
-    return await memory.run(_caller(request), do, index=index)
+    return await memory.run(caller_of(request), do, index=index)
 
 
-def _caller(request: Request) -> Caller:
+def caller_of(request: Request) -> Caller:
     """Who does not name a session has one with all others from its address."""
     address = request.client.host if request.client else "unknown"
     session = _name(request, SESSION_HEADER) or f"http-{address}"

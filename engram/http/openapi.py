@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,7 @@ def _parameters(resource: Resource) -> list[dict[str, Any]]:
     return [*([_ID] if "{id}" in resource.path else []), *resource.parameters, *headers]
 
 
-def _content(answers: type[BaseModel] | str, schemas: dict[str, Any]) -> dict[str, Any]:
+def _content(answers: type[BaseModel] | dict[str, Any] | str, schemas: dict[str, Any]) -> dict[str, Any]:
     if isinstance(answers, str):
         return {answers: {"schema": {"type": "string"}}}
     return {"application/json": {"schema": _schema(answers, schemas)}}
@@ -102,7 +103,10 @@ def _content(answers: type[BaseModel] | str, schemas: dict[str, Any]) -> dict[st
 def _schema(one: type[BaseModel] | dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """A schema in its place; those with a name of their own go to the components."""
     if isinstance(one, dict):
-        return one
+        text = json.dumps(one).replace("#/$defs/", _REFS.format(model=""))
+        own: dict[str, Any] = json.loads(text)
+        schemas.update(own.pop("$defs", {}))
+        return own
     made = one.model_json_schema(ref_template=_REFS)
     schemas.update(made.pop("$defs", {}))
     schemas[one.__name__] = made

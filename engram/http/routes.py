@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.lore import STATUSES
-from engram.http import putting, reading, shapes, writing
+from engram.http import putting, reading, shapes, tools, writing
 from engram.http.calls import JSON, MERGE_PATCH
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
 from engram.mcp.tools.core import TOOLS
@@ -28,7 +28,7 @@ PUBLIC = frozenset(
 class Resource(NamedTuple):
     """One operation: method, path below /api/v1, what does it, what it takes and answers.
 
-    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, or its media type;
+    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, its schema, or its media type;
     `parameters` are those of the query string, `headers` those of the request that count here, `media` the types that
     the body may have; `statuses` are what it may answer besides what all share.
     """
@@ -37,7 +37,7 @@ class Resource(NamedTuple):
     path: str
     handler: Callable[[Request], Awaitable[Response]]
     name: str
-    answers: type[BaseModel] | str
+    answers: type[BaseModel] | dict[str, Any] | str
     takes: tuple[dict[str, Any] | type[BaseModel], ...] = ()
     parameters: tuple[dict[str, Any], ...] = ()
     statuses: tuple[int, ...] = ()
@@ -85,6 +85,13 @@ _JUDGED = (_FEEDBACK, shapes.FeedbackList)
 _MERGE = (JSON, MERGE_PATCH)
 _SENT, _NAMED = (413, 415, 422), (404, 409, 422)  # errors of what has a body, of what names a lore
 _ONCE, _STILL, _NEW = (KEY_HEADER,), (KEY_HEADER, MATCH_HEADER), (KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER)
+_TOOLS = [
+    Resource(
+        "POST", f"/tools/{tool.name}", tools.handler_of(tool), tool.name, tool.fn_metadata.output_schema or {}, (tool.parameters,),
+        (), (404, 409, *_SENT),
+    )
+    for tool in tools.tools()
+]  # fmt: skip
 RESOURCES = (
     Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), (409, *_SENT), True, _ONCE),
     Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _FILTERS, (422,)),
@@ -104,6 +111,7 @@ RESOURCES = (
     Resource(
         "POST", "/sync", putting.sync, "syncStore", shapes.SyncDone, (shapes.Syncing,), (), (409, 502, *_SENT), body_needed=False
     ),
+    *_TOOLS,
     Resource("GET", "/health", reading.health, "health", shapes.Health),
     Resource("GET", "/metrics", reading.metrics, "metrics", "text/plain"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 
+from engram.adapters.files.atomic import digest
 from engram.adapters.state.durable import DurableDatabase
 from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
 from engram.domain import times, ulid
@@ -22,7 +23,7 @@ from engram.usecases.listing import Shown
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from engram.adapters.index.catalog import Hit, Text
@@ -119,15 +120,13 @@ def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
 
 
 def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
-    from engram.adapters.files import atomic
-
     for lore_id, path in places:
         try:
             file = change.load(store, path)
         except EngramError:  # gone or broken meanwhile: the next delta says so
             continue
         if file.lore.id == lore_id:
-            yield Shown(file.lore, path, "", store.places.scope, atomic.digest(file.raw))
+            yield Shown(file.lore, path, "", store.places.scope, digest(file.raw))
 
 
 def _moment(text: str, now: datetime) -> float:
@@ -162,6 +161,10 @@ def _feed(store: Store) -> DurableDatabase:
 
 def _bring_up_to_date(store: Store, feed: Feed) -> None:
     """Note in the feed what the index knows otherwise. A text that waits is as if it were not there yet."""
+    held = texts(store)
+    mark = _mark(store, held)
+    if feed.name and feed.mark == mark:
+        return
 
     def look(generation: Generation) -> tuple[list[Text], set[str], dict[str, float]]:
         catalog = generation.catalog
@@ -174,7 +177,6 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
 
     there, broken, changed = consult(store, look)
     now = store.clock.now().timestamp()
-    held = texts(store)
     seen = [
         Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
         for text in there
@@ -186,6 +188,7 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
         feed.begin(ulid.short(store.clock.new_id()))
         went = [Seen(lore_id, "", GONE, at) for lore_id, at in store.state.gone.all() if lore_id not in ids]
         feed.note(sorted([*seen, *went], key=lambda one: one.at))
+        feed.up_to_date(mark)
         return
     went = [
         Seen(lore_id, path, GONE, now)
@@ -193,3 +196,13 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
         if digest != GONE and lore_id not in ids and path not in broken
     ]
     feed.note([*differences(known, seen), *went])
+    feed.up_to_date(mark)
+
+
+def _mark(store: Store, held: Mapping[str, Collection[str] | None]) -> str:
+    """What tells one state of the index, and of what waits, from another."""
+    rows, lines = consult(
+        store, lambda generation: (generation.catalog.count_rows(), generation.catalog.sum_of_lines())
+    )
+    waiting = sorted((lore_id, sorted(digests or ())) for lore_id, digests in held.items())
+    return f"{rows} {lines} {digest(repr(waiting).encode())}"

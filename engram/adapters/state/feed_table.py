@@ -56,7 +56,16 @@ class Feed:
 
     def begin(self, name: str) -> None:
         """Give it its name."""
-        self._connection.execute("INSERT OR REPLACE INTO feed_meta VALUES ('name', ?)", (name,))
+        self._note("name", name)
+
+    @property
+    def mark(self) -> str:
+        """What the index was known by when the feed was last brought up to date."""
+        return self._meta("mark")
+
+    def up_to_date(self, mark: str) -> None:
+        """It has all that the index of this mark says."""
+        self._note("mark", mark)
 
     @property
     def last(self) -> int:
@@ -107,7 +116,10 @@ class Feed:
         row = run(query, (MOST_GONE,)).fetchone()
         if row is not None:
             run("DELETE FROM feed WHERE digest = '' AND number <= ?", row)
-            run("INSERT OR REPLACE INTO feed_meta VALUES ('floor', ?)", (str(row[0]),))
+            self._note("floor", str(row[0]))
+
+    def _note(self, key: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO feed_meta VALUES (?, ?)", (key, value))
 
     def _meta(self, key: str) -> str:
         row = self._connection.execute("SELECT value FROM feed_meta WHERE key = ?", (key,)).fetchone()
