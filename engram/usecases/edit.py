@@ -105,9 +105,12 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
         return shown
 
 
-def edit_found(found: Found, wanted: Edit, digest: str = "") -> Shown:
-    """The same for a lore that was looked up and texts that were looked through; the caller holds its store's lock."""
-    subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
+def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "") -> Shown:
+    """The same for a lore that was looked up and texts that were looked through; the caller holds its store's lock.
+
+    `subject` is that of the commit, else it names the fields.
+    """
+    subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
     where = found.store
     done = change.update(
         where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject, digest=digest
