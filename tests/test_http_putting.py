@@ -227,10 +227,15 @@ def remote(tmp_path: Path) -> Path:
 
 async def test_a_sync_is_asked_for_over_http(tmp_path: Path, remote: Path) -> None:
     root = dedicated(tmp_path / "store")
+    async with serving(root) as client:
+        problem = (await asked(client, "POST", "/sync", status=409)).json()
+        assert problem["error"]["kind"] == "no-remote"
     with opened(root) as store:
         store.add_remote("origin", str(remote))
     async with serving(root) as client:
         await asked(client, "POST", "/lore", lore(QUEUE), 201)
+        for name in ("nowhere", "--upload-pack=touch x", f"file://{root}", "../remote.git"):
+            await asked(client, "POST", "/sync", {"remote": name}, 422)
         done = (await asked(client, "POST", "/sync")).json()
         assert (done["ok"], done["remote"], done["errors"]) == (True, "origin", [])
         assert done["pushed"] >= 1

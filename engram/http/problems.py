@@ -62,6 +62,8 @@ def refused(
 def of_engram(error: errors.EngramError) -> ProblemError:
     """The answer to an error of Engram; what the caller cannot help (a full disk) is 503."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
+    if isinstance(error, errors.RemoteError) and error.kind == "no-remote":
+        status = 409  # nobody was asked
     headers = {"retry-after": "5"} if status == 503 else {}
     if isinstance(error, errors.StaleError) and error.current:
         headers["etag"] = f'"{error.current}"'

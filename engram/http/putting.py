@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from engram.domain.errors import UsageError
 from engram.http.calls import MERGE_PATCH, Json, body_of, shaped, work
 from engram.http.conditions import Reply, entity_tag, expected, lore_json, must_be_new, write
 from engram.http.names import checked_name
@@ -85,4 +86,7 @@ def _sync(path: str, wanted: Syncing) -> Synced:
     from engram.opening import open_engram
 
     with open_engram(path, agent="http", session="http-sync", background=False) as engram:
+        known = [remote.name for remote in engram.remotes()]
+        if wanted.remote and wanted.remote not in known:
+            raise UsageError("There is no remote of that name.", f"Remotes: {', '.join(known) or 'none'}.")
         return engram.sync(wanted.remote, pull=wanted.pull, push=wanted.push, timeout=wanted.timeout)
