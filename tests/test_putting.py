@@ -13,6 +13,7 @@ from apikit import COLOUR, QUEUE, START, TIDES, SetClock, dedicated, git, lore_f
 
 import engram
 from engram.adapters.state import feed_table, key_table
+from engram.adapters.state.trust_tables import Held
 from engram.domain.errors import (
     ConflictError,
     CursorGoneError,
@@ -24,6 +25,7 @@ from engram.domain.errors import (
 from engram.usecases import once as keyed
 from engram.usecases import record as recording
 from engram.usecases.commit import commit_quietly
+from engram.usecases.indexing import searchable, text_digest
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
@@ -281,6 +283,45 @@ def test_what_a_pull_brings_is_told_however_old_it_is(tmp_path: Path) -> None:
     with opened(theirs, clock=SetClock(START.replace(day=6))) as store:
         told = store.delta(cursor)
         assert ([one.lore.content for one in told.lore], told.deleted_ids) == ([TIDES], (old,))
+
+
+def test_a_text_that_waits_is_told_when_it_is_accepted(root: Path, home: Path) -> None:
+    (home / ".config/engram").mkdir(parents=True)
+    (home / ".config/engram/config.toml").write_text('[trust]\nhold = "foreign"\n')
+    with opened(root) as store:
+        known = store.put(ID, QUEUE, category="fact").shown.lore
+        before = store.delta()
+        changed = store.patch(ID, {"tags": ["other"]}).lore
+        new = store.record(TIDES, category="fact").lore
+        rows = [Held(one.id, text_digest(searchable(one)), "", "foreign", 0.0) for one in (changed, new)]
+        store.store.state.trust.hold(rows)
+        while_waiting = store.delta(before.cursor)
+        assert while_waiting[:3] == ((), (), ()), "neither the new lore nor what became of the known one"
+        store.accept(everything=True)
+        told = store.delta(while_waiting.cursor)
+        assert {one.lore.id for one in told.lore} == {known.id, new.id}
+        assert told.created_ids == (new.id,)
+
+
+def test_two_clones_that_put_one_id_end_with_one_lore(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", "remote.git")
+    ours, theirs = dedicated(tmp_path / "ours"), tmp_path / "theirs"
+    with opened(ours) as store:
+        store.record(TIDES, category="fact")
+        store.add_remote("origin", str(tmp_path / "remote.git"))
+        store.sync()
+    git(tmp_path, "clone", "-q", "remote.git", "theirs")
+    with opened(ours) as one, opened(theirs, clock=SetClock(START.replace(hour=9))) as other:
+        cursors = [one.delta().cursor, other.delta().cursor]
+        one.put(ID, "Alpha says this.", category="fact")
+        other.put(ID, "Beta says that.", category="fact")
+        for store in (one, other, one):
+            assert store.sync().errors == ()
+        found = [store.get(ID) for store in (one, other)]
+        assert found[0].digest == found[1].digest
+        assert [len(lore_files(root)) for root in (ours, theirs)] == [2, 2]
+        for store, cursor in zip((one, other), cursors, strict=True):
+            assert [told.digest for told in store.delta(cursor).lore] == [found[0].digest]
 
 
 def test_a_cursor_of_another_list_or_too_old_a_one_is_gone(
