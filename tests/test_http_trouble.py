@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sqlite3
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,19 +81,55 @@ async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(roo
         assert len(lore_files(root)) == 2
 
 
-async def test_a_store_that_may_only_be_read_is_unavailable_to_writers(root: Path) -> None:
-    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n')
-    with opened(root) as store:
-        recorded = store.record(QUEUE, category="fact").lore
-        folder = root / store.get(recorded.id).path
-    link = root / "elsewhere"
-    folder.parent.rename(link)
-    folder.parent.symlink_to(link)  # which Engram does not write through, whoever it runs as
-    async with serving(root) as client:
-        name = f"{recorded.id[:10]}{ID[10:]}"
-        problem = (await asked(client, "PUT", f"/lore/{name}", lore(TIDES), 503)).json()
-        assert (problem["error"]["code"], problem["status"]) == ("store", 503)
-    assert [path.read_text() for path in link.iterdir() if TIDES in path.read_text()] == []
+@contextmanager
+def may_only_read(root: Path) -> Iterator[None]:
+    """Nobody may write there, and this process is somebody: root may write anywhere."""
+    places = [Path(place) for place, _, _ in os.walk(root)]
+    for place in places:
+        place.chmod(0o555)
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
+        for place in places:
+            place.chmod(0o755)
+
+
+async def test_a_store_that_may_only_be_read_is_read_and_refuses_what_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # which every user may enter, unlike pytest's own
+        os.chmod(folder, 0o755)
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            monkeypatch.setenv(name, folder)
+        monkeypatch.chdir(folder)
+        root = plain(Path(folder) / "store")
+        async with serving(root) as client:
+            for method, body in (
+                ("PUT", lore(QUEUE)),
+                ("PATCH", {"tags": ["a"]}),
+                ("GET", None),
+            ):  # loads what is needed
+                found = await client.request(method, f"{ROOT}/lore/{ID}", json=body)
+            await asked(client, "POST", "/query", {"query": "queue consumers"})
+            before = {path: path.read_bytes() for path in lore_files(root)}
+            with may_only_read(root):
+                for method, path, body in (
+                    ("POST", "/lore", lore(TIDES)),
+                    ("PUT", f"/lore/{ID}", lore(TIDES)),
+                    ("PATCH", f"/lore/{ID}", {"tags": ["b"]}),
+                    ("DELETE", f"/lore/{ID}", None),
+                ):
+                    for key in ({}, {"idempotency-key": method}):
+                        problem = (await asked(client, method, path, body, 503, **key)).json()
+                        assert problem["error"]["code"] in ("store", "index")
+                assert (await asked(client, "GET", f"/lore/{ID}")).json() == found.json()
+                assert (await asked(client, "POST", "/query", {"query": "queue consumers"})).json()["lore"]
+            assert {path: path.read_bytes() for path in lore_files(root)} == before
 
 
 async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: Path) -> None:
