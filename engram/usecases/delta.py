@@ -10,7 +10,7 @@ import os
 import re
 
 from engram.adapters.files.atomic import digest
-from engram.adapters.state.durable import DurableDatabase
+from engram.adapters.state.durable import FEED, DurableDatabase
 from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
 from engram.domain import times, ulid
 from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
@@ -153,7 +153,7 @@ def _checked(feed: Feed, cursor: re.Match[str]) -> int:
 
 
 def _feed(store: Store) -> DurableDatabase:
-    path = os.path.join(store.places.state, "feed.db")
+    path = os.path.join(store.places.state, FEED)
     if path not in store.durable:
         store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)
     return store.durable[path]

@@ -11,7 +11,7 @@ import json
 import os
 
 from engram.adapters.files.lock import FileLock
-from engram.adapters.state.durable import DurableDatabase
+from engram.adapters.state.durable import KEYS, DurableDatabase
 from engram.adapters.state.key_table import SCHEMA, KeyTable
 from engram.domain.errors import ConflictError, EngramError, StoreError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -90,7 +90,7 @@ def check_key(key: str) -> None:
 
 def key_table(store: Store) -> KeyTable:
     """The calls with a key that this clone keeps."""
-    path = os.path.join(store.places.state, "keys.db")
+    path = os.path.join(store.places.state, KEYS)
     if path not in store.durable:
         store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)
     return KeyTable(store.durable[path])

@@ -15,6 +15,28 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _WAIT_SECONDS = 5.0
+KEYS, FEED = NAMES = ("keys.db", "feed.db")
+
+
+def carry(state: str, to: str) -> None:
+    """Copy those of these files that there are from one state folder to another, in place of what is there.
+
+    Raises StoreError.
+    """
+    from contextlib import closing
+
+    for name in NAMES:
+        path = os.path.join(state, name)
+        if not os.path.exists(path):
+            continue
+        try:
+            with (
+                closing(sqlite3.connect(path)) as ours,
+                closing(sqlite3.connect(os.path.join(to, name))) as theirs,
+            ):
+                ours.backup(theirs)
+        except sqlite3.Error as error:
+            raise _refused(path, error) from None
 
 
 class DurableDatabase:
@@ -38,13 +60,13 @@ class DurableDatabase:
         except sqlite3.Error as error:
             self.close()
             if type(error) is not sqlite3.DatabaseError:  # the subclasses are other trouble than damage
-                raise self._refused(error) from None
+                raise _refused(self.path, error) from None
         self._put_aside()
         try:
             return self._transact(work)
         except sqlite3.Error as error:
             self.close()
-            raise self._refused(error) from None
+            raise _refused(self.path, error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -85,11 +107,12 @@ class DurableDatabase:
                 if os.path.exists(self.path + suffix):
                     os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
         except OSError as error:
-            raise self._refused(error) from None
+            raise _refused(self.path, error) from None
         self._report(f"{os.path.basename(self.path)} was damaged and begins anew ({self.path}.damaged)")
 
-    def _refused(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"{self.path} cannot be used now: {error}.",
-            "Look for a full disk, missing permission, or another process that holds it; then try again.",
-        )
+
+def _refused(path: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path} cannot be used now: {error}.",
+        "Look for a full disk, missing permission, or another process that holds it; then try again.",
+    )
