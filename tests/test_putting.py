@@ -22,6 +22,7 @@ from engram.domain.errors import (
     StoreError,
     ValidationError,
 )
+from engram.usecases import change
 from engram.usecases import once as keyed
 from engram.usecases import record as recording
 from engram.usecases.commit import commit_quietly
@@ -246,6 +247,24 @@ def test_the_cursor_outlives_a_restart_a_new_index_and_files_that_break(root: Pa
         paths[made[0]].write_bytes(whole)
         assert store.delta(told.cursor)[:3] == ((), (), ()), "what was broken is as it was"
         assert store.delta(cursor).deleted_ids == (made[1],), "an old cursor says it again"
+
+
+def test_what_cannot_be_read_just_now_is_told_later(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object) -> None:
+        raise StoreError("It cannot be read just now.")
+
+    with opened(root) as store:
+        made = [store.record(text, category="fact").lore.id for text in (QUEUE, TIDES)]
+        store.delta()
+        store.patch(made[0], {"tags": "a"})
+        cursor = store.delta().cursor.partition("-")[0] + "-2"
+        with monkeypatch.context() as patched:
+            patched.setattr(change, "load", unreadable)
+            told = store.delta(cursor)
+            assert told[:3] == ((), (), ())
+        again = store.delta(told.cursor)
+        assert ([one.lore.id for one in again.lore], again.created_ids) == ([made[0]], ())
+        assert store.delta(again.cursor)[:3] == ((), (), ())
 
 
 def test_the_changes_come_in_parts(root: Path) -> None:

@@ -65,7 +65,7 @@ def expected(request: Request) -> str:
         raise ValidationError(
             MATCH_HEADER, "If-Match names several digests.", "Send the ETag of the lore that you read."
         )
-    return tag[1] if tag else given  # one that is weak, or without quotes, fits nothing
+    return tag[1] if tag else given  # a weak one fits nothing
 
 
 def must_be_new(request: Request) -> bool:

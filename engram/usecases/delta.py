@@ -87,6 +87,7 @@ def delta(store: Store, since: datetime | str = "", limit: int | None = None) ->
         told = lines[:limit]
         shown = tuple(_read(store, [(line.id, line.path) for line in told if not line.is_gone]))
         there = {one.lore.id for one in shown}
+        _tell_later(store, [line.id for line in told if not line.is_gone and line.id not in there])
         return Delta(
             shown,
             tuple(line.id for line in told if line.id in there and line.born > start),
@@ -110,20 +111,31 @@ def snapshot(store: Store) -> Snapshot:
 
         cursor = _feed(store).transact(begin)
         hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
-        return Snapshot(_parts(store, without_held(store, hits)), as_of, cursor)
+        shown = without_held(store, hits)
+        _tell_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
+        return Snapshot(_parts(store, shown), as_of, cursor)
 
 
 def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
     for start in range(0, len(hits), _BATCH):
         with store.lock:
-            yield list(_read(store, [(hit.id, hit.path) for hit in hits[start : start + _BATCH]]))
+            some = hits[start : start + _BATCH]
+            found = list(_read(store, [(hit.id, hit.path) for hit in some]))
+            _tell_later(store, {hit.id for hit in some} - {one.lore.id for one in found})
+            yield found
+
+
+def _tell_later(store: Store, ids: Collection[str]) -> None:
+    """Have the next question told of these lore, which could not be shown just now."""
+    if ids:
+        _feed(store).transact(lambda connection: Feed(connection).doubt(ids))
 
 
 def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
     for lore_id, path in places:
         try:
             file = change.load(store, path)
-        except EngramError:  # gone or broken meanwhile: the next delta says so
+        except EngramError:  # gone or broken meanwhile
             continue
         if file.lore.id == lore_id:
             yield Shown(file.lore, path, "", store.places.scope, digest(file.raw))

@@ -20,7 +20,7 @@ CREATE INDEX IF NOT EXISTS feed_number ON feed (number);
 CREATE INDEX IF NOT EXISTS feed_at ON feed (at);
 """
 MOST_GONE = 100_000
-GONE = ""  # in place of a digest
+GONE, UNKNOWN = "", "?"  # in place of a digest
 
 
 class Line(NamedTuple):
@@ -97,6 +97,13 @@ class Feed:
         )
         self._connection.executemany(query, rows)
         self._forget_oldest()
+
+    def doubt(self, ids: Iterable[str]) -> None:
+        """What these lore hold is not known after all: they are noted again, whatever that is."""
+        self._connection.executemany(
+            "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''", [(UNKNOWN, one) for one in ids]
+        )
+        self.up_to_date("")
 
     def since(self, number: int, limit: int) -> list[Line]:
         """The lore that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
