@@ -18,6 +18,7 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.exploring import Exploring
 from engram.looking import Looking, Words, words
+from engram.putting import Putting
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Exploring):
+class Engram(Looking, Curating, Exploring, Putting):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -85,19 +86,25 @@ class Engram(Looking, Curating, Exploring):
         pinned: bool = False,
         expires_at: datetime | None = None,
         redact: bool = False,
+        key: str = "",
     ) -> Recorded:
         """Write a new lore and return it with its near twins; it is durable when this returns.
 
         `content` is 1 to 4000 characters of markdown, `category` one of the store's, `confidence` 0..1
         (default 0.70), `relations` pairs of (kind, id), `expires_at` an aware time after which
-        it is not recalled. Raises ValidationError, SecretFoundError (unless
-        `redact`), StoreError; then nothing was written.
+        it is not recalled. With a `key` the same call is done once (see `Putting`).
+        Raises ValidationError, SecretFoundError (unless `redact`), StoreError; then nothing was written.
         """
         draft = recording.Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
         )  # fmt: skip
-        recorded = recording.record(self.store, draft)
+        if key:
+            from engram.usecases.keyed import record_once
+
+            recorded = record_once(self.store, draft, key)
+        else:
+            recorded = recording.record(self.store, draft)
         self._changed()
         return recorded
 
@@ -187,11 +194,11 @@ class Engram(Looking, Curating, Exploring):
             sort=sort,
         )
 
-    def edit(self, name: str, wanted: Edit) -> Shown:
-        """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError."""
+    def edit(self, name: str, wanted: Edit, *, digest: str = "") -> Shown:
+        """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, StaleError (see `Putting`)."""
         from engram.usecases.edit import edit
 
-        shown = edit(self.store, name, wanted)
+        shown = edit(self.store, name, wanted, digest)
         self._changed()
         return shown
 
@@ -199,11 +206,14 @@ class Engram(Looking, Curating, Exploring):
         """Have committed what a use case wrote that has no method here."""
         self._changed()
 
-    def forget(self, *names: str) -> builtins.list[Shown]:
-        """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError."""
+    def forget(self, *names: str, digest: str = "", key: str = "") -> builtins.list[Shown]:
+        """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError, StaleError (see `Putting`)."""
         from engram.usecases.forget import forget
+        from engram.usecases.keyed import forget_once
 
-        gone = forget(self.store, names)
+        gone = (
+            forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)
+        )
         self._changed()
         return gone
 

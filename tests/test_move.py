@@ -211,10 +211,13 @@ def test_a_program_moves_a_store_and_opens_it_again(tmp_path: Path) -> None:
     case = Case(tmp_path, "branch")
     with engram.open(case.code) as store:
         assert store.move("dedicated", str(tmp_path / "new"), dry_run=True).commits == 4
-        lore = store.record(MORE, category="FACT").lore
+        lore = store.record(MORE, category="FACT", key="k").lore
+        cursor = store.delta().cursor
         found = store.move("dedicated", str(tmp_path / "new"))
     with engram.open(found.end.path) as store:
         assert store.get(lore.id).lore == lore
+        assert store.record(MORE, category="FACT", key="k").lore == lore
+        assert store.delta(cursor)[:3] == ((), (), ())
 
 
 # --- what is in the way

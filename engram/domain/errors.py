@@ -101,6 +101,22 @@ class ConflictError(EngramError):
     exit_code = NEEDS_HUMAN
 
 
+class StaleError(ConflictError):
+    """The lore is not the one that the caller read; `current` is the digest that its file has now ("": there is none)."""
+
+    def __init__(self, message: str, hint: str = "", *, current: str = "") -> None:
+        super().__init__(message, hint)
+        self.current = current
+
+    def as_dict(self) -> dict[str, object]:
+        """The error with the digest to read again by."""
+        return {**super().as_dict(), "current": self.current}
+
+
+class CursorGoneError(NotFoundError):
+    """A cursor of a list of changes that is not kept any more; begin without one."""
+
+
 class LoreFileError(EngramError):
     """A lore file cannot be read as lore. `path` is relative to the store, `line` counts from 1 (0: unknown)."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     M = TypeVar("M", bound=BaseModel)
 
+JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
 SESSION_HEADER, AGENT_HEADER = "engram-session", "engram-agent"
 _LONGEST_NAME = 100
 
@@ -33,10 +34,10 @@ _LONGEST_NAME = 100
 async def work(request: Request, do: Callable[[Engram], T], *, index: bool = True) -> T:
     """What `do` returns for the server's store, as the session and agent that the request names. Raises EngramError."""
     memory: Memory = request.app.state.memory
-    return await memory.run(_caller(request), do, index=index)
+    return await memory.run(caller_of(request), do, index=index)
 
 
-def _caller(request: Request) -> Caller:
+def caller_of(request: Request) -> Caller:
     """Who does not name a session has one with all others from its address."""
     address = request.client.host if request.client else "unknown"
     session = _name(request, SESSION_HEADER) or f"http-{address}"
@@ -51,11 +52,11 @@ async def _nobody_listens(_done: float, _total: float, _message: str) -> None:
     """Progress has nowhere to go over plain HTTP."""
 
 
-async def body_of(request: Request) -> Any:
-    """The JSON of a request. Raises ProblemError where it has none."""
+async def body_of(request: Request, *kinds: str) -> Any:
+    """The JSON of a request, which may be of these media types too. Raises ProblemError where it has none."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise refused(415, "not-json", "The body must be JSON.", "Send Content-Type: application/json.")
+    if kind not in (JSON, *kinds):
+        raise refused(415, "not-json", "The body must be JSON.", f"Send Content-Type: {JSON}.")
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError):  # a decoding error is one, too

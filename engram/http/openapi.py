@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 
 from engram.http import problems, shapes
 from engram.http.calls import AGENT_HEADER, SESSION_HEADER
+from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
 from engram.http.routes import PUBLIC, RESOURCES, ROOT
 from engram.version import __version__
 
@@ -21,10 +23,14 @@ _ID = {
     "name": "id", "in": "path", "required": True, "description": "An id, the start of one, or a session ref like L1",
     "schema": {"type": "string", "minLength": 1},
 }  # fmt: skip
-_CALLER = (
-    (SESSION_HEADER, "Names the session that refs (L1, …) and judgements belong to"),
-    (AGENT_HEADER, "Names the agent that records"),
-)
+_CALLER = (SESSION_HEADER, AGENT_HEADER)
+_HEADERS = {
+    SESSION_HEADER: "Names the session that refs (L1, …) and judgements belong to",
+    AGENT_HEADER: "Names the agent that records",
+    KEY_HEADER: "A text made for this request: sent again with it, the request is answered as before and does nothing",
+    MATCH_HEADER: "The ETag of the lore as it was read; anything else is 412",
+    NONE_MATCH_HEADER: "`*`: only where there is none yet; when reading, the ETag that is known: 304",
+}
 
 
 def document() -> dict[str, Any]:
@@ -55,6 +61,9 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
     ok = {"description": "Done", "content": _content(resource.answers, schemas)}
     answers: dict[str, Any] = {"200": ok, **({"201": ok} if resource.created else {})}
     for status in sorted({*_SHARED, *resource.statuses}):
+        if status < 400:
+            answers[str(status)] = {"description": HTTPStatus(status).phrase}
+            continue
         problem = {"schema": {"$ref": _REFS.format(model="Problem")}}
         answers[str(status)] = {
             "description": HTTPStatus(status).phrase,
@@ -69,7 +78,8 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
     if resource.takes:
         choices = [_schema(one, schemas) for one in resource.takes]
         schema = choices[0] if len(choices) == 1 else {"anyOf": choices}
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {media: {"schema": schema} for media in resource.media}
+        operation["requestBody"] = {"required": resource.body_needed, "content": content}
     if ROOT + resource.path in PUBLIC:
         operation["security"] = [{}, {"token": []}]
     return operation
@@ -78,12 +88,13 @@ def _operation(resource: Resource, schemas: dict[str, Any]) -> dict[str, Any]:
 def _parameters(resource: Resource) -> list[dict[str, Any]]:
     headers = [
         {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": what}
-        for name, what in _CALLER
+        for name, what in _HEADERS.items()
+        if name in (*_CALLER, *resource.headers)
     ]
     return [*([_ID] if "{id}" in resource.path else []), *resource.parameters, *headers]
 
 
-def _content(answers: type[BaseModel] | str, schemas: dict[str, Any]) -> dict[str, Any]:
+def _content(answers: type[BaseModel] | dict[str, Any] | str, schemas: dict[str, Any]) -> dict[str, Any]:
     if isinstance(answers, str):
         return {answers: {"schema": {"type": "string"}}}
     return {"application/json": {"schema": _schema(answers, schemas)}}
@@ -92,7 +103,10 @@ def _content(answers: type[BaseModel] | str, schemas: dict[str, Any]) -> dict[st
 def _schema(one: type[BaseModel] | dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """A schema in its place; those with a name of their own go to the components."""
     if isinstance(one, dict):
-        return one
+        text = json.dumps(one).replace("#/$defs/", _REFS.format(model=""))
+        own: dict[str, Any] = json.loads(text)
+        schemas.update(own.pop("$defs", {}))
+        return own
     made = one.model_json_schema(ref_template=_REFS)
     schemas.update(made.pop("$defs", {}))
     schemas[one.__name__] = made

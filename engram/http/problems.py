@@ -23,9 +23,13 @@ _STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
     (errors.ValidationError, 422),
     (errors.SecretFoundError, 422),
     (errors.UsageError, 422),
+    (errors.CursorGoneError, 410),
     (errors.NotFoundError, 404),
     (errors.AmbiguousError, 409),
+    (errors.StaleError, 412),
     (errors.ConflictError, 409),
+    (errors.SyncBlockedError, 409),
+    (errors.RemoteError, 502),
 )
 
 
@@ -58,7 +62,12 @@ def refused(
 def of_engram(error: errors.EngramError) -> ProblemError:
     """The answer to an error of Engram; what the caller cannot help (a full disk) is 503."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 503)
-    return ProblemError(status, error, headers={"retry-after": "5"} if status == 503 else None)
+    if isinstance(error, errors.RemoteError) and error.kind == "no-remote":
+        status = 409  # nobody was asked
+    headers = {"retry-after": "5"} if status == 503 else {}
+    if isinstance(error, errors.StaleError) and error.current:
+        headers["etag"] = f'"{error.current}"'
+    return ProblemError(status, error, headers=headers)
 
 
 def of_shape(error: ValidationError, at: str = "") -> ProblemError:

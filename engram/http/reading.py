@@ -10,10 +10,10 @@ from starlette.responses import Response, StreamingResponse
 from engram.domain import times
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.framing import NOTICE
-from engram.domain.lore_json import lore_as_dict
 from engram.domain.metrics import CONTENT_TYPE, prometheus
 from engram.domain.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
+from engram.http.conditions import entity_tag, is_known, lore_json
 from engram.http.names import checked_name
 from engram.http.shapes import MOST_LISTED
 from engram.mcp.tools.core import TOOLS
@@ -21,7 +21,6 @@ from engram.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from datetime import datetime
     from typing import Any
 
     from starlette.requests import Request
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.listing import Shown
 
-AS_OF_HEADER = "engram-as-of"
+AS_OF_HEADER, CURSOR_HEADER = "engram-as-of", "engram-cursor"
 _LISTED = 20
 
 
@@ -66,7 +65,7 @@ async def listing(request: Request) -> Response:
         from engram.usecases.listing import list_lore
 
         found = list_lore(engram.store, **options)
-        return {"lore": [_lore(shown) for shown in found.lore], "total": found.total}
+        return {"lore": [lore_json(shown) for shown in found.lore], "total": found.total}
 
     return Json(await work(request, do))
 
@@ -82,37 +81,48 @@ async def one(request: Request) -> Response:
         live.note(engram.store, "get", ids=[shown.lore.id])
         return shown
 
-    return Json({"lore": _lore(await work(request, do))})
+    shown = await work(request, do)
+    tag = entity_tag(shown.digest)
+    return (
+        Response(None, 304, tag)
+        if is_known(request, shown.digest)
+        else Json({"lore": lore_json(shown)}, headers=tag)
+    )
 
 
 async def changed(request: Request) -> Response:
-    """What changed in this clone since a moment: lore that are new or different, ids that went."""
-    since = _moment(request.query_params.get("since", ""))
+    """What changed in this clone since a cursor or a time: lore that came or are different, ids that went."""
+    given = request.query_params
+    since, limit = given.get("since", ""), _whole(given.get("limit"), "limit", 0)
+    if not 0 <= limit <= MOST_LISTED:
+        raise ValidationError("limit", f"The limit must be from 1 to {MOST_LISTED:,}.")
 
     def do(engram: Engram) -> dict[str, object]:
-        from engram.usecases.delta import delta
-
-        found = delta(engram.store, since)
+        found = engram.delta(since, limit or None)
         return {
-            "lore": [_lore(shown) for shown in found.lore],
+            "lore": [lore_json(shown) for shown in found.lore],
+            "created_ids": list(found.created_ids),
             "deleted_ids": list(found.deleted_ids),
             "as_of": times.render(found.as_of),
+            "cursor": found.cursor,
+            "more": found.more,
         }
 
     return Json(await work(request, do))
 
 
 async def everything(request: Request) -> Response:
-    """All lore as JSON Lines, oldest first; the header says what to send as `since` afterwards."""
+    """All lore as JSON Lines, oldest first; the headers say what to send as `since` afterwards."""
 
-    def begin(engram: Engram) -> tuple[str, list[Shown] | None]:
+    def begin(engram: Engram) -> tuple[dict[str, str], list[Shown] | None]:
         from engram.usecases.delta import snapshot
 
-        parts = snapshot(engram.store)
-        request.state.parts = parts
-        return times.render(times.whole_seconds(engram.store.clock.now())), next(parts, None)
+        found = snapshot(engram.store)
+        request.state.parts = found.parts
+        headers = {AS_OF_HEADER: times.render(found.as_of), CURSOR_HEADER: found.cursor}
+        return headers, next(found.parts, None)
 
-    as_of, first = await work(request, begin)
+    headers, first = await work(request, begin)
 
     async def lines() -> AsyncIterator[bytes]:
         part = first
@@ -120,7 +130,7 @@ async def everything(request: Request) -> Response:
             yield "".join([_line(shown) for shown in part]).encode("utf-8", "replace")
             part = await work(request, lambda _: next(request.state.parts, None), index=False)
 
-    return StreamingResponse(lines(), media_type="application/x-ndjson", headers={AS_OF_HEADER: as_of})
+    return StreamingResponse(lines(), media_type="application/x-ndjson", headers=headers)
 
 
 async def health(request: Request) -> Response:
@@ -149,12 +159,8 @@ async def metrics(request: Request) -> Response:
     return Response(prometheus(found), media_type=CONTENT_TYPE)
 
 
-def _lore(shown: Shown) -> dict[str, object]:
-    return lore_as_dict(shown.lore, shown.path)
-
-
 def _line(shown: Shown) -> str:
-    return safe_json(json.dumps(_lore(shown), ensure_ascii=False)) + "\n"
+    return safe_json(json.dumps(lore_json(shown), ensure_ascii=False)) + "\n"
 
 
 def _whole(text: str | None, field: str, otherwise: int) -> int:
@@ -163,11 +169,3 @@ def _whole(text: str | None, field: str, otherwise: int) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise ValidationError(field, f"'{field}' is not a whole number.")
     return int(text)
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return times.parse(text)
-    except (ValueError, OverflowError):
-        hint = "For example since=2026-01-28T10:00:00Z; send the `as_of` of the answer before."
-        raise ValidationError("since", "'since' is not a time by RFC 3339.", hint) from None

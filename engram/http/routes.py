@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.lore import STATUSES
-from engram.http import reading, shapes, writing
+from engram.http import putting, reading, shapes, tools, writing
+from engram.http.calls import JSON, MERGE_PATCH
+from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
 from engram.mcp.tools.core import TOOLS
 from engram.usecases.listing import SORTS
 
@@ -26,19 +28,23 @@ PUBLIC = frozenset(
 class Resource(NamedTuple):
     """One operation: method, path below /api/v1, what does it, what it takes and answers.
 
-    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, or its media type;
-    `parameters` are those of the query string; `statuses` the errors that it may answer besides those all share.
+    `takes` are JSON schemas of which the body has one; `answers` is the model of the answer, its schema, or its media type;
+    `parameters` are those of the query string, `headers` those of the request that count here, `media` the types that
+    the body may have; `statuses` are what it may answer besides what all share.
     """
 
     method: str
     path: str
     handler: Callable[[Request], Awaitable[Response]]
     name: str
-    answers: type[BaseModel] | str
+    answers: type[BaseModel] | dict[str, Any] | str
     takes: tuple[dict[str, Any] | type[BaseModel], ...] = ()
     parameters: tuple[dict[str, Any], ...] = ()
     statuses: tuple[int, ...] = ()
     created: bool = False
+    headers: tuple[str, ...] = ()
+    media: tuple[str, ...] = (JSON,)
+    body_needed: bool = True
 
 
 def _parameter(name: str, schema: dict[str, Any], what: str, *, required: bool = False) -> dict[str, Any]:
@@ -58,7 +64,12 @@ _FILTERS = (
     _parameter("status", {"type": "string", "enum": list(STATUSES)}, "Only this status"),
     _parameter("sort", {"type": "string", "enum": list(SORTS), "default": "created"}, "By what"),
 )
-_SINCE = _parameter("since", {"type": "string", "format": "date-time"}, "When you last asked", required=True)
+_SINCE = (
+    _parameter(
+        "since", {"type": "string"}, "The cursor of the answer before, or a time; nothing: since ever"
+    ),
+    _parameter("limit", {"type": "integer", "minimum": 1, "maximum": shapes.MOST_LISTED}, "How many changes"),
+)
 _RECORD, _QUERY, _FEEDBACK = (
     TOOLS[name].parameters for name in ("recall_record", "recall_query", "recall_feedback")
 )
@@ -71,17 +82,36 @@ _SEVERAL = {
 }
 
 _JUDGED = (_FEEDBACK, shapes.FeedbackList)
-_SENT, _NAMED = (413, 415, 422), (404, 409)  # errors of what has a body, of what names a lore
+_MERGE = (JSON, MERGE_PATCH)
+_SENT, _NAMED = (413, 415, 422), (404, 409, 422)  # errors of what has a body, of what names a lore
+_ONCE, _STILL, _NEW = (KEY_HEADER,), (KEY_HEADER, MATCH_HEADER), (KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER)
+_TOOLS = [
+    Resource(
+        "POST", f"/tools/{tool.name}", tools.handler_of(tool), tool.name, tool.fn_metadata.output_schema or {}, (tool.parameters,),
+        (), (404, 409, *_SENT),
+    )
+    for tool in tools.tools()
+]  # fmt: skip
 RESOURCES = (
-    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), _SENT, created=True),
+    Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), (409, *_SENT), True, _ONCE),
     Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _FILTERS, (422,)),
-    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), (_SINCE,), (422,)),
+    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), _SINCE, (410, 422)),
     Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
-    Resource("POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT)),
-    Resource("GET", "/lore/{id}", reading.one, "readLore", shapes.OneLore, (), (), _NAMED),
-    Resource("PATCH", "/lore/{id}", writing.change, "changeLore", shapes.OneLore, (shapes.Changes,), (), (*_NAMED, *_SENT)),
-    Resource("DELETE", "/lore/{id}", writing.delete, "deleteLore", shapes.Deleted, (), (), _NAMED),
+    Resource(
+        "POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE
+    ),
+    Resource("GET", "/lore/{id}", reading.one, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
+    Resource("PUT", "/lore/{id}", putting.put, "putLore", shapes.PutDone, (shapes.Whole,), (), (409, 412, *_SENT), True, _NEW),
+    Resource(
+        "PATCH", "/lore/{id}", putting.change, "changeLore", shapes.OneLore, (shapes.Changes,), (), (412, *_NAMED, *_SENT),
+        False, _STILL, _MERGE,
+    ),
+    Resource("DELETE", "/lore/{id}", putting.delete, "deleteLore", shapes.Deleted, (), (), (412, *_NAMED), False, _STILL),
     Resource("POST", "/query", reading.query, "recallLore", shapes.Answered, (_QUERY,), (), _SENT),
+    Resource(
+        "POST", "/sync", putting.sync, "syncStore", shapes.SyncDone, (shapes.Syncing,), (), (409, 502, *_SENT), body_needed=False
+    ),
+    *_TOOLS,
     Resource("GET", "/health", reading.health, "health", shapes.Health),
     Resource("GET", "/metrics", reading.metrics, "metrics", "text/plain"),
 )  # fmt: skip

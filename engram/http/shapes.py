@@ -17,6 +17,9 @@ MOST_FEEDBACK = 100
 MOST_LISTED = 1000
 
 
+Status = Literal["active", "pending", "archived", "superseded"]
+
+
 class Shape(BaseModel):
     """A request: a key that it does not have is an error."""
 
@@ -37,17 +40,59 @@ class FeedbackList(Shape):
     source_id: str = ""
 
 
+class RelationTo(Shape):
+    """A link to another lore."""
+
+    kind: Literal["supersedes", "contradicts", "refines", "caused_by", "see_also"]
+    id: str
+
+
 class Changes(Shape):
-    """What is to change in a lore; what is left out stays."""
+    """What is to change in a lore; what is left out stays, what is null goes."""
 
     content: str | None = None
     category: str | None = None
     context: Words | None = None
     confidence: Share | None = None
-    status: Literal["active", "pending", "archived", "superseded"] | None = None
+    status: Status | None = None
+    type: str | None = None
     tags: Words | None = Field(default=None, description="All tags that it is to have")
     files: Words | None = None
+    entities: Words | None = None
+    relations: list[RelationTo] | None = None
+    importance: Share | None = None
     pinned: bool | None = None
+    expires_at: str | None = Field(default=None, description="RFC 3339")
+
+
+class Whole(Shape):
+    """A lore as it is to be; what is left out gets its default, but confidence and status stay."""
+
+    content: str
+    category: str = ""
+    context: Words = ()
+    confidence: Share | None = None
+    status: Literal["", "active", "pending", "archived", "superseded"] = ""
+    type: str = ""
+    tags: Words = ()
+    files: Words = ()
+    entities: Words = ()
+    relations: list[RelationTo] = []
+    importance: Share | None = None
+    pinned: bool = False
+    expires_at: str | None = Field(default=None, description="RFC 3339")
+    redact: bool = False
+
+
+class Syncing(Shape):
+    """With which remote (its usual one where none is named), whether to bring in and to send, and how long to wait."""
+
+    remote: str = ""
+    pull: bool = True
+    push: bool = True
+    timeout: Annotated[
+        float, Field(gt=0, le=600, description="Seconds for each time the network is used")
+    ] = 60
 
 
 class Batch(Shape):
@@ -80,12 +125,20 @@ class LoreOut(BaseModel):
     created_at: str
     updated_at: str
     path: str
+    digest: str = Field(default="", description="What its file is known by: the ETag")
 
 
 class OneLore(BaseModel):
     """A lore."""
 
     lore: LoreOut
+
+
+class PutDone(OneLore):
+    """The lore as it is now; whether it was made, and why it waits for review, if it does."""
+
+    created: bool
+    pending: str
 
 
 class Listed(BaseModel):
@@ -102,6 +155,7 @@ class TakenIn(BaseModel):
     outcome: Literal["accepted", "merged", "rejected"]
     id: str = ""
     path: str = ""
+    digest: str = ""
     similar: list[dict[str, Any]] = []
     pending: str = Field(default="", description="Why it waits for review, if it does")
     error: dict[str, Any] | None = None
@@ -156,11 +210,33 @@ class Deleted(BaseModel):
 
 
 class Changed(BaseModel):
-    """Lore that changed here, ids that went, and what to send as `since` next time."""
+    """Lore that came or changed here, which of them came, ids that went, and what to send as `since` next time."""
 
     lore: list[LoreOut]
+    created_ids: list[str]
     deleted_ids: list[str]
     as_of: str
+    cursor: str = Field(description="What to send as `since` next time")
+    more: bool = Field(description="Whether that has something to say at once")
+
+
+class SyncDone(BaseModel):
+    """What a sync did, counted in files; `errors` is what went wrong after something had been done."""
+
+    model_config = ConfigDict(extra="allow")
+
+    ok: bool
+    remote: str
+    branch: str
+    pulled: int
+    pushed: int
+    merged: int
+    folded: int
+    conflicts: int
+    held: int
+    errors: list[dict[str, Any]]
+    duration_ms: int
+    head: str | None
 
 
 class Health(BaseModel):

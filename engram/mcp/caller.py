@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +19,7 @@ from engram.mcp import folders
 from engram.mcp.memory import Caller, Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from engram.app import Engram
 
@@ -61,6 +62,16 @@ class Callers:
         connection = headers.get("mcp-session-id", "")[:60]
         session = f"mcp-{connection}" if connection else self._session
         return Caller(session, agent, ctx.session.report_progress)
+
+
+@contextmanager
+def speaking_for(memory: Memory, caller: Caller) -> Iterator[None]:
+    """Within this, `use` works on this memory for this caller: for who calls a tool without the protocol."""
+    token = _current.set((memory, caller))
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 async def use(work: Work[T], *, index: bool = True) -> T:

@@ -8,7 +8,7 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files import scan as walk
 from engram.adapters.files.journal import Change, Operation
 from engram.domain import times, ulid
-from engram.domain.errors import ConflictError, NotFoundError, StoreError
+from engram.domain.errors import ConflictError, NotFoundError, StaleError, StoreError
 from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _TRIES = 40
+ANY = "*"  # in place of a digest: the lore must be there, with whatever text
 
 
 class Changed(NamedTuple):
-    """A lore before and after a change, and where it is."""
+    """A lore before and after a change, where it is, and the digest of its file."""
 
     path: str
     before: Lore
     after: Lore
+    digest: str = ""
 
 
 def load(store: Store, path: str) -> LoreFile:
@@ -46,12 +48,14 @@ def update(
     compute: Callable[[Lore], Lore],
     subject: str,
     details: Callable[[Lore, Lore], Sequence[tuple[str, str]]] | None = None,
+    digest: str = "",
 ) -> Changed:
     """Replace a lore by what `compute` makes of it, durably.
 
     `details` gives further trailers of the commit from the lore before and after.
 
-    Raises NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
+    With a `digest` it is changed only while that is its file's. Raises StaleError where it is not,
+    NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
     """
     for attempt in range(_TRIES):
         file = load(store, path)
@@ -59,9 +63,10 @@ def update(
             raise NotFoundError(
                 f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again."
             )
+        check_digest(file, digest)
         after = compute(file.lore)
         if after == file.lore and file.adopted:
-            return Changed(path, file.lore, after)
+            return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories)
         content = codec.rewrite(file, after, store.categories)
@@ -78,8 +83,18 @@ def update(
             if attempt == _TRIES - 1:
                 raise
             continue
-        return Changed(path, file.lore, after)
+        return Changed(path, file.lore, after, atomic.digest(content))
     raise AssertionError("unreachable")
+
+
+def check_digest(file: LoreFile, digest: str) -> None:
+    """Raise StaleError unless the file's bytes have this digest ("" or ANY: whatever they are)."""
+    if digest not in ("", ANY) and atomic.digest(file.raw) != digest:
+        raise StaleError(
+            f"The lore {file.lore.id} was changed since it was read.",
+            "Read it again, and decide anew with the digest that it has now.",
+            current=atomic.digest(file.raw),
+        )
 
 
 def create(store: Store, lore: Lore, subject: str, op: str = "") -> tuple[str, Operation]:

@@ -1,71 +1,220 @@
-"""What changed since a moment, for programs that keep a copy of a store: lore that are new or different, and ids that went.
+"""What changed here, for programs that keep a copy of a store: lore that came or are different, and ids that went.
 
-It goes by when this clone saw a change, not by when somebody made it: what a sync brings in may be old.
+It goes by when this clone saw a change, not by when somebody made it: what a sync brings in may be old. What was seen
+is kept in the feed, a table that a damaged or new index leaves alone; each question first brings it up to date.
 """
 
 from __future__ import annotations
 
-from engram.domain.errors import EngramError, UsageError
-from engram.domain.times import whole_seconds
+import os
+import re
+
+from engram.adapters.files.atomic import digest
+from engram.adapters.state.durable import FEED, DurableDatabase
+from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
+from engram.domain import times, ulid
+from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
+from engram.domain.lore import STATUSES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
+from engram.usecases.held import texts, without_held
 from engram.usecases.listing import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import sqlite3
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from engram.adapters.index.catalog import Hit
+    from engram.adapters.index.catalog import Hit, Text
     from engram.adapters.index.generation import Generation
+    from engram.adapters.state.feed_table import Line
     from engram.usecases.store import Store
 
 _OVERLAP_SECONDS = 2.0  # file systems' clocks are coarse: rather something twice than never
 _BATCH = 200
+_CURSOR = re.compile(rf"([{ulid.ALPHABET}]{{8}})-([0-9]{{1,15}})")
 
 
 class Delta(NamedTuple):
-    """Lore that changed, oldest first, ids that went, and the moment to ask with next time."""
+    """Lore that came or changed, in the order of their last changes; of those that came the ids; the ids of what went.
+
+    `cursor` is what to ask with next, and `more` whether that has something to say at once. `as_of` serves in its place,
+    if less exactly.
+    """
 
     lore: tuple[Shown, ...]
+    created_ids: tuple[str, ...]
     deleted_ids: tuple[str, ...]
     as_of: datetime
+    cursor: str
+    more: bool
 
 
-def delta(store: Store, since: datetime) -> Delta:
-    """What changed here since `since`; held lore are left out. Raises UsageError, StoreError."""
-    as_of = whole_seconds(store.clock.now())
-    moment = max(0.0, since.timestamp() - _OVERLAP_SECONDS)
-    if moment > as_of.timestamp():
-        raise UsageError("'since' lies in the future.", "Send the `as_of` of the answer before.")
+class Snapshot(NamedTuple):
+    """All lore, some hundred at a time; what to ask `delta` with afterwards: the cursor, or the time."""
 
-    def ask(generation: Generation) -> tuple[list[Hit], set[str]]:
-        where = "mtime_ns >= ? OR updated_at >= ?"
-        found = generation.catalog.select(where, (int(moment * 1e9), moment), "ORDER BY updated_at, id")
-        gone = store.state.gone.since(moment)
-        return found, set(gone) - generation.catalog.present(gone)
+    parts: Iterator[list[Shown]]
+    as_of: datetime
+    cursor: str
+
+
+def delta(store: Store, since: datetime | str = "", limit: int | None = None) -> Delta:
+    """What changed here since a cursor, or a time (aware, or as RFC 3339), by default since ever; held lore are left out.
+
+    At most `limit` changes, the oldest first. Raises ValidationError, UsageError (a time to come), CursorGoneError,
+    StoreError.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"The limit must be 1 or more, not {limit}.")
+    as_of = times.whole_seconds(store.clock.now())
+    spoken = since if isinstance(since, str) else times.render(since)
+    cursor = _CURSOR.fullmatch(spoken.strip())
+    moment = None if cursor or not spoken else _moment(spoken, as_of)
+    consult(store, lambda _: None, thorough=True)  # may take long, so before others have to wait
+
+    def ask(connection: sqlite3.Connection) -> tuple[list[Line], str, int]:
+        feed = Feed(connection)
+        _bring_up_to_date(store, feed)
+        start = 0 if moment is None else feed.before(moment)
+        start = _checked(feed, cursor) if cursor else start
+        lines = feed.since(start, -1 if limit is None else limit + 1)
+        reached = lines[limit - 1].number if limit and len(lines) > limit else max(feed.last, feed.floor)
+        return lines, f"{feed.name}-{reached}", start
 
     with store.lock:
-        hits, gone = consult(store, ask, thorough=True)
-        return Delta(tuple(_read(store, without_held(store, hits))), tuple(sorted(gone)), as_of)
-
-
-def snapshot(store: Store) -> Iterator[list[Shown]]:
-    """Every lore that does not wait, oldest first, some hundred at a time; no lock is held in between."""
-    with store.lock:
-        hits = consult(
-            store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"), thorough=True
+        lines, following, start = _feed(store).transact(ask)
+        told = lines[:limit]
+        shown = tuple(_read(store, [(line.id, line.path) for line in told if not line.is_gone]))
+        there = {one.lore.id for one in shown}
+        _tell_later(store, [line.id for line in told if not line.is_gone and line.id not in there])
+        return Delta(
+            shown,
+            tuple(line.id for line in told if line.id in there and line.born > start),
+            tuple(sorted(line.id for line in told if line.is_gone)),
+            as_of,
+            following,
+            len(lines) > len(told),
         )
-        hits = without_held(store, hits)
+
+
+def snapshot(store: Store) -> Snapshot:
+    """Every lore that does not wait, oldest first; no lock is held between the parts. Raises StoreError."""
+    with store.lock:
+        consult(store, lambda _: None, thorough=True)
+        as_of = times.whole_seconds(store.clock.now())
+
+        def begin(connection: sqlite3.Connection) -> str:
+            feed = Feed(connection)
+            _bring_up_to_date(store, feed)
+            return f"{feed.name}-{max(feed.last, feed.floor)}"
+
+        cursor = _feed(store).transact(begin)
+        hits = consult(store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
+        shown = without_held(store, hits)
+        _tell_later(store, {hit.id for hit in hits} - {hit.id for hit in shown})
+        return Snapshot(_parts(store, shown), as_of, cursor)
+
+
+def _parts(store: Store, hits: Sequence[Hit]) -> Iterator[list[Shown]]:
     for start in range(0, len(hits), _BATCH):
         with store.lock:
-            yield list(_read(store, hits[start : start + _BATCH]))
+            some = hits[start : start + _BATCH]
+            found = list(_read(store, [(hit.id, hit.path) for hit in some]))
+            _tell_later(store, {hit.id for hit in some} - {one.lore.id for one in found})
+            yield found
 
 
-def _read(store: Store, hits: Sequence[Hit]) -> Iterator[Shown]:
-    for hit in hits:
+def _tell_later(store: Store, ids: Collection[str]) -> None:
+    """Have the next question told of these lore, which could not be shown just now."""
+    if ids:
+        _feed(store).transact(lambda connection: Feed(connection).doubt(ids))
+
+
+def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
+    for lore_id, path in places:
         try:
-            yield Shown(change.load(store, hit.path).lore, hit.path, "", store.places.scope)
-        except EngramError:  # gone or broken meanwhile: the next delta says so
+            file = change.load(store, path)
+        except EngramError:  # gone or broken meanwhile
             continue
+        if file.lore.id == lore_id:
+            yield Shown(file.lore, path, "", store.places.scope, digest(file.raw))
+
+
+def _moment(text: str, now: datetime) -> float:
+    """The time as Unix seconds, somewhat before. Raises ValidationError, UsageError."""
+    try:
+        moment = max(0.0, times.parse(text).timestamp() - _OVERLAP_SECONDS)
+    except (ValueError, OverflowError):
+        hint = "For example 2026-01-28T10:00:00Z; or send the `cursor` of the answer before."
+        raise ValidationError("since", "'since' is neither a cursor nor a time by RFC 3339.", hint) from None
+    if moment > now.timestamp():
+        raise UsageError("'since' lies in the future.", "Send the `cursor` or `as_of` of the answer before.")
+    return moment
+
+
+def _checked(feed: Feed, cursor: re.Match[str]) -> int:
+    """The number in a cursor. Raises CursorGoneError for that of another feed, or one that is too old."""
+    number = int(cursor[2])
+    if cursor[1] != feed.name or not feed.floor <= number <= max(feed.last, feed.floor):
+        raise CursorGoneError(
+            "This cursor is not of this clone's list of changes, or older than what that keeps.",
+            "Take a snapshot, or ask without `since`, and go on with the cursor that comes with it.",
+        )
+    return number
+
+
+def _feed(store: Store) -> DurableDatabase:
+    path = os.path.join(store.places.state, FEED)
+    if path not in store.durable:
+        store.durable[path] = DurableDatabase(path, SCHEMA, store.degraded.append)
+    return store.durable[path]
+
+
+def _bring_up_to_date(store: Store, feed: Feed) -> None:
+    """Note in the feed what the index knows otherwise. A text that waits is as if it were not there yet."""
+    held = texts(store)
+    mark = _mark(store, held)
+    if feed.name and feed.mark == mark:
+        return
+
+    def look(generation: Generation) -> tuple[list[Text], set[str], dict[str, float]]:
+        catalog = generation.catalog
+        changed = (
+            {}
+            if feed.name
+            else {hit.id: max(hit.mtime_ns / 1e9, hit.updated_at) for hit in catalog.select("1")}
+        )
+        return catalog.texts(STATUSES), {problem.path for problem in catalog.problems()}, changed
+
+    there, broken, changed = consult(store, look)
+    now = store.clock.now().timestamp()
+    seen = [
+        Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
+        for text in there
+        if text.id not in held or text.said not in (held[text.id] or ())
+    ]
+    ids = {text.id for text in there}
+    known = feed.known()
+    if not feed.name:
+        feed.begin(ulid.short(store.clock.new_id()))
+        went = [Seen(lore_id, "", GONE, at) for lore_id, at in store.state.gone.all() if lore_id not in ids]
+        feed.note(sorted([*seen, *went], key=lambda one: one.at))
+        feed.up_to_date(mark)
+        return
+    went = [
+        Seen(lore_id, path, GONE, now)
+        for lore_id, (path, digest) in known.items()
+        if digest != GONE and lore_id not in ids and path not in broken
+    ]
+    feed.note([*differences(known, seen), *went])
+    feed.up_to_date(mark)
+
+
+def _mark(store: Store, held: Mapping[str, Collection[str] | None]) -> str:
+    """What tells one state of the index, and of what waits, from another."""
+    rows, lines = consult(
+        store, lambda generation: (generation.catalog.count_rows(), generation.catalog.sum_of_lines())
+    )
+    waiting = sorted((lore_id, sorted(digests or ())) for lore_id, digests in held.items())
+    return f"{rows} {lines} {digest(repr(waiting).encode())}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import confidence, times
+from engram.domain.categories import parse_types
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
+from engram.domain.lore import Relation
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
@@ -15,8 +17,16 @@ from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import TypeVar
+
     from engram.domain.lore import Lore
+    from engram.usecases.resolve import Found
     from engram.usecases.store import Store
+
+    T = TypeVar("T")
+
+_ADDED = ("add_tags", "remove_tags", "unset")  # of which nothing given is nothing to do
 
 
 class Edit:
@@ -34,9 +44,18 @@ class Edit:
         remove_tags: tuple[str, ...] = (),
         files: tuple[str, ...] | None = None,
         pinned: bool | None = None,
+        tags: tuple[str, ...] | None = None,
+        entities: tuple[str, ...] | None = None,
+        relations: tuple[tuple[str, str], ...] | None = None,
+        type: str | None = None,  # noqa: A002
         importance: float | None = None,
+        expires_at: datetime | None = None,
+        unset: tuple[str, ...] = (),
     ) -> None:
-        """`confidence` is 0..1 and moves the prior; votes stay. `importance` is 0..1."""
+        """`confidence` is 0..1 and moves the prior; votes stay. `tags` are all tags, to which those to add are added.
+
+        `unset` names those of `importance` and `expires_at` that it is not to have any more.
+        """
         self.content = content
         self.category = category
         self.context = context
@@ -46,12 +65,21 @@ class Edit:
         self.remove_tags = remove_tags
         self.files = files
         self.pinned = pinned
+        self.tags = tags
+        self.entities = entities
+        self.relations = relations
+        self.type = type
         self.importance = importance
+        self.expires_at = expires_at
+        self.unset = unset
 
     @property
     def fields(self) -> list[str]:
         """The names of what is to change."""
-        return sorted(name for name, value in vars(self).items() if value is not None and value != ())
+        given = vars(self).items()
+        return sorted(
+            name for name, value in given if value is not None and (value != () or name not in _ADDED)
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -59,21 +87,35 @@ class Edit:
         return not self.fields
 
 
-def edit(store: Store, name: str, wanted: Edit) -> Shown:
-    """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, UsageError."""
+def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
+    """Change fields of a lore, with a `digest` only while that is its file's.
+
+    Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
+    """
     if wanted.is_empty:
         raise UsageError(
             "Nothing to change was given.", "Give a field, or none at a terminal to open your editor."
         )
-    for text in [wanted.content or "", *(wanted.context or ()), *wanted.add_tags, *(wanted.files or ())]:
+    for text in _texts(wanted):
         _refuse_secrets(store, text)
     with store.lock:
         found = resolve(store, name)
-        subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
-        where = found.store
-        done = change.update(where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject)
+        shown = edit_found(found, wanted, digest)
         live.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
-        return Shown(done.after, found.path, found.ref, where.places.scope)
+        return shown
+
+
+def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "") -> Shown:
+    """The same for a lore that was looked up and texts that were looked through; the caller holds its store's lock.
+
+    `subject` is that of the commit, else it names the fields.
+    """
+    subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
+    where = found.store
+    done = change.update(
+        where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject, digest=digest
+    )
+    return Shown(done.after, found.path, found.ref, where.places.scope, done.digest)
 
 
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:
@@ -123,17 +165,41 @@ def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:
     if wanted.confidence is not None:
         value = round(check_fraction("confidence", wanted.confidence) * 1000)
         lore = lore._replace(prior=confidence.prior_for(value, lore.votes, len(lore.merged_from)))
-    if wanted.importance is not None:
-        lore = lore._replace(importance=check_fraction("importance", wanted.importance))
-    tags = tuple(dict.fromkeys([*lore.tags, *wanted.add_tags]))
+    if wanted.type is not None:
+        lore = lore._replace(type=parse_types([wanted.type])[0])
+    tags = tuple(dict.fromkeys([*(lore.tags if wanted.tags is None else wanted.tags), *wanted.add_tags]))
     lore = lore._replace(tags=tuple(tag for tag in tags if tag not in wanted.remove_tags))
+    lore = _linked(lore, wanted)
     lore = lore._replace(
         status=lore.status if wanted.status is None else wanted.status,
         files=lore.files if wanted.files is None else wanted.files,
         pinned=lore.pinned if wanted.pinned is None else wanted.pinned,
+        importance=_or_else(wanted, "importance", lore.importance),
+        expires_at=_or_else(wanted, "expires_at", lore.expires_at),
     )
     check(lore, store.categories)
     return lore
+
+
+def _or_else(wanted: Edit, field: str, there: T) -> T | None:
+    """What a field is to be: what is given, nothing, or what it is."""
+    given = getattr(wanted, field)
+    return None if field in wanted.unset else there if given is None else given
+
+
+def _linked(lore: Lore, wanted: Edit) -> Lore:
+    """With what it is linked to."""
+    if wanted.entities is not None:
+        lore = lore._replace(entities=tuple(dict.fromkeys(wanted.entities)))
+    if wanted.relations is not None:
+        lore = lore._replace(relations=tuple(Relation(*one) for one in dict.fromkeys(wanted.relations)))
+    return lore
+
+
+def _texts(wanted: Edit) -> list[str]:
+    """Every text that is to be written."""
+    lists = (wanted.context, wanted.add_tags, wanted.files, wanted.tags, wanted.entities)
+    return [wanted.content or "", *[text for some in lists for text in some or ()]]
 
 
 def _refuse_secrets(store: Store, text: str) -> None:

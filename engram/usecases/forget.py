@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 
-def forget(store: Store, names: Sequence[str]) -> list[Shown]:
+def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
     """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
 
-    Raises NotFoundError, AmbiguousError, ConflictError.
+    With a `digest` a lore goes only while that is its file's. Raises StaleError where it is not, NotFoundError,
+    AmbiguousError, ConflictError.
     """
     with store.lock:
         found = get_many(store, names)
@@ -28,8 +29,10 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
             where = lore.store
             change.check_writable(where)
             file = change.load(where, lore.path)
-            gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope))
-            deletion = Change(lore.path, None, atomic.digest(file.raw))
+            change.check_digest(file, digest)
+            there = atomic.digest(file.raw)
+            gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope, there))
+            deletion = Change(lore.path, None, there)
             operation = change.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])
             planned.setdefault(where.places.scope, (where, []))[1].append(operation)
         for where, operations in planned.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.adapters.files import atomic
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -53,12 +54,13 @@ class Narrow(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One lore with its place, its ref in this session ("" if it was not surfaced) and its scope."""
+    """One lore with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest."""
 
     lore: Lore
     path: str
     ref: str = ""
     scope: str = ""
+    digest: str = ""
 
 
 class Listing(NamedTuple):
@@ -72,8 +74,8 @@ def get(store: Store, name: str) -> Shown:
     """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
-        lore = change.load(found.store, found.path).lore
-        return Shown(lore, found.path, found.ref, found.store.places.scope)
+        file = change.load(found.store, found.path)
+        return Shown(file.lore, found.path, found.ref, found.store.places.scope, atomic.digest(file.raw))
 
 
 def get_many(store: Store, names: Sequence[str]) -> list[Found]:
@@ -137,7 +139,8 @@ def list_lore(store: Store, **options: object) -> Listing:
     shown = []
     for hit in hits:
         try:
-            shown.append(Shown(change.load(store, hit.path).lore, hit.path, "", store.places.scope))
+            file = change.load(store, hit.path)
+            shown.append(Shown(file.lore, hit.path, "", store.places.scope, atomic.digest(file.raw)))
         except EngramError:
             total -= 1
     return Listing(tuple(shown), total)

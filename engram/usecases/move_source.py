@@ -11,6 +11,7 @@ from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import copying, hidden_tree, layout, lore_branch, tree
 from engram.adapters.git.create import read_attributes, with_attributes
+from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import accepted_settings
@@ -183,7 +184,7 @@ def inside(places: Places, path: str) -> str:
 
 
 def carry_state(store: Store, state: str, placement: str) -> None:
-    """Copy what is private to this clone (its id, own votes, refs, the live record) into the new place's state folder.
+    """Copy what is private to this clone into the new place's state folder: its id, own votes, refs, the live record, keys.
 
     That folder then also says which place was left, and which settings were accepted, with the new `placement`. Raises StoreError.
     """
@@ -194,6 +195,7 @@ def carry_state(store: Store, state: str, placement: str) -> None:
     _empty(state)
     atomic.write(os.path.join(state, "source"), f"{store.source_id}\n".encode(), "source")
     store.state.copy_to(state)
+    carry(store.places.state, state)
     accepted_settings.carry(store.places.state, state, placement)
     atomic.write(os.path.join(state, _MARK), json.dumps(left_by(store.places)._asdict()).encode(), "move")
 

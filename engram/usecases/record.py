@@ -79,14 +79,19 @@ def weigh(store: Store, draft: Draft) -> Weighed:
     return Weighed(lore, twins, host, admission.why, admission.contradictions)
 
 
-def record(store: Store, draft: Draft) -> Recorded:
-    """Write a new lore. Raises ValidationError, SecretFoundError, StoreError; then nothing was written."""
+def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) -> Recorded:
+    """Write a new lore, with an id that is free where one is given; without `fold` no other lore takes it in.
+
+    Raises ValidationError, SecretFoundError, StoreError; then nothing was written.
+    """
     began = store.clock.nanoseconds()
-    lore, redacted = prepare(store, draft)
+    lore, redacted = prepare(store, draft, lore_id)
+    if lore_id:  # whenever the id is from
+        lore = lore._replace(updated_at=max(lore.created_at, times.whole_seconds(store.clock.now())))
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
-        merged = _merge(store, lore, admission)
+        merged = _merge(store, lore, admission) if fold else None
         if merged is not None:
             _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)

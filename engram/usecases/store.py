@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
+    from engram.adapters.state.durable import DurableDatabase
     from engram.domain.settings import Settings
     from engram.usecases.accepted_settings import HeldBack
     from engram.usecases.clock import Clock
@@ -114,6 +115,7 @@ class Store:
         self.watchable = True
         self.recent: dict[str, Said] = {}
         self.deed: Deed | None = None
+        self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)
         self._embedder: Embedder | None = None
@@ -227,6 +229,8 @@ class Store:
         if self._index is not None:
             self._index.close()
             self._index = None
+        for database in self.durable.values():
+            database.close()
         self.state.close()
         self.session_state.close()
 

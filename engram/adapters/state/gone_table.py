@@ -23,6 +23,6 @@ class GoneTable:
         """These are gone since `now` (Unix seconds)."""
         self._state.run_many("INSERT OR REPLACE INTO gone VALUES (?, ?)", [(one, now) for one in ids])
 
-    def since(self, moment: float) -> list[str]:
-        """What went since then, in order of ids; it may have come back."""
-        return [row[0] for row in self._state.run("SELECT id FROM gone WHERE at >= ? ORDER BY id", (moment,))]
+    def all(self) -> list[tuple[str, float]]:
+        """What went, and when that was noticed (Unix seconds); it may have come back."""
+        return [(row[0], row[1]) for row in self._state.run("SELECT id, at FROM gone ORDER BY id")]

@@ -1,0 +1,118 @@
+"""A small SQLite file in the state folder that programs rely on: what was committed to it survives a power cut."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+_WAIT_SECONDS = 5.0
+KEYS, FEED = NAMES = ("keys.db", "feed.db")
+
+
+def carry(state: str, to: str) -> None:
+    """Copy those of these files that there are from one state folder to another, in place of what is there.
+
+    Raises StoreError.
+    """
+    from contextlib import closing
+
+    for name in NAMES:
+        path = os.path.join(state, name)
+        if not os.path.exists(path):
+            continue
+        try:
+            with (
+                closing(sqlite3.connect(path)) as ours,
+                closing(sqlite3.connect(os.path.join(to, name))) as theirs,
+            ):
+                ours.backup(theirs)
+        except sqlite3.Error as error:
+            raise _refused(path, error) from None
+
+
+class DurableDatabase:
+    """The file at `path`, opened on first use and made by `schema` where there is none.
+
+    A damaged file is put aside, a new one begun, and `report` told a sentence for people. Unlike the rest of the
+    state there is no going on without it: where it cannot be used, StoreError says so.
+    """
+
+    def __init__(self, path: str, schema: str, report: Callable[[str], object] = str) -> None:
+        """`schema` is SQL that may run again."""
+        self.path = path
+        self._schema = schema
+        self._report = report
+        self._connection: sqlite3.Connection | None = None
+
+    def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What `work` returns, in a transaction that is on disk when this returns. Raises StoreError."""
+        try:
+            return self._transact(work)
+        except sqlite3.Error as error:
+            self.close()
+            if type(error) is not sqlite3.DatabaseError:  # the subclasses are other trouble than damage
+                raise _refused(self.path, error) from None
+        self._put_aside()
+        try:
+            return self._transact(work)
+        except sqlite3.Error as error:
+            self.close()
+            raise _refused(self.path, error) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._open()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            connection = sqlite3.connect(
+                self.path, isolation_level=None, check_same_thread=False, timeout=_WAIT_SECONDS
+            )
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.executescript(self._schema)
+            except sqlite3.Error:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _put_aside(self) -> None:
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(self.path + suffix):
+                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+        except OSError as error:
+            raise _refused(self.path, error) from None
+        self._report(f"{os.path.basename(self.path)} was damaged and begins anew ({self.path}.damaged)")
+
+
+def _refused(path: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path} cannot be used now: {error}.",
+        "Look for a full disk, missing permission, or another process that holds it; then try again.",
+    )

@@ -1,0 +1,138 @@
+"""Every change of the lore of one clone as it was noticed, numbered: what programs that keep a copy ask for.
+
+One line for each lore that there is or was: the number of its last change, of when it came, and what its file held.
+"""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS feed_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS feed (
+    id TEXT PRIMARY KEY, number INTEGER NOT NULL, born INTEGER NOT NULL, at REAL NOT NULL,
+    path TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS feed_number ON feed (number);
+CREATE INDEX IF NOT EXISTS feed_at ON feed (at);
+"""
+MOST_GONE = 100_000
+GONE, UNKNOWN = "", "?"  # in place of a digest
+
+
+class Line(NamedTuple):
+    """The last change of a lore: its number, that with which it came, where its file is, whether it is gone."""
+
+    id: str
+    number: int
+    born: int
+    path: str
+    is_gone: bool
+
+
+class Seen(NamedTuple):
+    """What a lore's file holds now (digest; GONE: there is none), and when that was so first (Unix seconds)."""
+
+    id: str
+    path: str
+    digest: str
+    at: float
+
+
+class Feed:
+    """The table, within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """The connection has the tables of SCHEMA."""
+        self._connection = connection
+
+    @property
+    def name(self) -> str:
+        """The name of this feed; "" for one that was not begun."""
+        return self._meta("name")
+
+    def begin(self, name: str) -> None:
+        """Give it its name."""
+        self._note("name", name)
+
+    @property
+    def mark(self) -> str:
+        """What the index was known by when the feed was last brought up to date."""
+        return self._meta("mark")
+
+    def up_to_date(self, mark: str) -> None:
+        """It has all that the index of this mark says."""
+        self._note("mark", mark)
+
+    @property
+    def last(self) -> int:
+        """The number of the latest change; 0 before there was one."""
+        return int(self._connection.execute("SELECT coalesce(max(number), 0) FROM feed").fetchone()[0])
+
+    @property
+    def floor(self) -> int:
+        """The number up to which lore that went are not all known any more."""
+        return int(self._meta("floor") or 0)
+
+    def known(self) -> dict[str, tuple[str, str]]:
+        """By id the path and digest of every lore there is or was."""
+        lines = self._connection.execute("SELECT id, path, digest FROM feed")
+        return {lore_id: (path, digest) for lore_id, path, digest in lines}
+
+    def note(self, changes: Iterable[Seen]) -> None:
+        """Number these changes, in this order; no time goes before that of the change before it."""
+        run = self._connection.execute
+        last, at = self.last, float(run("SELECT coalesce(max(at), 0) FROM feed").fetchone()[0])
+        rows = []
+        for number, seen in enumerate(changes, last + 1):
+            at = max(at, seen.at)
+            rows.append((seen.id, number, number, at, seen.path, seen.digest))
+        query = (
+            "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET number = excluded.number,"
+            " born = CASE digest WHEN '' THEN excluded.born ELSE born END, at = excluded.at,"
+            " path = excluded.path, digest = excluded.digest"
+        )
+        self._connection.executemany(query, rows)
+        self._forget_oldest()
+
+    def doubt(self, ids: Iterable[str]) -> None:
+        """What these lore hold is not known after all: they are noted again, whatever that is."""
+        self._connection.executemany(
+            "UPDATE feed SET digest = ? WHERE id = ? AND digest != ''", [(UNKNOWN, one) for one in ids]
+        )
+        self.up_to_date("")
+
+    def since(self, number: int, limit: int) -> list[Line]:
+        """The lore that changed after that number, in the order of their last changes; at most `limit` (-1: all)."""
+        query = "SELECT id, number, born, path, digest FROM feed WHERE number > ? ORDER BY number LIMIT ?"
+        lines = self._connection.execute(query, (number, limit))
+        return [Line(lore_id, at, born, path, digest == GONE) for lore_id, at, born, path, digest in lines]
+
+    def before(self, moment: float) -> int:
+        """The number of the last change before that moment (Unix seconds)."""
+        query = "SELECT coalesce(max(number), 0) FROM feed WHERE at < ?"
+        return int(self._connection.execute(query, (moment,)).fetchone()[0])
+
+    def _forget_oldest(self) -> None:
+        """Keep no more than so many of those that are gone."""
+        run = self._connection.execute
+        query = "SELECT number FROM feed WHERE digest = '' ORDER BY number DESC LIMIT 1 OFFSET ?"
+        row = run(query, (MOST_GONE,)).fetchone()
+        if row is not None:
+            run("DELETE FROM feed WHERE digest = '' AND number <= ?", row)
+            self._note("floor", str(row[0]))
+
+    def _note(self, key: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO feed_meta VALUES (?, ?)", (key, value))
+
+    def _meta(self, key: str) -> str:
+        row = self._connection.execute("SELECT value FROM feed_meta WHERE key = ?", (key,)).fetchone()
+        return "" if row is None else str(row[0])
+
+
+def differences(known: Mapping[str, tuple[str, str]], there: Iterable[Seen]) -> list[Seen]:
+    """Those of the lore there are that the feed does not know so."""
+    return [seen for seen in there if known.get(seen.id) != (seen.path, seen.digest)]

@@ -1,0 +1,92 @@
+"""The resources that change one lore: put, patch, delete; and bringing the clone and its remote together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from engram.domain.errors import UsageError
+from engram.http.calls import MERGE_PATCH, Json, body_of, shaped, work
+from engram.http.conditions import Reply, entity_tag, expected, lore_json, must_be_new, write
+from engram.http.names import checked_name
+from engram.http.shapes import Changes, Syncing, Whole
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from engram.app import Engram
+    from engram.usecases.sync import Synced
+
+
+async def put(request: Request) -> Response:
+    """Make the lore with this id what is sent: made where there is none (201), else replaced."""
+    name = str(request.path_params["id"])
+    wanted = shaped(Whole, await body_of(request))
+    digest, new = expected(request), must_be_new(request)
+
+    def do(engram: Engram) -> Reply:
+        from engram.usecases.patch import moment
+
+        done = engram.put(
+            name, wanted.content, category=wanted.category, context=wanted.context, confidence=wanted.confidence,
+            tags=wanted.tags, files=wanted.files, entities=wanted.entities,
+            relations=[(one.kind, one.id) for one in wanted.relations], type=wanted.type, status=wanted.status,
+            importance=wanted.importance, pinned=wanted.pinned, redact=wanted.redact, digest=digest, new=new,
+            expires_at=None if wanted.expires_at is None else moment("expires_at", wanted.expires_at),
+        )  # fmt: skip
+        body = {"lore": lore_json(done.shown), "created": done.created, "pending": done.pending}
+        return Reply(body, 201 if done.created else 200, entity_tag(done.shown.digest))
+
+    return await write(request, wanted.model_dump(), do)
+
+
+async def change(request: Request) -> Response:
+    """Change the fields that are given (a JSON merge patch: null takes a value away, lists are replaced)."""
+    name = checked_name(request)
+    wanted = shaped(Changes, await body_of(request, MERGE_PATCH))
+    changes = {field: getattr(wanted, field) for field in sorted(wanted.model_fields_set)}
+    digest = expected(request)
+
+    def do(engram: Engram) -> Reply:
+        relations = changes.get("relations")
+        pairs = {} if relations is None else {"relations": [(one.kind, one.id) for one in relations]}
+        shown = engram.patch(name, {**changes, **pairs}, digest=digest)
+        return Reply({"lore": lore_json(shown)}, headers=entity_tag(shown.digest))
+
+    return await write(request, wanted.model_dump(exclude_unset=True), do)
+
+
+async def delete(request: Request) -> Response:
+    """Delete a lore; where there is git, its history keeps it."""
+    name = checked_name(request)
+    digest = expected(request)
+
+    def do(engram: Engram) -> Reply:
+        from engram.usecases.store import DEDICATED
+
+        (gone,) = engram.forget(name, digest=digest)
+        undo = "engram undo" if engram.store.places.placement == DEDICATED else ""
+        return Reply({"deleted": gone.lore.id, "undo": undo})
+
+    return await write(request, None, do)
+
+
+async def sync(request: Request) -> Response:
+    """Commit what waits, fetch, merge by field, push; meanwhile other requests are answered."""
+    wanted = shaped(Syncing, await body_of(request) if await request.body() else {})
+    path = await work(request, lambda engram: engram.path, index=False)
+    done = await to_thread.run_sync(_sync, path, wanted)
+    return Json({**done.as_dict(), "ok": not done.errors})
+
+
+def _sync(path: str, wanted: Syncing) -> Synced:
+    """In a store of its own: that of the server would be locked as long as the network takes."""
+    from engram.opening import open_engram
+
+    with open_engram(path, agent="http", session="http-sync", background=False) as engram:
+        known = [remote.name for remote in engram.remotes()]
+        if wanted.remote and wanted.remote not in known:
+            raise UsageError("There is no remote of that name.", f"Remotes: {', '.join(known) or 'none'}.")
+        return engram.sync(wanted.remote, pull=wanted.pull, push=wanted.push, timeout=wanted.timeout)

@@ -1,0 +1,39 @@
+"""Tools of the MCP server as resources: the same arguments, and the data of the same answers, from the same functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engram.http.calls import Json, arguments_of, body_of, caller_of
+from engram.mcp.caller import speaking_for
+from engram.mcp.tools import tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from engram.mcp.tools.tool import LoreTool
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
+SETS = ("explore", "skills")  # what only reads, and has no resource of its own
+
+
+def tools() -> list[LoreTool]:
+    """The tools that are resources."""
+    return tools_of(SETS)
+
+
+def handler_of(tool: LoreTool) -> Handler:
+    """What answers a request for a tool; its docstring is the tool's."""
+
+    async def handle(request: Request) -> Response:
+        arguments = arguments_of(tool, await body_of(request))
+        with speaking_for(request.app.state.memory, caller_of(request)):
+            result = await tool.fn(**arguments)
+        return Json(result.structured_content)
+
+    handle.__doc__ = tool.description
+    return handle

@@ -1,0 +1,104 @@
+"""The part of the Python API for programs that keep lore in step with something of theirs: put, patch, what changed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from engram.usecases.delta import Delta
+    from engram.usecases.listing import Shown
+    from engram.usecases.put import Put
+    from engram.usecases.store import Store
+
+
+class Putting(ABC):
+    """Writing by id and digest, and asking what changed; `engram.app.Engram` has all of it.
+
+    A `digest` (`.digest` of what `get` and all of these answer) has a lore changed only while its file is still that;
+    else StaleError says the digest that it has now. A `key` (a text that you make for each new request) has a request
+    done once: the same again is answered as the first time for 24 hours, and does nothing; with another request the
+    key is a ConflictError.
+    """
+
+    store: Store
+
+    def put(
+        self,
+        lore_id: str,
+        content: str,
+        *,
+        category: str = "",
+        context: str | Sequence[str] = (),
+        confidence: float | None = None,
+        tags: str | Sequence[str] = (),
+        files: str | Sequence[str] = (),
+        entities: str | Sequence[str] = (),
+        relations: Sequence[tuple[str, str]] = (),
+        type: str = "",  # noqa: A002
+        status: str = "",
+        agent: str = "",
+        importance: float | None = None,
+        pinned: bool = False,
+        expires_at: datetime | None = None,
+        redact: bool = False,
+        digest: str = "",
+        new: bool = False,
+        key: str = "",
+    ) -> Put:
+        """Make the lore with this id (a ULID of yours) what is given: `.shown`, and `.created` where there was none.
+
+        The arguments are those of `record`. What is left out gets its default; confidence, status, votes and history
+        stay. `digest` "*" asks that there be one, `new` that there be none.
+        Raises ValidationError, SecretFoundError, StaleError, ConflictError, StoreError; then nothing was written.
+        """
+        from engram.looking import words
+        from engram.usecases.record import Draft
+
+        draft = Draft(
+            content, category, words(context), confidence, words(tags), words(files), words(entities),
+            tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
+        )  # fmt: skip
+        if key:
+            from engram.usecases.keyed import put_once
+
+            done = put_once(self.store, lore_id, draft, key, digest=digest, new=new)
+        else:
+            from engram.usecases.put import put
+
+            done = put(self.store, lore_id, draft, digest=digest, new=new)
+        self._changed()
+        return done
+
+    def patch(self, name: str, changes: Mapping[str, object], *, digest: str = "", key: str = "") -> Shown:
+        """Change the fields of a lore that are named; None takes a field's value away, lists are replaced whole.
+
+        Raises ValidationError, NotFoundError, AmbiguousError, SecretFoundError, StaleError, ConflictError, UsageError.
+        """
+        from engram.usecases.patch import edit_of, patch
+
+        if key:
+            from engram.usecases.keyed import edit_once
+
+            shown = edit_once(self.store, name, edit_of(changes), key, digest=digest)
+        else:
+            shown = patch(self.store, name, changes, digest)
+        self._changed()
+        return shown
+
+    def delta(self, since: datetime | str = "", limit: int | None = None) -> Delta:
+        """What changed here since a cursor or a time: `.lore`, `.created_ids`, `.deleted_ids`, the next `.cursor`, `.more`.
+
+        Without `since`: all lore. Raises ValidationError, UsageError, CursorGoneError (begin without one), StoreError.
+        """
+        from engram.usecases.delta import delta
+
+        return delta(self.store, since, limit)
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """Have committed what was written."""

@@ -1,0 +1,90 @@
+"""Putting a lore under an id of the caller's choosing: recorded where there is none, edited where there is one."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from engram.adapters.files import atomic
+from engram.adapters.files.lock import FileLock
+from engram.domain import ulid
+from engram.domain.errors import StaleError, ValidationError
+from engram.domain.lore import ACTIVE
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import live
+from engram.usecases.edit import Edit, edit_found
+from engram.usecases.listing import Shown
+from engram.usecases.record import prepare, record
+from engram.usecases.resolve import Found, hits_by_id
+
+if TYPE_CHECKING:
+    from engram.usecases.record import Draft
+    from engram.usecases.store import Store
+
+_AHEAD = timedelta(days=1)  # clocks differ, but not more
+
+
+class Put(NamedTuple):
+    """The lore as it is now, and whether it was made; `pending` says why it waits for review, if it does."""
+
+    shown: Shown
+    created: bool
+    pending: str = ""
+
+
+def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool = False) -> Put:
+    """Make the lore `lore_id` (a ULID) what the draft says, in this store.
+
+    What the draft leaves out gets its default; confidence and status ("") stay unless they are given, and votes,
+    history and who recorded it stay always. With a `digest` it is replaced only while that is its file's (ANY: where there is one),
+    with `new` it is only made.
+
+    Raises ValidationError, SecretFoundError, StaleError, StoreError; then nothing was written.
+    """
+    lore_id = _checked(store, lore_id)
+    with store.lock, FileLock(os.path.join(store.places.state, "put.lock")):
+        hits = hits_by_id(store, lore_id)
+        if not hits:
+            if digest:
+                raise StaleError(
+                    f"There is no lore {lore_id} (any more).", "Put it without a digest to make it."
+                )
+            done = record(store, draft._replace(status=draft.status or ACTIVE), lore_id, fold=False)
+            there = atomic.digest(store.files.read(done.path))
+            return Put(Shown(done.lore, done.path, "", store.places.scope, there), True, done.why)
+        found = Found(lore_id, hits[0].path, "", store)
+        if new:
+            there = atomic.digest(store.files.read(found.path))
+            raise StaleError(
+                f"There is a lore {lore_id} already.", "Put it with the digest that it has.", current=there
+            )
+        wanted = _replacement(store, draft, lore_id)
+        shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})")
+        live.note(store, "edit", query="put", ids=[lore_id])
+        return Put(shown, created=False)
+
+
+def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:
+    """Every field that a caller may set, as the draft would have it."""
+    lore, _ = prepare(store, draft._replace(status=draft.status or ACTIVE), lore_id)
+    unset = [name for name in ("importance", "expires_at") if getattr(lore, name) is None]
+    return Edit(
+        content=lore.content, category=lore.category, context=lore.context, confidence=draft.confidence,
+        status=draft.status or None, files=lore.files, pinned=lore.pinned, tags=lore.tags, entities=lore.entities,
+        relations=tuple((one.kind, one.id) for one in lore.relations), type=lore.type, importance=lore.importance,
+        expires_at=lore.expires_at, unset=tuple(unset),
+    )  # fmt: skip
+
+
+def _checked(store: Store, lore_id: str) -> str:
+    """The id in capitals. Raises ValidationError for what is none, or is from the future."""
+    name = lore_id.upper()
+    if not ulid.is_valid(name):
+        raise ValidationError(
+            "id",
+            f"'{lore_id[:40]}' is not a lore id (a ULID of 26 characters).",
+            "Make one with a ULID library.",
+        )
+    if ulid.moment(name) > store.clock.now() + _AHEAD:
+        raise ValidationError("id", f"The id {name} is of the {ulid.moment(name):%Y-%m-%d}, in the future.")
+    return name

@@ -1,0 +1,74 @@
+"""The HTTP API on a store, in this process."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import uvicorn
+
+from engram.http.entrance import Rate
+from engram.http.routes import ROOT
+from engram.http.server import build
+from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
+from engram.serving import Address, listen, transport_rules
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+TOKEN = "a-token-for-these-tests"
+KEY = {"authorization": f"Bearer {TOKEN}"}
+LOCAL = "http://127.0.0.1:8849"
+
+
+@asynccontextmanager
+async def serving(
+    root: Path, *, rate: int = 0, patience: float = PATIENCE_SECONDS, **headers: str
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the API on a store."""
+    memory = Memory(Opening(str(root), ask=False, patience=patience))
+    app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Rate(rate))
+    transport = httpx2.ASGITransport(app=app)
+    try:
+        async with httpx2.AsyncClient(
+            transport=transport, base_url=LOCAL, headers={**KEY, **headers}
+        ) as client:
+            yield client
+    finally:
+        memory.close()
+
+
+def lore(content: str, **more: Any) -> dict[str, Any]:
+    """A lore as it is sent."""
+    return {"content": content, "category": "FACT", **more}
+
+
+async def asked(
+    client: httpx2.AsyncClient, method: str, path: str, body: Any = None, status: int = 200, **headers: str
+) -> httpx2.Response:
+    """The answer to a request, which must have this status; `if_match` and the like are headers."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = await client.request(method, f"{ROOT}{path}", json=body, headers=named)
+    assert answer.status_code == status, answer.text
+    return answer
+
+
+@contextmanager
+def on_the_loopback(root: Path) -> Iterator[int]:
+    """A server of its own on the store, as `engram serve` makes it, in a thread; its port."""
+    memory = Memory(Opening(str(root), ask=False))
+    address = Address("127.0.0.1", 0)
+    listening = listen(address)
+    app = build(memory, transport_rules(address), TOKEN, Rate(0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        memory.close()

@@ -1,0 +1,268 @@
+"""Put, patch and delete over HTTP: what a digest guards, what a key has done once, sync, and a store out of order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from apikit import COLOUR, PROJECT, QUEUE, TIDES, dedicated, lore_files, opened, plain
+from effort import examples
+from http_kit import KEY, TOKEN, asked, lore, on_the_loopback, serving
+
+from engram.http.routes import ROOT
+
+ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+# --- put
+
+
+async def test_a_lore_is_put_under_an_id_of_the_callers_choosing(root: Path) -> None:
+    async with serving(root) as client:
+        body = lore(QUEUE, tags=["queue"], importance=0.5, relations=[{"kind": "refines", "id": ID}])
+        made = await asked(client, "PUT", f"/lore/{ID.lower()}", body, 201)
+        assert (made.json()["created"], made.json()["lore"]["id"]) == (True, ID)
+        assert made.headers["etag"] == f'"{made.json()["lore"]["digest"]}"'
+        again = await asked(client, "PUT", f"/lore/{ID}", body)
+        assert (again.json()["created"], again.headers["etag"]) == (False, made.headers["etag"])
+        await asked(client, "POST", "/lore/feedback", {"helpful": [ID]})
+        replaced = (
+            await asked(client, "PUT", f"/lore/{ID}", lore(TIDES, expires_at="2031-01-01T00:00:00Z"))
+        ).json()["lore"]
+        assert (replaced["content"], replaced["tags"], replaced["importance"]) == (TIDES, [], None)
+        assert (replaced["relations"], replaced["expires_at"]) == ([], "2031-01-01T00:00:00Z")
+        assert (replaced["confidence"], replaced["validation_count"]) == (0.78, 1), "votes stay"
+        assert len(lore_files(root)) == 1
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("01KEZ6S4", lore(QUEUE), "id"),
+    ("7ZZZZZZZZZ0000000000000000", lore(QUEUE), "id"),
+    ("6KEZ6S41TSV4RRFFQ69G5FAVAA", lore(QUEUE), "id"),
+    (ID, lore(""), "content"),
+    (ID, {"content": QUEUE, "category": "WISDOM"}, "category"),
+    (ID, {"category": "FACT"}, "content"),
+    (ID, lore(QUEUE, expires_at="soon"), "expires_at"),
+    (ID, lore(QUEUE, wisdom=1), "wisdom"),
+    (ID, lore(QUEUE, relations=[{"kind": "loves", "id": ID}]), "relations[0].kind"),
+]
+
+
+async def test_what_cannot_be_put_says_which_field(root: Path) -> None:
+    async with serving(root) as client:
+        for name, body, field in WRONG:
+            problem = (await asked(client, "PUT", f"/lore/{name}", body, 422)).json()
+            assert (problem["error"]["code"], problem["error"]["field"]) == ("invalid", field)
+    assert lore_files(root) == []
+
+
+# --- digests
+
+
+async def test_a_digest_guards_what_was_read(root: Path) -> None:
+    async with serving(root) as client:
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201)
+        place, tag = made.headers["location"].removeprefix(ROOT), made.headers["etag"]
+        assert (await asked(client, "GET", place)).headers["etag"] == tag
+        assert (await asked(client, "GET", place, status=304, if_none_match=tag)).content == b""
+        changed = await asked(client, "PATCH", place, {"tags": ["a"]}, if_match=tag)
+        now = changed.headers["etag"]
+        for method, body in (("PATCH", {"tags": []}), ("PUT", lore(TIDES)), ("DELETE", None)):
+            for stale in (tag, f"W/{now}", '"nonsense"'):
+                late = await asked(client, method, place, body, 412, if_match=stale)
+                assert (late.headers["etag"], late.json()["error"]["code"]) == (now, "conflict")
+                assert f'"{late.json()["error"]["current"]}"' == now
+        await asked(client, "PATCH", place, {"tags": []}, 422, if_match=f"{tag}, {now}")
+        assert (await asked(client, "GET", place)).headers["etag"] == now
+        assert (await asked(client, "GET", "/lore")).json()["lore"][0]["digest"] == now.strip('"')
+        await asked(client, "DELETE", place, if_match=now)
+        await asked(client, "PATCH", place, {"tags": []}, 404, if_match=now)
+
+
+async def test_put_can_ask_that_there_be_one_or_none(root: Path) -> None:
+    async with serving(root) as client:
+        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 412, if_match="*")
+        made = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201, if_none_match="*")
+        taken = await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 412, if_none_match="*")
+        assert taken.headers["etag"] == made.headers["etag"]
+        await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), 422, if_none_match='"x"')
+        assert (await asked(client, "PUT", f"/lore/{ID}", lore(TIDES), if_match="*")).json()[
+            "created"
+        ] is False
+
+
+async def test_a_merge_patch_takes_values_away(root: Path) -> None:
+    async with serving(root) as client:
+        body = lore(
+            QUEUE, tags=["a"], files=["x.py"], context="Here", importance=0.3, expires_at="2031-01-01"
+        )
+        await asked(client, "PUT", f"/lore/{ID}", body, 201)
+        answer = await client.patch(
+            f"{ROOT}/lore/{ID}",
+            content=json.dumps(
+                {"tags": None, "files": [], "importance": None, "expires_at": None, "context": ["There"]}
+            ),
+            headers={"content-type": "application/merge-patch+json"},
+        )
+        found = answer.json()["lore"]
+        assert (found["tags"], found["files"], found["importance"], found["expires_at"]) == (
+            [],
+            [],
+            None,
+            None,
+        )
+        assert (found["context"], found["content"]) == ("There", QUEUE)
+        for field in ("content", "category", "confidence", "pinned", "status"):
+            problem = (await asked(client, "PATCH", f"/lore/{ID}", {field: None}, 422)).json()
+            assert problem["error"]["field"] == field
+        await asked(client, "PATCH", f"/lore/{ID}", {}, 422)
+
+
+def test_of_two_who_patch_one_digest_exactly_one_wins(tmp_path: Path) -> None:
+    """Two servers on one store, each with its own connection to the disk, and a client of each that starts at once."""
+    root = dedicated(tmp_path / "store")
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact").lore.id
+    together = threading.Barrier(2)
+
+    def patch(port: int, tags: str, tag: str) -> int:
+        with closing(HTTPConnection("127.0.0.1", port)) as connection:
+            connection.request("GET", f"{ROOT}/health")  # so that nobody is late
+            connection.getresponse().read()
+            headers = {**KEY, "content-type": "application/json", "if-match": tag}
+            together.wait(20)
+            connection.request("PATCH", f"{ROOT}/lore/{recorded}", json.dumps({"tags": tags}), headers)
+            return connection.getresponse().status
+
+    with on_the_loopback(root) as first, on_the_loopback(root) as second, ThreadPoolExecutor(2) as pool:
+        read = partial(httpx2.get, f"http://127.0.0.1:{first}{ROOT}/lore/{recorded}", headers=KEY)
+        for turn in range(examples(2, 20)):
+            tag = read().headers["etag"]
+            tried = [pool.submit(patch, port, f"{turn}-{port}", tag) for port in (first, second)]
+            statuses = [one.result(30) for one in tried]
+            assert sorted(statuses) == [200, 412]
+            winner = (first, second)[statuses.index(200)]
+            assert read().json()["lore"]["tags"] == [f"{turn}-{winner}"]
+
+
+async def test_of_many_who_patch_at_once_each_digest_is_good_for_one(root: Path) -> None:
+    async with serving(root) as client:
+        tag = (await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 201)).headers["etag"]
+        sent = [
+            client.patch(f"{ROOT}/lore/{ID}", json={"tags": [f"t{number}"]}, headers={"if-match": tag})
+            for number in range(8)
+        ]
+        statuses = [answer.status_code for answer in await asyncio.gather(*sent)]
+        assert sorted(statuses) == [200] + [412] * 7
+
+
+# --- keys
+
+
+async def test_a_request_with_a_key_is_done_once_and_answered_the_same(root: Path) -> None:
+    async with serving(root) as client:
+        requests = [
+            ("POST", "/lore", lore(QUEUE)),
+            ("POST", "/lore", [lore(COLOUR), {"nothing": 1}]),
+            ("PUT", f"/lore/{ID}", lore(TIDES)),
+            ("PATCH", f"/lore/{ID}", {"tags": ["a"]}),
+            ("POST", "/lore/feedback", {"helpful": [ID]}),
+            ("DELETE", f"/lore/{ID}", None),
+        ]
+        for number, (method, path, body) in enumerate(requests):
+            headers = {"idempotency-key": f"request {number}"}
+            first = await client.request(method, f"{ROOT}{path}", json=body, headers=headers)
+            files = {path: path.read_bytes() for path in lore_files(root)}
+            again = await client.request(method, f"{ROOT}{path}", json=body, headers=headers)
+            assert first.status_code in (200, 201), first.text
+            assert "idempotency-replayed" not in first.headers
+            assert again.headers["idempotency-replayed"] == "true"
+            for header in ("etag", "location"):
+                assert again.headers.get(header) == first.headers.get(header)
+            assert (again.status_code, again.content) == (first.status_code, first.content)
+            assert {path: path.read_bytes() for path in lore_files(root)} == files
+            other = await asked(client, "PUT", f"/lore/{ID}", lore("Other."), 409, **headers)
+            assert other.json()["error"]["code"] == "conflict"
+
+
+async def test_a_key_outlives_the_server_and_a_refused_request_does_not_use_it_up(root: Path) -> None:
+    async with serving(root) as client:
+        await asked(client, "POST", "/lore", lore(""), 422, idempotency_key='"k1"')
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key='"k1"')
+        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="")
+        await asked(client, "POST", "/lore", lore(QUEUE), 422, idempotency_key="k" * 201)
+    async with serving(root) as client:
+        again = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k1")
+        assert again.json() == made.json()
+        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
+
+
+# --- sync
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "remote.git")], check=True)
+    return tmp_path / "remote.git"
+
+
+async def test_a_sync_is_asked_for_over_http(tmp_path: Path, remote: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    async with serving(root) as client:
+        problem = (await asked(client, "POST", "/sync", status=409)).json()
+        assert problem["error"]["kind"] == "no-remote"
+    with opened(root) as store:
+        store.add_remote("origin", str(remote))
+    async with serving(root) as client:
+        await asked(client, "POST", "/lore", lore(QUEUE), 201)
+        for name in ("nowhere", "--upload-pack=touch x", f"file://{root}", "../remote.git"):
+            await asked(client, "POST", "/sync", {"remote": name}, 422)
+        done = (await asked(client, "POST", "/sync")).json()
+        assert (done["ok"], done["remote"], done["errors"]) == (True, "origin", [])
+        assert done["pushed"] >= 1
+        nothing = (await asked(client, "POST", "/sync", {"push": False, "timeout": 20})).json()
+        assert (nothing["pulled"], nothing["pushed"]) == (0, 0)
+        await asked(client, "POST", "/sync", {"force": True}, 422)
+        with opened(root) as store:
+            store.add_remote("gone", str(tmp_path / "gone.git"))
+        problem = (await asked(client, "POST", "/sync", {"remote": "gone"}, 502)).json()
+        assert problem["error"]["code"] == "remote"
+
+
+async def test_a_store_without_its_own_git_cannot_be_synced(root: Path) -> None:
+    async with serving(root) as client:
+        assert (await asked(client, "POST", "/sync", {}, 422)).json()["error"]["code"] == "usage"
+
+
+# --- the worked example
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the example is written with curl")
+def test_the_worked_example_does_what_it_says(root: Path, tmp_path: Path) -> None:
+    page = (PROJECT / "docs/http-api.md").read_text("utf-8")
+    (script,) = re.findall(r"^```sh worked\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with on_the_loopback(root) as port:
+        done = subprocess.run(
+            ["sh", "-eu", "-c", script.replace("127.0.0.1:8849", f"127.0.0.1:{port}")], cwd=tmp_path, text=True,
+            env={**os.environ, "KEY": f"Authorization: Bearer {TOKEN}", "no_proxy": "*"}, capture_output=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == re.findall(r"# → (.*)$", script, re.MULTILINE)

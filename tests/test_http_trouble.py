@@ -1,0 +1,184 @@
+"""The HTTP API where the store is out of order, and where callers have no business: refused in words, nothing written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, TIDES, lore_files, opened, plain
+from http_kit import asked, lore, serving
+
+from engram.adapters.files.lock import FileLock
+from engram.domain.errors import EngramError
+from engram.http.routes import RESOURCES, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ID = "01KEZ6S41TSV4RRFFQ69G5FAVA"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return plain(tmp_path / "store")
+
+
+# --- the store cannot be used
+
+
+async def test_a_store_that_somebody_holds_is_unavailable_and_then_well(root: Path) -> None:
+    with opened(root) as store:
+        held = FileLock(str(Path(store.store.places.state) / "write.lock"))
+    async with serving(root, patience=0.3) as client:
+        await asked(client, "GET", "/lore")
+        with held:
+            busy = await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE), 503)
+        assert (busy.headers["retry-after"], busy.json()["error"]["code"]) == ("5", "failed")
+    async with serving(root) as client:
+        await asked(client, "PUT", f"/lore/{ID}", lore(QUEUE, tags=["later"]), 200)
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file may grow: what a full disk does."""
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+async def test_on_a_full_disk_every_change_is_refused_and_nothing_is_written(root: Path) -> None:
+    with opened(root) as store:
+        recorded = store.record(QUEUE, category="fact").lore.id
+    before = {path: path.read_bytes() for path in lore_files(root)}
+    async with serving(root) as client:
+        await asked(client, "GET", "/lore")
+        with no_room():
+            for method, path, body, key in (
+                ("POST", "/lore", lore("Room again."), "k"),
+                ("POST", "/lore", lore(TIDES), ""),
+                ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, ""),
+                ("PATCH", f"/lore/{recorded}", {"tags": ["a"]}, "p"),
+                ("PUT", f"/lore/{ID}", lore(TIDES), ""),
+            ):
+                await asked(client, "GET", f"/lore/{recorded}")
+                headers = {"idempotency-key": key} if key else {}
+                refused = await asked(client, method, path, body, 503, **headers)
+                assert refused.json()["error"]["code"] in ("store", "index")
+                assert refused.headers["retry-after"] == "5"
+        assert {path: path.read_bytes() for path in lore_files(root)} == before
+        await asked(client, "POST", "/lore", lore("Room again."), 201, idempotency_key="k")
+        assert len(lore_files(root)) == 2
+
+
+@contextmanager
+def may_only_read(root: Path) -> Iterator[None]:
+    """Nobody may write there, and this process is somebody: root may write anywhere."""
+    places = [Path(place) for place, _, _ in os.walk(root)]
+    for place in places:
+        place.chmod(0o555)
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
+        for place in places:
+            place.chmod(0o755)
+
+
+async def test_a_store_that_may_only_be_read_is_read_and_refuses_what_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # which every user may enter, unlike pytest's own
+        os.chmod(folder, 0o755)
+        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+            monkeypatch.setenv(name, folder)
+        monkeypatch.chdir(folder)
+        root = plain(Path(folder) / "store")
+        async with serving(root) as client:
+            for method, body in (
+                ("PUT", lore(QUEUE)),
+                ("PATCH", {"tags": ["a"]}),
+                ("GET", None),
+            ):  # loads what is needed
+                found = await client.request(method, f"{ROOT}/lore/{ID}", json=body)
+            await asked(client, "POST", "/query", {"query": "queue consumers"})
+            before = {path: path.read_bytes() for path in lore_files(root)}
+            with may_only_read(root):
+                for method, path, body in (
+                    ("POST", "/lore", lore(TIDES)),
+                    ("PUT", f"/lore/{ID}", lore(TIDES)),
+                    ("PATCH", f"/lore/{ID}", {"tags": ["b"]}),
+                    ("DELETE", f"/lore/{ID}", None),
+                ):
+                    for key in ({}, {"idempotency-key": method}):
+                        problem = (await asked(client, method, path, body, 503, **key)).json()
+                        assert problem["error"]["code"] in ("store", "index")
+                assert (await asked(client, "GET", f"/lore/{ID}")).json() == found.json()
+                assert (await asked(client, "POST", "/query", {"query": "queue consumers"})).json()["lore"]
+            assert {path: path.read_bytes() for path in lore_files(root)} == before
+
+
+async def test_a_damaged_index_and_a_damaged_list_of_keys_mend_themselves(root: Path) -> None:
+    async with serving(root) as client:
+        made = await asked(client, "POST", "/lore", lore(QUEUE), 201, idempotency_key="k")
+        cursor = (await asked(client, "GET", "/lore/delta")).json()["cursor"]
+    with opened(root) as store:
+        state = Path(store.store.places.state)
+    for damaged in (state / "keys.db", *(state / "index").rglob("catalog*")):
+        damaged.write_bytes(b"x" * 5000)
+    async with serving(root) as client:
+        assert (await asked(client, "GET", "/lore")).json()["total"] == 1
+        again = await asked(client, "POST", "/lore", lore(QUEUE), 200, idempotency_key="k")
+        assert again.json()["lore"][0]["id"] == made.json()["lore"][0]["id"], (
+            "the same text is recorded once anyway"
+        )
+        nothing = (await asked(client, "GET", f"/lore/delta?since={cursor}")).json()
+        assert (nothing["lore"], nothing["deleted_ids"], nothing["cursor"]) == ([], [], cursor)
+    assert (state / "keys.db.damaged").exists()
+
+
+# --- who gets in
+
+
+async def test_no_resource_lets_strangers_in(root: Path) -> None:
+    async with serving(root) as client:
+        for resource in RESOURCES:
+            path = f"{ROOT}{resource.path}".replace("{id}", ID)
+            for headers, status in (
+                ({"authorization": ""}, 401),
+                ({"authorization": "Bearer wrong"}, 401),
+                ({"host": "evil.example"}, 421),
+                ({"origin": "https://evil.example"}, 403),
+            ):
+                answer = await client.request(resource.method, path, headers=headers)
+                expected = 200 if status == 401 and resource.path == "/health" else status
+                assert answer.status_code == expected, (resource.method, path, headers)
+    assert lore_files(root) == []
+
+
+def test_a_lock_of_keys_that_is_held_is_an_error_that_says_so(root: Path) -> None:
+    with opened(root) as store:
+        store.record(QUEUE, category="fact", key="k")
+        database = sqlite3.connect(Path(store.store.places.state) / "keys.db", isolation_level=None)
+        database.execute("BEGIN EXCLUSIVE")
+        table = store.store.durable[str(Path(store.store.places.state) / "keys.db")]
+        table._open().execute("PRAGMA busy_timeout = 1")
+        with pytest.raises(EngramError, match="cannot be used now"):
+            store.record(TIDES, category="fact", key="k2")
+        database.execute("ROLLBACK")
+        database.close()
+        assert store.record(TIDES, category="fact", key="k2").status == "recorded"
