@@ -43,7 +43,7 @@ class EntityLinked(BaseModel):
 
 async def link_entity(
     name: Annotated[str, Field(description="Name, slug or alias; made if unknown")],
-    type: Literal["", "person", "project", "company", "concept", "tool"] = "",  # noqa: A002
+    type: Literal["person", "project", "company", "concept", "tool"] | None = None,  # noqa: A002
     aliases: Words = (),
     to: Annotated[str, Field(description="Another entity it is related to")] = "",
     kind: Annotated[str, Field(description="How: uses, works_on, ...")] = "",
@@ -57,7 +57,7 @@ async def link_entity(
     def work(engram: Engram) -> CallToolResult:
         done = engram.link_entity(
             name,
-            type=type,
+            type=type or "",
             aliases=aliases,
             to=to,
             kind=kind,
