@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -142,18 +141,18 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
         assert [one.slug for one in first.entities] == ["a", "b", "c"]
         assert [problem.path for problem in first.problems] == ["lore/entities/a.md", "lore/entities/bad.md"]
     with opened(root, clock=Clock()) as engram:  # another process
-        kept = json.loads(Path(engram.store.places.state, "entities.json").read_text("utf-8"))
-        assert {"b.md", "c.md"} <= set(kept["files"])
-        kept["files"]["c.md"][1][1] = "From the cache"
-        Path(engram.store.places.state, "entities.json").write_text(json.dumps(kept), "utf-8")
+        cache = Path(engram.store.places.state, "entities.jsonl")
+        kept = cache.read_text("utf-8")
+        assert kept.count("\n") >= 3
+        cache.write_text(kept.replace('"c","C"', '"c","From the cache"'), "utf-8")
         assert engram.entity("c").name == "From the cache"
         write(root, "c.md", "---\nname: Changed\n---\n")
         assert engram.entity("c").name == "Changed"
         (root / "lore/entities/c.md").unlink()
         assert engram.entity("c") is None
-    for broken in ("", "[]", '{"version": 1, "folder": "lore/entities", "files": {"b.md": [1]}}'):
+    for broken in ("", "[]", '[1,"lore/entities"]\n["b.md",[1]]\n', kept + '["b.md",[1'):
         with opened(root) as engram:
-            Path(engram.store.places.state, "entities.json").write_text(broken, "utf-8")
+            cache.write_text(broken, "utf-8")
             assert [one.slug for one in engram.entities()] == ["a", "b"]
 
 

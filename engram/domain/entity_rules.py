@@ -6,6 +6,7 @@ import re
 
 from engram.domain.entity import TYPES, Entity, Relationship
 from engram.domain.errors import AmbiguousError, ValidationError
+from engram.domain.lore import MAX_CONTENT
 from engram.domain.slug import FALLBACK, MAX_SLUG, slug
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text, check_words
@@ -125,7 +126,8 @@ def check(entity: Entity) -> None:
     for way in entity.relationships:
         check_relationship(way)
     for key, value in entity.metadata:
-        check_text(key, value, 4000)
+        check_words("metadata", [key])
+        check_text("metadata", value, MAX_CONTENT)
 
 
 def check_type(kind: str) -> str:
@@ -140,7 +142,7 @@ def check_relationship(way: Relationship) -> None:
     if not _KIND.fullmatch(way.kind):
         message = f"the kind of a relationship cannot be '{way.kind[:40]}'."
         raise ValidationError("relationships", message, "One word in lower case, such as uses or works_on.")
-    if not way.to.strip() or len(way.to) > MAX_WORD:
+    if not way.to.strip() or len(way.to) > MAX_WORD or not way.to.isprintable():
         message = f"a relationship ({way.kind}) does not say to which entity."
         raise ValidationError(
             "relationships", message, "Write the slug of the other one: {kind: uses, to: zookeeper}."

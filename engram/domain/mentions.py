@@ -10,14 +10,14 @@ from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from engram.domain.entity import Entity
 
 MOST = 12  # entities that are taken from one text
 _SHORTEST = 2
 _SHORT = 4  # letters; a name of so few counts only as it is written
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 # Beside a name these make it a part of something else: a path, a package, another product.
 _GLUE = frozenset("-/.@_:\\$#+=&%~")
 
@@ -32,29 +32,17 @@ class Name(NamedTuple):
 
 
 class Names:
-    """All names of some entities, ready to be looked for."""
+    """All names of some entities, ready to be looked for; a name is only looked at once its first word is in a text."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         """A name that several entities have stands for none of them."""
-        meant: dict[str, dict[str, None]] = {}
-        spelled: dict[str, set[str]] = {}
+        self._by_word: dict[str, list[tuple[str, str]]] = {}
+        self._groups: dict[str, _Group] = {}
         for entity in entities:
-            for name in dict.fromkeys((entity.name, *entity.aliases)):
-                meant.setdefault(key_of(name), {})[entity.slug] = None
-                spelled.setdefault(key_of(name), set()).add(" ".join(name.split()))
-        self._by_word: dict[str, list[Name]] = {}
-        for key, names in spelled.items():
-            for name in names:
-                self._add(name, tuple(meant[key]))
-        for found in self._by_word.values():
-            found.sort(key=lambda name: (-len(name.text), name.text))
-
-    def _add(self, text: str, slugs: tuple[str, ...]) -> None:
-        first = _WORD.search(text)
-        if first is None or len(text) < _SHORTEST or not any(map(str.isalpha, text)):
-            return
-        name = Name(text, first.start(), counts_only_as_written(text), slugs)
-        self._by_word.setdefault(first.group().lower(), []).append(name)
+            for name in (entity.name, *entity.aliases):
+                first = _WORD.search(name)
+                if first is not None:
+                    self._by_word.setdefault(first[0].lower(), []).append((name, entity.slug))
 
     def found_in(self, text: str) -> tuple[str, ...]:
         """The slugs of the entities that a text names, in the order in which it does, at most `MOST`."""
@@ -62,13 +50,50 @@ class Names:
         found: dict[str, None] = {}
         end = 0
         for word in _WORD.finditer(line):
-            if word.start() < end:
-                continue
-            name = _named_at(line, word.start(), self._by_word.get(word.group().lower(), ()))
+            group = self._group(word[0].lower()) if word.start() >= end else None
+            name = group.named_at(line, word.start()) if group is not None else None
             if name is not None:
                 end = word.start() - name.offset + len(name.text)
                 found.update(dict.fromkeys(name.slugs if len(name.slugs) == 1 else ()))
         return tuple(found)[:MOST]
+
+    def _group(self, word: str) -> _Group | None:
+        if word in self._by_word and word not in self._groups:
+            self._groups[word] = _Group(self._by_word[word])
+        return self._groups.get(word)
+
+
+class _Group:
+    """The names that begin with one word."""
+
+    def __init__(self, names: Collection[tuple[str, str]]) -> None:
+        """`names` are names and the slugs that they mean."""
+        meant: dict[str, dict[str, None]] = {}
+        for name, slug in names:
+            meant.setdefault(key_of(name), {})[slug] = None
+        self._names: dict[str, list[Name]] = {}
+        for spelled in dict.fromkeys([" ".join(name.split()) for name, _ in names]):
+            if len(spelled) >= _SHORTEST and any(map(str.isalpha, spelled)):
+                self._add(spelled, tuple(meant[key_of(spelled)]))
+        shapes = {(len(name.text), name.offset) for found in self._names.values() for name in found}
+        self._shapes = sorted(shapes, reverse=True)
+
+    def _add(self, text: str, slugs: tuple[str, ...]) -> None:
+        first = _WORD.search(text)
+        offset = first.start() if first is not None else 0
+        name = Name(text, offset, counts_only_as_written(text), slugs)
+        self._names.setdefault(text.lower(), []).append(name)
+
+    def named_at(self, line: str, start: int) -> Name | None:
+        """The longest of the names whose first word is at `start` of the line."""
+        for length, offset in self._shapes:
+            begin = start - offset
+            said = line[begin : begin + length] if begin >= 0 else ""
+            for name in self._names.get(said.lower(), ()):
+                same = name.offset == offset and (said == name.text or not name.exact)
+                if same and _stands_alone(line, begin, begin + length):
+                    return name
+        return None
 
 
 def counts_only_as_written(name: str) -> bool:
@@ -76,17 +101,6 @@ def counts_only_as_written(name: str) -> bool:
     letters = sum(map(str.isalnum, name))
     words = [word.lower() for word in _WORD.findall(name)]
     return letters <= _SHORT or all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)
-
-
-def _named_at(line: str, start: int, names: Iterable[Name]) -> Name | None:
-    for name in names:
-        begin = start - name.offset
-        end = begin + len(name.text)
-        said = line[begin:end] if begin >= 0 else ""
-        same = said == name.text if name.exact else said.lower() == name.text.lower()
-        if same and _stands_alone(line, begin, end):
-            return name
-    return None
 
 
 def _stands_alone(line: str, begin: int, end: int) -> bool:

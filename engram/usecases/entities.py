@@ -5,6 +5,7 @@ What was read is kept in this process, and for the next one in a file beside the
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from weakref import WeakKeyDictionary
@@ -19,16 +20,20 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.indexing import note_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from engram.adapters.files.entity_file import EntityFile
+    from engram.domain.mentions import Names
     from engram.usecases.store import Store
 
     Stamp = tuple[int, int, int]
 
-_CACHE = "entities.json"
+_CACHE = "entities.jsonl"
 _VERSION = 1
+_FEW = 64  # files
+_STALE = 2  # lines for each file
+_WITHOUT, _WITH_PROBLEM = 11, 12  # parts of a line
 _RACY_NS = 2_000_000_000
 _LARGEST = 256 * 1024  # bytes
 
@@ -58,10 +63,12 @@ _NONE = Entities()
 
 class _Memory(NamedTuple):
     files: dict[str, Seen]
+    stamps: dict[str, Stamp]  # of those that are settled
     entities: Entities
 
 
 _memory: WeakKeyDictionary[Store, _Memory] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Store, tuple[tuple[Entity, ...], Names]] = WeakKeyDictionary()
 
 
 def all_entities(store: Store) -> tuple[Entity, ...]:
@@ -84,10 +91,23 @@ def known(store: Store) -> Entities:
         return _NONE
     with store.lock:
         memory = _memory.get(store)
-        before = memory.files if memory is not None else _kept(store)
-        if memory is not None and {name: one.stamp for name, one in before.items() if one.settled} == stamps:
+        if memory is not None and memory.stamps == stamps:
             return memory.entities
-        return _looked(store, before, stamps)
+        from engram.usecases.catch_up import no_collections
+
+        with no_collections():
+            return _looked(store, memory.files if memory is not None else _kept(store), stamps)
+
+
+def names_of(store: Store) -> Names:
+    """The names of the entities, ready to be looked for in texts; made anew where the entities are others."""
+    entities = all_entities(store)
+    kept = _names.get(store)
+    if kept is None or kept[0] is not entities:
+        from engram.domain.mentions import Names
+
+        kept = _names[store] = entities, Names(entities)
+    return kept[1]
 
 
 def load(store: Store, path: str) -> EntityFile:
@@ -126,13 +146,13 @@ def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp
         files[name] = seen
     changed += before.keys() - stamps.keys()
     made = _put_together(store, files)
-    _memory[store] = _Memory(files, made)
+    stamps = {name: one.stamp for name, one in files.items() if one.settled}
+    _memory[store] = _Memory(files, stamps, made)
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
         note_outside(store, [path for path in paths if not _is_own(store, path)])
-    settled = {name: one for name, one in files.items() if one.settled}
-    if settled != {name: one for name, one in before.items() if one.settled}:
-        _keep(store, settled)
+    if changed or any(seen is not before[name] for name, seen in files.items()):
+        _keep(store, before, files)
     return made
 
 
@@ -182,37 +202,82 @@ def _cache(store: Store) -> str:
 
 
 def _kept(store: Store) -> dict[str, Seen]:
-    """What another process read; nothing where that cannot be told."""
+    """What other processes read; nothing where that cannot be told."""
     import json
 
     try:
         with open(_cache(store), "rb") as file:
-            kept = json.loads(file.read())
-        if kept["version"] != _VERSION or kept["folder"] != folder_of(store):
+            head, _, lines = file.read().decode().partition("\n")
+        if json.loads(head) != _head(store):
             return {}
-        return {name: _revived(row) for name, row in kept["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        rows = json.loads("[" + lines.rstrip().replace("\n", ",") + "]")
+        last = {row[0]: row for row in rows}
+        kept = {name: _revived(row) for name, row in last.items() if len(row) > 1}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return {}
+    if len(rows) > _STALE * len(kept) + _FEW:
+        with contextlib.suppress(OSError):
+            os.unlink(_cache(store))
+    return kept
 
 
-def _revived(row: Any) -> Seen:
-    stamp, entity, problem, _ = row
+def _head(store: Store) -> list[object]:
+    return [_VERSION, folder_of(store)]
+
+
+def _revived(row: list[Any]) -> Seen:
+    """What a line says of a file; see `_row`."""
+    if len(row) == _WITH_PROBLEM:
+        problem = Problem._make(row[11])
+    elif len(row) == _WITHOUT:
+        problem = None
+    else:
+        raise ValueError(row[0])
+    _, *stamp, slug, name, kind, aliases, ways, metadata, content = row[:_WITHOUT]
+    if not slug:
+        return Seen(tuple(stamp), None, problem)
+    parts = ways.split("\n") if ways else ()
+    relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
+    pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
+    names = tuple(aliases.split("\n")) if aliases else ()
+    return Seen(tuple(stamp), Entity(slug, name, kind, names, relationships, pairs, content), problem)
+
+
+def _keep(store: Store, before: Mapping[str, Seen], files: Mapping[str, Seen]) -> None:
+    """Keep what was read for other processes; where that cannot be written they read for themselves.
+
+    What few changed is added to the file; else, and where too much of it is stale, it is written anew.
+    """
+    settled = [(name, seen) for name, seen in files.items() if seen.settled]
+    new = [(name, seen) for name, seen in settled if seen != before.get(name)]
+    gone: list[list[object]] = [[name] for name in before.keys() - files.keys()]
+    path = _cache(store)
+    try:
+        if len(new) + len(gone) < _FEW and os.path.exists(path):
+            with open(path, "ab") as file:
+                file.write(_lines([*gone, *map(_row, new)]))
+        elif settled:
+            raw = _lines([_head(store), *map(_row, settled)])
+            atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
+    except (OSError, EngramError, UnicodeError):
+        return
+
+
+def _row(item: tuple[str, Seen]) -> list[object]:
+    """A file as a line: flat, for what stands in lists takes twice as long to read. No name has a line break in it."""
+    name, (stamp, entity, problem, _) = item
+    said: list[object] = ["", "", "", "", "", 0, ""]
     if entity is not None:
-        slug, name, kind, aliases, ways, metadata, content = entity
-        ways = tuple([Relationship(*way) for way in ways])
-        pairs = tuple([(key, value) for key, value in metadata])
-        entity = Entity(slug, name, kind, tuple(aliases), ways, pairs, content)
-    return Seen(tuple(stamp), entity, None if problem is None else Problem(*problem))
+        metadata = [text for pair in entity.metadata for text in pair]
+        ways = "\n".join([part for way in entity.relationships for part in way])
+        aliases = "\n".join(entity.aliases)
+        said = [entity.slug, entity.name, entity.type, aliases, ways, metadata or 0, entity.content]
+    return [name, *stamp, *said, *([] if problem is None else [problem])]
 
 
-def _keep(store: Store, files: Mapping[str, Seen]) -> None:
-    """Keep what was read for other processes; where that cannot be written they read for themselves."""
+def _lines(rows: Iterable[object]) -> bytes:
     import json
 
-    kept = {"version": _VERSION, "folder": folder_of(store), "files": files}
-    try:
-        raw = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
-        path = _cache(store)
-        atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
-    except (EngramError, UnicodeError):
-        return
+    return "".join(
+        [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
+    ).encode()
