@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -323,3 +325,31 @@ def test_a_merge_is_symmetric_and_readable(base: Entity | None, one: Entity, oth
     lost = {entry.value for entry in found.conflicts}
     for side in (one, other):
         assert side.name in {found.entity.name, *lost} or (base and base.name == side.name)
+
+
+# --- the pages that specify it
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def blocks(page: str, kind: str) -> list[bytes]:
+    """The examples of a kind on a page."""
+    text = (DOCS / page).read_text("utf-8")
+    found = re.findall(rf"^```markdown entity {kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [one.encode() for one in found]
+
+
+def test_the_examples_of_the_format_are_what_engram_reads_and_writes() -> None:
+    (canonical,), (by_hand,) = blocks("lore-format.md", "canonical"), blocks("lore-format.md", "by-hand")
+    file = read(canonical)
+    assert entity_file.write_new(file.entity, file.updated_at) == canonical
+    assert entity_file.read(by_hand, "lore/entities/Big Data.md").entity.name == "Big Data"
+    table = (DOCS / "lore-format.md").read_text("utf-8").partition("## Entities")[2]
+    assert tuple(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == OWN_KEYS
+
+
+def test_the_example_of_a_merge_is_what_it_does() -> None:
+    base, ours, theirs, wanted = (
+        blocks("merge-rules.md", kind)[0] for kind in ("base", "ours", "theirs", "merged")
+    )
+    assert merged(base, ours, theirs).raw == wanted

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engram.usecases.link_entity import Linked
 
 DESCRIPTION = (
-    "Make an entity, say what it is, relate it to another, or name it in a lore. NAME is a name, a slug or an alias; an\n"
-    "entity that is not known yet is made. Without NAME the entities are listed. What --remove is given with is taken\n"
-    "away: aliases, a relationship, a field, a lore; alone, the entity."
+    "Make an entity, say what it is, relate it to another, or name it in a lore. NAME is a name, a slug or an\n"
+    "alias; an entity that is not known yet is made. Without NAME the entities are listed. What --remove is\n"
+    "given with is taken away: aliases, a relationship, a field, a lore; alone, the entity."
 )
 EXAMPLES = (
     "engram link ZooKeeper --type tool --alias zk",
