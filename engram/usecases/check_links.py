@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.scan import SKIPPED_AT_TOP
-from engram.domain.entity_rules import by_key, key_of
+from engram.domain.entity_rules import by_key, key_of, named
 from engram.domain.errors import EngramError
 from engram.domain.refs import fold
 from engram.domain.text_links import text_links
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
-from engram.usecases.entities import Entities, known, load
+from engram.usecases.entities import Entities, known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.domain.entity import Entity
     from engram.domain.text_links import TextLink
     from engram.usecases.store import Store
 
@@ -55,11 +56,10 @@ def bad_links(
         if path in paths:
             found += _in_text(store, path, file.raw, targets)
             found += targets.unclear(path, file)
-    for path in sorted({*targets.entities.paths.values()}.intersection(paths)):
-        try:
-            found += _of_entity(store, path, targets)
-        except EngramError:
-            continue
+    for entity in targets.entities.entities:
+        path = targets.entities.paths[entity.slug]
+        if path in paths:
+            found += _of_entity(store, path, entity, targets)
     return found
 
 
@@ -82,22 +82,25 @@ def _in_text(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator
             yield BadLink(path, link.line, wrong)
 
 
-def _of_entity(store: Store, path: str, targets: _Targets) -> list[BadLink]:
+def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> Iterator[BadLink]:
     """What is wrong with the links of an entity: its relationships, and those in its text."""
-    file = load(store, path)
-    found = []
-    for entity in targets.entities.entities:
-        if targets.entities.paths[entity.slug] == path:
-            lines = file.raw.decode("utf-8", "replace").split("\n")
-            line = next(
-                (number for number, text in enumerate(lines, 1) if text.startswith("relationships:")), 0
-            )
-            gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
-            found += [
-                BadLink(path, line, f"broken link: no entity here is called {way.to} ({way.kind})")
-                for way in gone
-            ]
-    return [*found, *_in_text(store, path, file.raw, targets)]
+    gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
+    if not gone and not any(mark in entity.content for mark in ("[[", "](")):
+        return
+    try:
+        raw = store.files.read(path)
+    except EngramError:
+        return
+    line = _line_of(raw, "relationships:")
+    for way in gone:
+        yield BadLink(path, line, f"broken link: no entity here is called {way.to} ({way.kind})")
+    yield from _in_text(store, path, raw, targets)
+
+
+def _line_of(raw: bytes, start: str) -> int:
+    """The first line of a file that begins so, counted from 1; 0 where none does."""
+    lines = raw.decode("utf-8", "replace").split("\n")
+    return next((number for number, text in enumerate(lines, 1) if text.startswith(start)), 0)
 
 
 def _naming(generation: Generation, hits: Sequence[Hit], ids: Collection[str]) -> set[str]:
@@ -129,24 +132,26 @@ class _Targets:
 
     def wrong(self, link: TextLink) -> str:
         """What is wrong with a wiki link; "" if nothing."""
-        if link.target.upper() in self._ids or len(self._keys.get(key_of(link.target), ())) == 1:
+        if link.target.upper() in self._ids or self._is_entity(link.target):
             return ""
         leads = sorted(self._names.get(fold(link.target), ()))
         if not leads:
             return f"broken link: nothing here is called [[{link.target}]]"
         return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
 
+    def _is_entity(self, name: str) -> bool:
+        """Whether a name means just one entity."""
+        slugs = self._keys.get(key_of(name), ())
+        return len(slugs) == 1 or (len(slugs) > 1 and len(named(self.entities.entities, name)) == 1)
+
     def unclear(self, path: str, file: LoreFile) -> Iterator[BadLink]:
         """The names among the `entities` of a lore that several entities have."""
         for name in file.lore.entities:
             slugs = self._keys.get(key_of(name), ())
-            exact = [one for one in self.entities.entities if name in (one.slug, one.name)]
-            if len(slugs) > 1 and len(exact) != 1:
-                lines = file.raw.decode("utf-8", "replace").split("\n")
-                line = next(
-                    (number for number, text in enumerate(lines, 1) if text.startswith("entities:")), 0
-                )
-                yield BadLink(path, line, _ambiguous(name, [self.entities.paths[slug] for slug in slugs]))
+            if len(slugs) < 2 or self._is_entity(name):
+                continue
+            leads = [self.entities.paths[slug] for slug in slugs]
+            yield BadLink(path, _line_of(file.raw, "entities:"), _ambiguous(name, leads))
 
     @property
     def _names(self) -> dict[str, set[str]]:

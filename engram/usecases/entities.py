@@ -11,7 +11,7 @@ import stat
 from weakref import WeakKeyDictionary
 
 from engram.adapters.files import atomic
-from engram.adapters.files.scan import SIGNED
+from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
 from engram.domain.entity import Entity, Relationship
 from engram.domain.entity_rules import FOLDER, resolved
@@ -35,6 +35,7 @@ _FEW = 64  # files
 _STALE = 2  # lines for each file
 _WITHOUT, _WITH_PROBLEM = 11, 12  # parts of a line
 _RACY_NS = 2_000_000_000
+_LOOK_NS = 1_000_000_000
 _LARGEST = 256 * 1024  # bytes
 
 
@@ -67,8 +68,17 @@ class _Memory(NamedTuple):
     entities: Entities
 
 
+class _Prepared(NamedTuple):
+    """The names of these entities, the time of their folder, and when it was looked at (ns)."""
+
+    entities: tuple[Entity, ...]
+    names: Names
+    folder: int
+    looked: int
+
+
 _memory: WeakKeyDictionary[Store, _Memory] = WeakKeyDictionary()
-_names: WeakKeyDictionary[Store, tuple[tuple[Entity, ...], Names]] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Store, _Prepared] = WeakKeyDictionary()
 
 
 def all_entities(store: Store) -> tuple[Entity, ...]:
@@ -100,14 +110,23 @@ def known(store: Store) -> Entities:
 
 
 def names_of(store: Store) -> Names:
-    """The names of the entities, ready to be looked for in texts; made anew where the entities are others."""
-    entities = all_entities(store)
+    """The names of the entities, ready to be looked for in texts.
+
+    Who records many lore does not have all files looked at each time: where the folder is as it was, once a second.
+    """
+    folder, now = folder_mtime(store.files.absolute(folder_of(store))), store.clock.nanoseconds()
     kept = _names.get(store)
-    if kept is None or kept[0] is not entities:
+    if kept is not None and kept.folder == folder < now - _RACY_NS and 0 <= now - kept.looked < _LOOK_NS:
+        return kept.names
+    entities = all_entities(store)
+    if kept is None or kept.entities is not entities:
         from engram.domain.mentions import Names
 
-        kept = _names[store] = entities, Names(entities)
-    return kept[1]
+        names = Names(entities)
+    else:
+        names = kept.names
+    _names[store] = _Prepared(entities, names, folder, now)
+    return names
 
 
 def load(store: Store, path: str) -> EntityFile:
