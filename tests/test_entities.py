@@ -215,6 +215,7 @@ def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(r
     assert sorted(remarks) == sorted([("file", found[0][1])] + [("link", message) for message in links])
     assert cli("check", cwd=root).code == 1
     assert "lore/entities/bad.md:2" in cli("doctor", cwd=root).out
+    assert "4 entities, 1 file with problems: engram doctor" in ok("status", cwd=root).out
 
 
 # --- the command line and the tool

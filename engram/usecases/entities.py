@@ -68,8 +68,8 @@ class _Memory(NamedTuple):
     entities: Entities
 
 
-class _Prepared(NamedTuple):
-    """The names of these entities, the time of their folder, and when it was looked at (ns)."""
+class Prepared(NamedTuple):
+    """Entities with their names, the time of their folder, and when it was looked at (ns)."""
 
     entities: tuple[Entity, ...]
     names: Names
@@ -78,7 +78,7 @@ class _Prepared(NamedTuple):
 
 
 _memory: WeakKeyDictionary[Store, _Memory] = WeakKeyDictionary()
-_names: WeakKeyDictionary[Store, _Prepared] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Store, Prepared] = WeakKeyDictionary()
 
 
 def all_entities(store: Store) -> tuple[Entity, ...]:
@@ -109,15 +109,15 @@ def known(store: Store) -> Entities:
             return _looked(store, memory.files if memory is not None else _kept(store), stamps)
 
 
-def names_of(store: Store) -> Names:
-    """The names of the entities, ready to be looked for in texts.
+def prepared(store: Store) -> Prepared:
+    """The entities, and their names ready to be looked for in texts.
 
     Who records many lore does not have all files looked at each time: where the folder is as it was, once a second.
     """
     folder, now = folder_mtime(store.files.absolute(folder_of(store))), store.clock.nanoseconds()
     kept = _names.get(store)
     if kept is not None and kept.folder == folder < now - _RACY_NS and 0 <= now - kept.looked < _LOOK_NS:
-        return kept.names
+        return kept
     entities = all_entities(store)
     if kept is None or kept.entities is not entities:
         from engram.domain.mentions import Names
@@ -125,8 +125,8 @@ def names_of(store: Store) -> Names:
         names = Names(entities)
     else:
         names = kept.names
-    _names[store] = _Prepared(entities, names, folder, now)
-    return names
+    found = _names[store] = Prepared(entities, names, folder, now)
+    return found
 
 
 def load(store: Store, path: str) -> EntityFile:

@@ -24,12 +24,12 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
     if not store.settings.flag(SETTING):
         return given
     from engram.domain.entity_rules import named
-    from engram.usecases.entities import all_entities, names_of
+    from engram.usecases.entities import prepared
 
-    slugs = names_of(store).found_in(content)
+    ready = prepared(store)
+    slugs, entities = ready.names.found_in(content), ready.entities
     if not slugs:
         return given
-    entities = all_entities(store)
     there = {slug for name in given for slug in named(entities, name)}
     names = {one.slug: one.name for one in entities if one.slug in slugs}
     found = [names[slug] for slug in slugs if slug not in there and slug in names]
