@@ -133,22 +133,22 @@ def check(entity: Entity) -> None:
 def check_type(kind: str) -> str:
     """The type, if it is one. Raises ValidationError."""
     if kind not in TYPES:
-        raise ValidationError("type", f"type cannot be '{kind[:40]}'.", f"Valid values: {', '.join(TYPES)}.")
+        raise ValidationError("type", f"Type cannot be '{kind[:40]}'.", f"Valid values: {', '.join(TYPES)}.")
     return kind
 
 
 def check_relationship(way: Relationship) -> None:
     """Raise ValidationError where its kind is no word, it leads nowhere, or its date is none."""
     if not _KIND.fullmatch(way.kind):
-        message = f"the kind of a relationship cannot be '{way.kind[:40]}'."
+        message = f"The kind of a relationship cannot be '{way.kind[:40]}'."
         raise ValidationError("relationships", message, "One word in lower case, such as uses or works_on.")
     if not way.to.strip() or len(way.to) > MAX_WORD or not way.to.isprintable():
-        message = f"a relationship ({way.kind}) does not say to which entity."
+        message = f"A relationship ({way.kind}) does not say to which entity."
         raise ValidationError(
             "relationships", message, "Write the slug of the other one: {kind: uses, to: zookeeper}."
         )
     if way.since and not _is_date(way.since):
-        message = f"since cannot be '{way.since[:40]}'."
+        message = f"Since cannot be '{way.since[:40]}'."
         raise ValidationError("relationships", message, "A date like 2024-01-31, 2024-01 or 2024.")
 
 
@@ -167,7 +167,7 @@ def _is_date(text: str) -> bool:
 def check_metadata_key(key: str) -> str:
     """The key, if metadata may be called so. Raises ValidationError."""
     if key in OWN_KEYS or not _METADATA_KEY.fullmatch(key):
-        message = f"metadata cannot be called '{key[:40]}'."
+        message = f"Metadata cannot be called '{key[:40]}'."
         raise ValidationError(
             "metadata", message, "A word of letters, digits, `-` and `_` that is no field of an entity."
         )
