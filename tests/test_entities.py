@@ -218,6 +218,19 @@ def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(r
     assert "4 entities, 1 file with problems: engram doctor" in ok("status", cwd=root).out
 
 
+def test_two_versions_in_an_entity_are_told_and_are_no_fault(root: Path) -> None:
+    write(
+        root,
+        "a.md",
+        '---\nname: A\nconflicts:\n  - field: name\n    value: B\n    from: X\n    at: ""\n---\n',
+    )
+    with opened(root) as engram:
+        assert engram.check().remarks == ()
+        assert engram.entity("a").name == "A"
+    done = cli("doctor", cwd=root)
+    assert (done.code, "lore/entities/a.md: two versions of name are in it" in done.out) == (0, True)
+
+
 # --- the command line and the tool
 
 

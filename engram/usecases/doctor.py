@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
-LINK = "link"
+LINK, CONFLICT = "link", "conflict"
 MEND_LINK = "Correct the link, or write what it leads to."
 NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
 _UNMERGED = "two versions of this file were not merged"
@@ -133,10 +133,12 @@ def _entities(store: Store) -> list[Finding]:
     """Files of entities that cannot be read, or hold two versions of something."""
     from engram.usecases.entities import known
 
-    problems = known(store).problems
-    return [
-        Finding("entity", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint) for p in problems
+    found = known(store)
+    wrong = [
+        Finding("entity", f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
+        for one in found.problems
     ]
+    return wrong + [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
 
 
 def _links(store: Store) -> list[Finding]:

@@ -52,11 +52,15 @@ class Seen(NamedTuple):
 
 
 class Entities(NamedTuple):
-    """All entities of a store, sorted by slug, the store path of each, and what is wrong with their files."""
+    """All entities of a store, sorted by slug, the store path of each, and what is wrong with their files.
+
+    `problems` are of files that count for nothing, `conflicts` of those in which a merge left two versions of something.
+    """
 
     entities: tuple[Entity, ...] = ()
     paths: Mapping[str, str] = {}
     problems: tuple[Problem, ...] = ()
+    conflicts: tuple[Problem, ...] = ()
 
 
 _NONE = Entities()
@@ -202,7 +206,9 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
 def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
     found: dict[str, Entity] = {}
     paths: dict[str, str] = {}
-    problems = [one.problem for one in files.values() if one.problem is not None]
+    told = [(one.problem, one.entity is None) for one in files.values() if one.problem is not None]
+    problems = [problem for problem, is_none in told if is_none]
+    conflicts = tuple(sorted([problem for problem, is_none in told if not is_none]))
     for name, one in files.items():
         if one.entity is None:
             continue
@@ -213,7 +219,7 @@ def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
         else:
             found[slug], paths[slug] = one.entity, path
     entities = resolved([found[slug] for slug in sorted(found)])
-    return Entities(entities, paths, tuple(sorted(problems)))
+    return Entities(entities, paths, tuple(sorted(problems)), conflicts)
 
 
 def _cache(store: Store) -> str:
