@@ -13,7 +13,14 @@ from mcp_kit import ok as answered
 from sync_kit import Clones
 
 from engram.domain.entity import Relationship
-from engram.domain.errors import AmbiguousError, NotFoundError, SecretFoundError, UsageError, ValidationError
+from engram.domain.errors import (
+    AmbiguousError,
+    NotFoundError,
+    SecretFoundError,
+    StoreError,
+    UsageError,
+    ValidationError,
+)
 from engram.usecases.clock import Clock
 from engram.usecases.commit import commit_pending
 from engram.usecases.doctor import doctor
@@ -154,6 +161,24 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
         with opened(root) as engram:
             cache.write_text(broken, "utf-8")
             assert [one.slug for one in engram.entities()] == ["a", "b"]
+
+
+def test_what_leads_out_of_the_store_is_not_followed(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.md").write_text("---\nname: Outside\n---\n", "utf-8")
+    write(root, "a.md", "---\nname: A\n---\n")
+    (root / "lore/entities/x.md").symlink_to(outside / "x.md")
+    (root / "lore/entities").joinpath(os.fsdecode(b"\xff.md")).write_bytes(b"---\nname: B\n---\n")
+    with opened(root) as engram:
+        assert [one.slug for one in engram.entities()] == ["a"]
+        assert len(known(engram.store).problems) == 2
+        os.rename(root / "lore/entities", tmp_path / "moved")
+        (root / "lore/entities").symlink_to(outside)
+        assert engram.entities() == ()
+        with pytest.raises(StoreError):
+            engram.link_entity("B")
+        assert engram.record("Outside of it all is Outside", category="fact").lore.entities == ()
 
 
 # --- detection

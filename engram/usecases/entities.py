@@ -37,6 +37,8 @@ _WITHOUT, _WITH_PROBLEM = 11, 12  # parts of a line
 _RACY_NS = 2_000_000_000
 _LOOK_NS = 1_000_000_000
 _LARGEST = 256 * 1024  # bytes
+_ODD, _UNSPEAKABLE = -1, -2
+_WHAT = {_ODD: "this is not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
 
 
 class Seen(NamedTuple):
@@ -97,10 +99,7 @@ def folder_of(store: Store) -> str:
 
 def known(store: Store) -> Entities:
     """The entities of the store, and the files that are none. A file is read again where its stamp is another."""
-    try:
-        stamps = dict(_stamps(os.path.join(store.places.root, *folder_of(store).split("/"))))
-    except OSError:
-        stamps = {}
+    stamps = _stamps_of(store)
     if not stamps:
         return _NONE
     with store.lock:
@@ -140,6 +139,19 @@ def load(store: Store, path: str) -> EntityFile:
     return entity_file.read(store.files.read(path), path)
 
 
+def _stamps_of(store: Store) -> dict[str, Stamp]:
+    """The files of the folder; none where that or one above it is a link, which would lead out of the store."""
+    folder = store.places.root
+    for part in folder_of(store).split("/"):
+        folder = os.path.join(folder, part)
+        if folder_mtime(folder) < 0:
+            return {}
+    try:
+        return dict(_stamps(folder))
+    except OSError:
+        return {}
+
+
 def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
     """The regular files of the folder that can be entities, with what shows a change of one."""
     with os.scandir(folder) as entries:
@@ -151,7 +163,10 @@ def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
                 found = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            mark = (found.st_ino ^ found.st_ctime_ns) & SIGNED if stat.S_ISREG(found.st_mode) else -1
+            mark = (found.st_ino ^ found.st_ctime_ns) & SIGNED if stat.S_ISREG(found.st_mode) else _ODD
+            if not name.isascii():
+                shown = name.encode(errors="replace").decode()
+                name, mark = shown, mark if shown == name else _UNSPEAKABLE
             yield name, (found.st_mtime_ns, found.st_size, mark)
 
 
@@ -187,8 +202,8 @@ def _is_own(store: Store, path: str) -> bool:
 
 def _read(store: Store, name: str, stamp: Stamp) -> Seen:
     path = f"{folder_of(store)}/{name}"
-    if stamp[2] < 0 or stamp[1] > _LARGEST:
-        what = "this is not a regular file" if stamp[2] < 0 else f"this file has {stamp[1]:,} bytes"
+    what = _WHAT.get(stamp[2]) or (f"this file has {stamp[1]:,} bytes" if stamp[1] > _LARGEST else "")
+    if what:
         return Seen(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
     try:
         file = load(store, path)
