@@ -243,6 +243,18 @@ def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(r
     assert "4 entities, 1 file with problems: engram doctor" in ok("status", cwd=root).out
 
 
+def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
+    sides = [
+        f"---\nname: ZooKeeper\naliases: [{alias}]\nupdated_at: 2026-03-0{day}T00:00:00Z\n---\n"
+        for day, alias in ((1, "zk"), (2, "keeper"))
+    ]
+    write(root, "zookeeper.md", f"<<<<<<< ours\n{sides[0]}=======\n{sides[1]}>>>>>>> theirs\n")
+    with opened(root) as engram:
+        assert [one.kind for one in doctor(engram.store)] == ["file"]
+        assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
+        assert engram.entity("zk").aliases == ("keeper", "zk")
+
+
 def test_two_versions_in_an_entity_are_told_and_are_no_fault(root: Path) -> None:
     write(
         root,
