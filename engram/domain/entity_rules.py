@@ -35,11 +35,11 @@ def is_entity(path: str, folder: str) -> bool:
 
 
 def slug_of(name: str) -> str:
-    """The slug of a name; of one without a letter that a slug can have (北京), `entity-` and eight digits of its hash.
+    """The slug of a name: `c-plus-plus` of C++; of 北京, without a letter that a slug can have, `entity-` and eight digits of its hash.
 
     What no file may be called on Windows (`con`, `aux`) has `entity-` before it, too.
     """
-    found = slug(name)
+    found = slug(name.replace("+", " plus ").replace("#", " sharp "))
     if found in _DEVICES:
         return f"entity-{found}"
     if found != FALLBACK or name.strip().lower() == FALLBACK:
@@ -55,7 +55,7 @@ def is_slug(text: str) -> bool:
 
 
 def free_slug(name: str, taken: Collection[str]) -> str:
-    """The slug of a new entity: `c` for C, and `c-2` for C++ where that is taken."""
+    """The slug of a new entity: `net` for Net, and `net-2` for .NET where that is taken."""
     first = slug_of(name)
     number, found = 1, first
     while found in taken:
@@ -66,7 +66,7 @@ def free_slug(name: str, taken: Collection[str]) -> str:
 
 def key_of(name: str) -> str:
     """A name as it is compared with others: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
-    return _SEPARATORS.sub(" ", name.lower()).strip()
+    return _SEPARATORS.sub(" ", name.lower()).strip() or name.strip()
 
 
 def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
