@@ -35,9 +35,10 @@ def is_entity(path: str, folder: str) -> bool:
 
 
 def slug_of(name: str) -> str:
-    """The slug of a name: `c-plus-plus` of C++; of 北京, without a letter that a slug can have, `entity-` and eight digits of its hash.
+    """The slug of a name: `c-plus-plus` of C++.
 
-    What no file may be called on Windows (`con`, `aux`) has `entity-` before it, too.
+    Of 北京, where no letter can be kept, it is `entity-` and eight digits of its hash. What no file may be called on
+    Windows (`con`, `aux`) has `entity-` before it, too.
     """
     found = slug(name.replace("+", " plus ").replace("#", " sharp "))
     if found in _DEVICES:
