@@ -108,6 +108,9 @@ def test_what_is_wrong_is_refused_and_writes_nothing(root: Path, engram: Engram)
     with pytest.raises(AmbiguousError):
         engram.link_entity("gO", type="tool")
     assert engram.entity("Go").slug == "go"
+    write(root, "bad.md", "---\ntype: fruit\n---\n")
+    with pytest.raises(StoreError, match=r"bad.md cannot be read: type must be one of"):
+        engram.link_entity("Bad")
 
 
 def test_one_commit_that_undo_and_redo_move(tmp_path: Path) -> None:

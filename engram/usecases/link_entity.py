@@ -18,9 +18,10 @@ from engram.domain.entity_rules import (
     check_type,
     free_slug,
     named,
+    slug_of,
     the_one,
 )
-from engram.domain.errors import ConflictError, NotFoundError, UsageError, ValidationError
+from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, live
@@ -186,7 +187,11 @@ class _Job:
         return found
 
     def _new(self, name: str, kind: str = "") -> Entity:
+        """An entity that is not there yet. Raises StoreError where its file is there and cannot be read."""
         name = " ".join(name.split())
+        for problem in self._known.problems:
+            if slug_of(name) == slug_of(problem.path.rpartition("/")[2].removesuffix(".md")):
+                raise StoreError(f"{problem.path} cannot be read: {problem.message}.", problem.hint)
         slug = free_slug(name, self._taken)
         self._taken.add(slug)
         return Entity(slug, name, kind or DEFAULT_TYPE)
