@@ -26,7 +26,6 @@ _CACHE = "entities.jsonl"
 _VERSION = 1
 _FEW = 64  # files
 _STALE = 2  # lines for each file
-_WITHOUT, _WITH_PROBLEM = 11, 12  # parts of a line
 
 
 class Seen(NamedTuple):
@@ -71,20 +70,15 @@ def _head(folder: str) -> list[object]:
 
 def _revived(row: list[Any]) -> Seen:
     """What a line says of a file; see `_row`."""
-    if len(row) == _WITH_PROBLEM:
-        problem = Problem._make(row[11])
-    elif len(row) == _WITHOUT:
-        problem = None
-    else:
-        raise ValueError(row[0])
-    _, *stamp, slug, name, kind, aliases, ways, metadata, content = row[:_WITHOUT]
-    if not slug:
-        return Seen(tuple(stamp), None, problem)
-    parts = ways.split("\n") if ways else ()
-    relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
-    pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
-    names = tuple(aliases.split("\n")) if aliases else ()
-    return Seen(tuple(stamp), Entity(slug, name, kind, names, relationships, pairs, content), problem)
+    _, mtime, size, mark, slug, name, kind, aliases, ways, metadata, content, problem = row
+    entity = None
+    if slug:
+        parts = ways.split("\n") if ways else ()
+        relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
+        pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
+        names = tuple(aliases.split("\n")) if aliases else ()
+        entity = Entity(slug, name, kind, names, relationships, pairs, content)
+    return Seen((mtime, size, mark), entity, None if problem is None else Problem._make(problem))
 
 
 def keep(store: Store, folder: str, before: Mapping[str, Seen], files: Mapping[str, Seen]) -> None:
@@ -116,7 +110,7 @@ def _row(item: tuple[str, Seen]) -> list[object]:
         ways = "\n".join([part for way in entity.relationships for part in way])
         aliases = "\n".join(entity.aliases)
         said = [entity.slug, entity.name, entity.type, aliases, ways, metadata or 0, entity.content]
-    return [name, *stamp, *said, *([] if problem is None else [problem])]
+    return [name, *stamp, *said, problem]
 
 
 def _lines(rows: Iterable[object]) -> bytes:
