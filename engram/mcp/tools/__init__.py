@@ -17,6 +17,7 @@ SETS = {
     "skills": "engram.mcp.tools.skills",
     "curate": "engram.mcp.tools.curate",
     COMPAT: "engram.mcp.tools.compat",
+    "graph": "engram.mcp.tools.graph",
 }
 
 
