@@ -112,7 +112,8 @@ def _best(
             from engram.usecases import second_look
 
             closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
-        candidates = _rank(hits, ranked, closer, filters.files, now)
+        ranks = generation.ranks([hit.id for hit in hits])
+        candidates = _rank(hits, ranked, closer, filters.files, now, ranks)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
@@ -174,15 +175,15 @@ def changed(store: Store, candidates: Sequence[Candidate]) -> list[str]:
     return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
 
 
-def standing(hit: Hit) -> Standing:
-    """What ranking looks at, from a catalog line."""
+def standing(hit: Hit, rank: float | None = None) -> Standing:
+    """What ranking looks at, from a catalog line; `rank` is how important the graph makes it, 0..1."""
     return Standing(
         hit.confidence,
         hit.type,
         hit.validation_count,
         hit.last_validated,
         hit.updated_at,
-        hit.importance,
+        ranking.importance_of(hit.importance, rank),
         bool(hit.pinned),
     )
 
@@ -213,7 +214,12 @@ def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | 
 
 
 def _rank(
-    hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], files: Sequence[str], now: float
+    hits: Sequence[Hit],
+    ranked: Relevance,
+    closer: Mapping[int, Closer],
+    files: Sequence[str],
+    now: float,
+    ranks: Mapping[str, float],
 ) -> list[Candidate]:
     candidates = []
     for hit in hits:
@@ -222,9 +228,8 @@ def _rank(
         if files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), files)
         near, missing = closer.get(hit.row, _NOT_LOOKED)
-        score = ranking.score(
-            coverage, cosine, standing(hit), now, near=near, missing=missing, overlap=overlap
-        )
+        known = standing(hit, ranks.get(hit.id))
+        score = ranking.score(coverage, cosine, known, now, near=near, missing=missing, overlap=overlap)
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
 
