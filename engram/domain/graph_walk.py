@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engram.domain.graph import LORE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -62,15 +61,17 @@ def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> l
 
 
 def _relationships(graph: Graph, key: str) -> Iterator[Step]:
-    for link in graph.relationships(key):
-        yield Step(link.other, graph.nodes[link.other].name, link.kind, link.since, link.back)
+    for edge in graph.beside.get(key, ()):
+        back = edge.target == key
+        other = edge.source if back else edge.target
+        yield Step(other, graph.nodes[other].name, edge.kind, edge.since, back)
 
 
 def _together(graph: Graph, key: str) -> Iterator[Step]:
     """The entities that lore name with this one, those first that most of them name."""
     counts: dict[str, int] = {}
-    for lore_id in graph.lore_about(key):
-        for other in graph.entities_of(lore_id):
+    for lore_id in graph.about.get(key, ()):
+        for other in graph.named[lore_id]:
             counts[other] = counts.get(other, 0) + 1
     counts.pop(key, None)
     for other, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
@@ -84,17 +85,19 @@ def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
     """
     near: dict[str, float] = {}
     for one in reached:
-        for lore_id in graph.lore_about(one.node.key):
-            near[lore_id] = near.get(lore_id, 0.0) + _FARTHER**one.depth
+        much = _FARTHER**one.depth
+        for lore_id in graph.about.get(one.node.key, ()):
+            near[lore_id] = near.get(lore_id, 0.0) + much
     related: dict[str, float] = {}
     for lore_id, much in near.items():
-        for link in graph.links[lore_id]:
-            if graph.nodes[link.other].kind == LORE and link.other not in near:
-                related[link.other] = max(related.get(link.other, 0.0), much * _RELATED)
+        for edge in graph.beside.get(lore_id, ()):
+            other = edge.source if edge.target == lore_id else edge.target
+            if other not in near:
+                related[other] = max(related.get(other, 0.0), much * _RELATED)
     return near | related
 
 
 def named_by(graph: Graph, lore_id: str, reached: Mapping[str, Reached]) -> tuple[str, ...]:
     """The names of those of the reached entities that a lore names, the nearest first."""
-    named = [reached[key] for key in graph.entities_of(lore_id) if key in reached]
+    named = [reached[key] for key in graph.named.get(lore_id, ()) if key in reached]
     return tuple(one.node.name for one in sorted(named, key=lambda one: (one.depth, one.node.name)))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from engram.adapters.index import graph_rows
-from engram.domain import graph as graphs
 from engram.domain import graph_walk
 from engram.domain.entity import by_name
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
+from engram.domain.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph_drawing import way_said
 from engram.domain.ranking import weigh
 from engram.domain.refs import fold
@@ -15,16 +13,16 @@ from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consult import consult
 from engram.usecases.entities import all_entities
-from engram.usecases.held import texts
+from engram.usecases.graph_building import drawn
 from engram.usecases.importance import importance_in
 from engram.usecases.search import standing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.adapters.index.graph_rows import LoreRow
     from engram.domain.entity import Entity
+    from engram.domain.graph import Edge, Graph
     from engram.domain.graph_walk import Reached
     from engram.usecases.store import Store
 
@@ -67,13 +65,6 @@ class Neighbourhood(NamedTuple):
         return [found.reached.node for found in self.entities] + lore
 
 
-def graph_of(store: Store) -> Graph:
-    """The graph of the lore that can be recalled now. Raises StoreError."""
-    with store.lock:
-        entities = all_entities(store)
-        return consult(store, lambda generation: _graph(store, generation, entities))
-
-
 def search_graph(
     store: Store,
     entity: str = "",
@@ -97,8 +88,8 @@ def search_graph(
         entities = all_entities(store)
 
         def look(generation: Generation) -> Neighbourhood:
-            graph = _graph(store, generation, entities)
-            ranks = importance_in(generation, graph)
+            found = drawn(store, generation, entities)
+            graph, ranks = found.graph, importance_in(generation, found)
             if not entity:
                 every = [graph_walk.Reached(node) for node in graph.entities()]
                 return _neighbourhood(store, generation, graph, ranks, None, 0, every, types, limit)
@@ -145,7 +136,8 @@ def _neighbourhood(
     shown = [one for one in reached if not types or one.node.type in types or one.node == start]
     shown.sort(key=lambda one: (one.depth, -ranks.get(one.node.key, 0.0), one.node.name, one.node.key))
     entities = [
-        Found(one, ranks.get(one.node.key, 0.0), len(graph.lore_about(one.node.key))) for one in shown[:limit]
+        Found(one, ranks.get(one.node.key, 0.0), len(graph.about.get(one.node.key, ())))
+        for one in shown[:limit]
     ]
     lore = _lore(store, generation, graph, ranks, shown, limit)
     keys = {found.reached.node.key for found in entities} | {one.id for one in lore[:limit]}
@@ -177,85 +169,6 @@ def _lore(
             confidence = hit.confidence / 1000
             found.append(AboutLore(hit.id, hit.title, hit.category, confidence, named, round(score, 4)))
     return sorted(found, key=lambda one: (-one.score, one.id))
-
-
-def _graph(store: Store, generation: Generation, entities: Sequence[Entity]) -> Graph:
-    """The graph, from the catalog and the entities."""
-    catalog, now = generation.catalog, store.clock.now().timestamp()
-    held = texts(store)
-    mentions = graph_rows.mentions(catalog)
-    lore = graph_rows.all_lore(catalog, now) if mentions else graph_rows.naming_lore(catalog, now)
-    by_row = {one.row: one for one in lore if one.text_digest not in (held.get(one.id, ()) or ())}
-    names = _Names(entities)
-    edges = _entity_edges(entities, names)
-    for row, name in graph_rows.names(catalog):
-        if row in by_row:
-            edges.append(Edge(by_row[row].id, names.entity(name), ABOUT))
-    ids = {one.id for one in by_row.values()}
-    for row, kind, other in graph_rows.relations(catalog):
-        if row in by_row and other in ids:
-            edges.append(Edge(by_row[row].id, other, kind))
-    if mentions:
-        names.know_lore(by_row.values())
-    for row, name in mentions:
-        if row in by_row:
-            edges.append(Edge(by_row[row].id, names.anything(name), MENTIONS))
-    linked = {end for edge in edges for end in (edge.source, edge.target)}
-    nodes = [Node(one.id, LORE, one.title, one.category) for one in by_row.values() if one.id in linked]
-    return Graph([*graphs.entity_nodes(entities), *names.plain.values(), *nodes], edges)
-
-
-def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:
-    return [
-        Edge(entity_key(entity.slug), names.entity(link.to), link.kind, link.since)
-        for entity in entities
-        for link in entity.relationships
-    ]
-
-
-class _Names:
-    """What names lead to. A name that no file has is a node of its own, and so is one that several have."""
-
-    def __init__(self, entities: Sequence[Entity]) -> None:
-        self._slugs = {entity.slug for entity in entities}
-        self._meant = by_name(entities)
-        self._lore: dict[str, str] = {}
-        self._known: dict[str, str] = {}
-        self.plain: dict[str, Node] = {}
-
-    def know_lore(self, lore: Iterable[LoreRow]) -> None:
-        """From now on a name may also lead to a lore: by its id, title or file name, if only one is called so."""
-        called: dict[str, set[str]] = {}
-        for one in lore:
-            self._lore[one.id] = one.id
-            for name in (one.title, one.path.rpartition("/")[2].removesuffix(".md")):
-                called.setdefault(fold(name), set()).add(one.id)
-        self._lore |= {name: next(iter(ids)) for name, ids in called.items() if len(ids) == 1}
-
-    def entity(self, name: str) -> str:
-        """The key of the entity of that slug, name or alias."""
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = self._slug_key(name) or self._plain(name)
-        return found
-
-    def anything(self, name: str) -> str:
-        """The key of what a wiki link leads to: an entity, else a lore."""
-        found = self._slug_key(name) or self._lore.get(name.upper()) or self._lore.get(fold(name))
-        return found or self.entity(name)
-
-    def _slug_key(self, name: str) -> str:
-        if name in self._slugs:
-            return entity_key(name)
-        slugs = self._meant.get(fold(name), ())
-        return entity_key(slugs[0]) if len(slugs) == 1 else ""
-
-    def _plain(self, name: str) -> str:
-        key = name_key(name)
-        before = self.plain.get(key)
-        if before is None or name < before.name:  # of several spellings always the same
-            self.plain[key] = Node(key, NAME, name, "")
-        return key
 
 
 def graph_tables(around: Neighbourhood) -> tuple[Table, Table]:

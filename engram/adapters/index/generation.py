@@ -14,6 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engram.adapters.index.ranks import KeptFor
     from engram.adapters.index.vectors import VectorFile
 
 _FEW = 1000
@@ -117,10 +118,10 @@ class Generation:
         """How important the graph makes these nodes (None: all), as far as that is known; lore are nodes by their id."""
         return ranks.kept(self.catalog, nodes) if self.has_ranks else {}
 
-    def keep_ranks(self, digest: str, importance: Mapping[str, float]) -> bool:
-        """Keep the importance of all nodes of the graph with this digest; False where another process is writing."""
+    def keep_ranks(self, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+        """Keep the importance of all nodes of a graph (None: it is as before); False where another process is writing."""
         with damage_noticed():
-            kept = ranks.keep(self.catalog, digest, importance)
+            kept = ranks.keep(self.catalog, known, importance)
             self.has_ranks = ranks.has_ranks(self.catalog.connection)
         return kept
 

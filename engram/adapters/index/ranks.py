@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.catalog import Catalog
 
-_DIGEST = "graph"
+_STAMP, _DIGEST = "graph_stamp", "graph_digest"
 _WAIT_MS = 200  # for another process that writes; importance can wait
+
+
+class KeptFor(NamedTuple):
+    """What the kept ones are of: the stamp of what the graph was made from, and the graph's own digest ("": nothing)."""
+
+    stamp: str = ""
+    digest: str = ""
 
 
 def has_ranks(connection: sqlite3.Connection) -> bool:
@@ -20,10 +27,12 @@ def has_ranks(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
 
 
-def kept_digest(catalog: Catalog) -> str:
-    """The digest of the graph that the kept ones are of; "" if there are none."""
-    found = catalog.connection.execute("SELECT value FROM meta WHERE key = ?", (_DIGEST,)).fetchone()
-    return str(found[0]) if found else ""
+def kept_for(catalog: Catalog) -> KeptFor:
+    """What the kept ones are of."""
+    found = dict(
+        catalog.connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (_STAMP, _DIGEST))
+    )
+    return KeptFor(str(found.get(_STAMP, "")), str(found.get(_DIGEST, "")))
 
 
 def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
@@ -34,8 +43,8 @@ def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, floa
     )
 
 
-def keep(catalog: Catalog, digest: str, importance: Mapping[str, float]) -> bool:
-    """Keep them in place of those before; False where another process is writing just now."""
+def keep(catalog: Catalog, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+    """Keep them in place of those before (None: they stay, for another stamp); False where another process is writing."""
     connection = catalog.connection
     connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
     try:
@@ -45,9 +54,10 @@ def keep(catalog: Catalog, digest: str, importance: Mapping[str, float]) -> bool
     finally:
         connection.execute("PRAGMA busy_timeout=10000")
     try:
-        connection.execute("DELETE FROM ranks")
-        connection.executemany("INSERT INTO ranks VALUES (?, ?)", sorted(importance.items()))
-        catalog.set_meta({_DIGEST: digest})
+        if importance is not None:
+            connection.execute("DELETE FROM ranks")
+            connection.executemany("INSERT INTO ranks VALUES (?, ?)", sorted(importance.items()))
+        catalog.set_meta({_STAMP: known.stamp, _DIGEST: known.digest})
         connection.execute("COMMIT")
     except sqlite3.Error:
         connection.execute("ROLLBACK")
