@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from engram.domain import graph_walk
-from engram.domain.entity import by_name
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph_drawing import way_said
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.entity import Entity
     from engram.domain.graph import Edge, Graph
     from engram.domain.graph_walk import Reached
+    from engram.usecases.graph_building import Drawn
     from engram.usecases.store import Store
 
 MOST = 1000
@@ -93,18 +92,17 @@ def search_graph(
             if not entity:
                 every = [graph_walk.Reached(node) for node in graph.entities()]
                 return _neighbourhood(store, generation, graph, ranks, None, 0, every, types, limit)
-            start = node_named(graph, entities, entity)
+            start = node_named(found, entity)
             reached = graph_walk.walk(graph, start.key, depth, kinds)
             return _neighbourhood(store, generation, graph, ranks, start, depth, reached, types, limit)
 
         return consult(store, look)
 
 
-def node_named(graph: Graph, entities: Sequence[Entity], name: str) -> Node:
+def node_named(drawn: Drawn, name: str) -> Node:
     """The entity that a name means. Raises NotFoundError, AmbiguousError."""
-    slugs = [entity.slug for entity in entities if entity.slug == name] or by_name(entities).get(
-        fold(name), ()
-    )
+    graph = drawn.graph
+    slugs = (name,) if entity_key(name) in graph.nodes else drawn.meant.get(fold(name), ())
     if len(slugs) > 1:
         candidates = tuple((slug, graph.nodes[entity_key(slug)].name) for slug in slugs)
         raise AmbiguousError(

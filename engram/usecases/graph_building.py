@@ -14,7 +14,7 @@ from engram.usecases.entities import all_entities
 from engram.usecases.held import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """A graph, and the stamp of what it was made from: another one wherever the graph may be another one."""
+    """A graph, what the names of entities may mean in it, and the stamp of what it was made from.
+
+    The stamp is another one wherever the graph may be another one.
+    """
 
     graph: Graph
+    meant: Mapping[str, tuple[str, ...]]
     stamp: str
 
 
@@ -42,7 +46,8 @@ def drawn(store: Store, generation: Generation, entities: Sequence[Entity]) -> D
     before = store.drawn
     if before is None or before.stamp != stamp:
         with no_collections():
-            store.drawn = before = Drawn(_graph(store, generation, entities), stamp)
+            names = _Names(entities)
+            store.drawn = before = Drawn(_graph(store, generation, entities, names), names.meant, stamp)
     return before
 
 
@@ -54,11 +59,17 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
     held = zlib.crc32(repr(sorted(texts(store))).encode())
-    return f"{lore} {expired} {held} {zlib.crc32(repr(entities).encode())}"
+    named = "\0".join([part for entity in entities for part in _parts(entity)])
+    return f"{lore} {expired} {held} {zlib.crc32(named.encode())}"
 
 
-def _graph(store: Store, generation: Generation, entities: Sequence[Entity]) -> Graph:
-    names = _Names(entities)
+def _parts(entity: Entity) -> list[str]:
+    """What of an entity the graph shows."""
+    links = [part for link in entity.relationships for part in link]
+    return [entity.slug, entity.name, entity.type, *entity.aliases, "\1", *links, "\2"]
+
+
+def _graph(store: Store, generation: Generation, entities: Sequence[Entity], names: _Names) -> Graph:
     mentions = graph_rows.mentions(generation.catalog)
     if any(not names.slug_key(name) for _, name in mentions):
         lore = _free(store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp()))
@@ -111,7 +122,7 @@ class _Names:
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         self._slugs = {entity.slug for entity in entities}
-        self._meant = by_name(entities)
+        self.meant = by_name(entities)
         self._lore: dict[str, str] = {}
         self._known: dict[str, str] = {}
         self.plain: dict[str, Node] = {}
@@ -141,7 +152,7 @@ class _Names:
         """The key of the entity that has a file and that slug, name or alias; "" where there is none, or several."""
         if name in self._slugs:
             return entity_key(name)
-        slugs = self._meant.get(fold(name), ())
+        slugs = self.meant.get(fold(name), ())
         return entity_key(slugs[0]) if len(slugs) == 1 else ""
 
     def _plain(self, name: str) -> str:
