@@ -125,6 +125,7 @@ class Engram(Looking, Curating, Exploring, Graphing):
         as_of: str = "",
         scopes: Words = (),
         budget: int | None = None,
+        hop: bool | None = None,
     ) -> Answer:
         """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
@@ -133,11 +134,12 @@ class Engram(Looking, Curating, Exploring, Graphing):
         session refs and stays out of the live record. `as_of` asks the store as it was at a commit or
         date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
         was opened by its path, or by its scope. `budget` is about how many tokens of it the caller shows, for
-        the live record. Raises ValidationError, UsageError, NotFoundError (no such commit).
+        the live record. `hop` adds lore one step away (`.via` an entity; default: the setting `graph.hop`).
+        Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
             text, k, min_confidence, words(categories), words(types), words(tags), words(files), strategy, keep, as_of,
-            words(scopes), budget,
+            words(scopes), budget, hop,
         )  # fmt: skip
         answer = recall.query(self.store, question)
         self.start_vectors()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis.strategies as st
 import pytest
-from apikit import cli, ok, opened, plain
+from apikit import START, SetClock, cli, ok, opened, plain
+from graph_kit import entity, fill
 from hypothesis import given
 from mcp_kit import inside, refused
 from mcp_kit import ok as answered
@@ -25,42 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.app import Engram
-
-ENTITIES = {
-    "ada": "name: Ada\ntype: person\nrelationships: [{kind: owns, to: billing, since: 2023-05-01}]",
-    "billing": "name: Billing\ntype: project\nrelationships: [{kind: uses, to: queue, since: 2024-01-01}]",
-    "queue": "name: The Queue\ntype: tool\naliases: [message queue]\nrelationships: [{kind: runs_on, to: zookeeper}]",
-    "queue-2": "name: Old Queue\ntype: tool\naliases: [broker]",
-    "queue-3": "name: Older Queue\ntype: tool\naliases: [broker]",
-    "zookeeper": "name: ZooKeeper\ntype: tool",
-}
-
-
-def entity(root: Path, slug: str, fields: str) -> None:
-    folder = root / "lore/entities"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{slug}.md").write_text(f"---\n{fields}\n---\n\nWhat is said of it.\n", "utf-8")
-
-
-def fill(root: Path) -> Path:
-    """Ada owns Billing, which uses the queue, which runs on ZooKeeper; and lore about them."""
-    plain(root)
-    for slug, fields in ENTITIES.items():
-        entity(root, slug, fields)
-    with opened(root) as engram:
-        queue = engram.record(
-            "Consumers must be idempotent.", category="fact", entities=["message queue", "Redis"]
-        )
-        engram.record(
-            "The quorum is lost when [[the queue]] floods it.", category="fact", entities=["ZooKeeper"],
-            relations=[("see_also", queue.lore.id)],
-        )  # fmt: skip
-        engram.record(
-            "It runs at six. [[Consumers must be idempotent.]]", category="fact", entities=["billing"]
-        )
-        engram.record("Nobody is named here.", category="fact")
-        engram.record("Redis waits for a person.", category="fact", entities=["Redis"], status="pending")
-    return root
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +190,35 @@ def test_importance_is_computed_once_for_each_graph_and_ranks_lore(tmp_path: Pat
         without = [hit.score.standing for hit in engram.query("consumers must be idempotent").lore]
         assert all(0 < one - other <= 0.05 for one, other in zip(standing, without, strict=True))
         assert worth.importance > 0
+
+
+# --- one step on
+
+
+def test_a_query_can_go_one_step_on_and_says_over_whom(tmp_path: Path) -> None:
+    root = fill(tmp_path / "store")
+    with opened(root, clock=SetClock(START + timedelta(days=1))) as engram:
+        entity(root, "zookeeper", "name: ZooKeeper\ntype: tool\naliases: [that coordinator]")
+        named = engram.query("who watches that coordinator on weekends", hop=True)
+        assert [(hit.lore.title[:10], hit.via) for hit in named.lore] == [("The quorum", "ZooKeeper")]
+        assert named.strength == "weak"
+        engram.record("Deliveries pause on Sundays.", category="fact", entities=["broker-room"])
+        engram.record("Ask Grace for the key of that cellar.", category="fact", entities=["Broker room"])
+        asked = "when do deliveries pause"
+        assert [(hit.lore.title, hit.via) for hit in engram.query(asked).lore] == [
+            ("Deliveries pause on Sundays.", "")
+        ]
+        far = engram.query(asked, hop=True)
+        assert [(hit.lore.title, hit.via) for hit in far.lore] == [
+            ("Deliveries pause on Sundays.", ""), ("Ask Grace for the key of that cellar.", "Broker room")
+        ]  # fmt: skip
+        assert far.strength == engram.query(asked).strength
+        assert len(engram.query(asked, 1, hop=True).lore) == 1
+        assert [hit.via for hit in engram.query(asked, hop=True, categories="decision").lore] == []
+    said = ok("query", asked, "--hop", cwd=root).out
+    assert "by way of Broker room" in said
+    shown = ok("query", asked, "--hop", "--json", cwd=root).json
+    assert [one["via"] for one in shown["lore"]] == ["", "Broker room"]
 
 
 # --- drawings

@@ -100,8 +100,10 @@ def search_graph(
 
 
 def node_named(drawn: Drawn, name: str) -> Node:
-    """The entity that a name means. Raises NotFoundError, AmbiguousError."""
+    """The entity that a name (or its key) means. Raises NotFoundError, AmbiguousError."""
     graph = drawn.graph
+    if name in graph.nodes and graph.nodes[name].kind != LORE:
+        return graph.nodes[name]
     slugs = (name,) if entity_key(name) in graph.nodes else drawn.meant.get(fold(name), ())
     if len(slugs) > 1:
         candidates = tuple((slug, graph.nodes[entity_key(slug)].name) for slug in slugs)

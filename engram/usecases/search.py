@@ -41,7 +41,7 @@ class Filters(NamedTuple):
 
     What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
     of texts that wait for a person; None stands for every text of that lore. The lore with the id `admitted` passes
-    all of this: to see what letting it in would do.
+    all of this: to see what letting it in would do. `among` are the only rows that are looked at (None: all).
     """
 
     min_confidence: int
@@ -52,6 +52,7 @@ class Filters(NamedTuple):
     horizon: float = 0.0
     held: Mapping[str, Collection[str] | None] = {}
     admitted: str = ""
+    among: frozenset[int] | None = None
 
 
 class Candidate(NamedTuple):
@@ -191,7 +192,7 @@ def standing(hit: Hit, rank: float | None = None) -> Standing:
 def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     """The rows that explicit filters leave, or None without such filters."""
     if not (filters.categories or filters.types or filters.tags):
-        return None
+        return None if filters.among is None else set(filters.among)
     conditions, values = ["status = 'active'"], list[object]()
     for column, wanted in (("category", filters.categories), ("type", filters.types)):
         if wanted:
@@ -200,7 +201,8 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     for tag in filters.tags:
         conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
         values.append(tag)
-    return set(generation.catalog.select_rows(" AND ".join(conditions), values))
+    found = set(generation.catalog.select_rows(" AND ".join(conditions), values))
+    return found if filters.among is None else found & filters.among
 
 
 def _cosines(embedder: Embedder, generation: Generation, text: str) -> Floats | None:

@@ -1,0 +1,94 @@
+"""The graph screen, driven by keys: the drawing, moving from entity to entity and back, reading, finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from graph_kit import entity, fill
+from storekit import SteadyClock
+from tui_kit import NARROW, WIDE, User, using
+from tui_snapshots import at_rest, is_as_kept, text_of
+
+import engram
+from engram_tui.graph import GraphScreen
+
+NOON = 1_772_625_600_000_000_000  # 4 March 2026
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("graph") / "store")
+
+
+@pytest.fixture
+def store(root: Path) -> Iterator[engram.Engram]:
+    with engram.open(root, session="t", clock=SteadyClock(NOON)) as opened:
+        yield opened
+
+
+async def opened(user: User) -> GraphScreen:
+    await user.press("7")
+    await user.sees_text("most important first")
+    screen = user.app.current
+    assert isinstance(screen, GraphScreen)
+    return screen
+
+
+async def goes_to(user: User, name: str, letters: str) -> None:
+    await user.press("slash")
+    await user.sees_text("Which entity")
+    await user.press(*letters, "enter")
+    await user.sees_text(f"{name} and what is within")
+
+
+@pytest.mark.parametrize(("size", "name"), [(NARROW, "80x24"), (WIDE, "120x40")], ids=["80x24", "120x40"])
+async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
+    store: engram.Engram, size: tuple[int, int], name: str
+) -> None:
+    async with using(store, size) as user:
+        screen = await opened(user)
+        await goes_to(user, "Billing", "bill")
+        await user.press("d")
+        await user.sees_text(
+            "within 2 steps: 4", "├─ uses → The Queue", "│  └─ with Redis", "since 2023-05-01"
+        )
+        if size == WIDE:
+            await user.sees_text("What is said of it.")
+        await at_rest(user)
+        is_as_kept(f"graph-{name}.txt", text_of(user))
+        await user.press("j", "enter")
+        await user.sees_text("The Queue and what is within 2 steps")
+        await user.press("G", "enter")
+        await user.sees(lambda: screen.is_reading() and screen.preview.shown_id)
+        await user.press("escape")
+        await user.sees(lambda: not screen.is_reading())
+        await user.press("escape")
+        await user.sees_text("Billing and what is within 2 steps")
+        assert screen.line_list.line is not None
+        assert screen.line_list.line.id == "entity:queue"
+        await user.press("w")
+        await user.sees_text("most important first")
+        assert not screen.has_start()
+
+
+async def test_a_store_without_entities_says_how_to_begin(tmp_path: Path) -> None:
+    with engram.open(tmp_path / "s", session="t") as store:
+        async with using(store, NARROW) as user:
+            await user.press("7")
+            await user.sees_text("Lore here are about nothing yet.")
+            assert not user.app.current.can_read()
+
+
+async def test_an_entity_that_goes_leaves_the_whole(tmp_path: Path) -> None:
+    root = fill(tmp_path / "store")
+    with engram.open(root, session="t") as store:
+        async with using(store, NARROW) as user:
+            screen = await opened(user)
+            await goes_to(user, "Older Queue", "older")
+            (root / "lore/entities/queue-3.md").unlink()
+            entity(root, "queue-4", 'name: "\\e[2JOldest [@click=app.quit]"\ntype: tool')
+            screen.store_changed()
+            await user.sees_text("most important first", "Oldest [@click=app.quit]")
+            assert "\x1b" not in user.screen()
