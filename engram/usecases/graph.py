@@ -36,6 +36,16 @@ class Found(NamedTuple):
     importance: float
     lore: int
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.reached.node.name
+
+    @property
+    def way(self) -> str:
+        """The way to it in words: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`; "" for the start."""
+        return way_said(self.reached)
+
 
 class AboutLore(NamedTuple):
     """A lore about entities of an answer, whose names are `names`, the nearest first; `score` is how near and good it is."""
@@ -175,7 +185,7 @@ def graph_tables(around: Neighbourhood) -> tuple[Table, Table]:
     """A neighbourhood as two tables: entities with the way to each, and lore."""
     entities = tuple(
         (
-            found.reached.node.name, found.reached.node.type, found.reached.depth, way_said(found.reached),
+            found.name, found.reached.node.type, found.reached.depth, found.way,
             found.lore, found.importance,
         )
         for found in around.entities
