@@ -138,6 +138,13 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["explore", "--depth", "3"],
         ["explore", "--depth", "9"],
     ],
+    "graph": [
+        ["graph"],
+        ["graph", "nobody"],
+        ["graph", "--dot"],
+        ["graph", "--depth", "4"],
+        ["graph", "--limit", "0"],
+    ],
     "sql": [
         ["sql", "SELECT 1"],
         ["sql", "DELETE FROM lore"],

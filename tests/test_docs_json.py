@@ -64,6 +64,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sql", ("sql", "SELECT tag FROM tags WHERE tag = 'queue' LIMIT 1")),
     ("", ("record", "Find by tag.\n\n```sql\nSELECT id FROM tags\n```", "-c", "skill", "-t", "skill")),
     ("skill", ("skill",)),
+    ("", ("record", "It drains at six.", "-c", "fact", "--entity", "queue", "--entity", "Redis")),
+    ("graph", ("graph", "queue")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     ("", ("record", "The gateway answers 429 above ten calls a second.", "-c", "fact")),
