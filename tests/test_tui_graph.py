@@ -10,6 +10,7 @@ from graph_kit import entity, fill
 from storekit import SteadyClock
 from tui_kit import NARROW, WIDE, User, using
 from tui_snapshots import at_rest, is_as_kept, text_of
+from tui_tour import Tour
 
 import engram
 from engram_tui.graph import GraphScreen
@@ -48,18 +49,20 @@ async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
     store: engram.Engram, size: tuple[int, int], name: str
 ) -> None:
     async with using(store, size) as user:
-        screen = await opened(user)
-        await goes_to(user, "Billing", "bill")
-        await user.press("d")
-        await user.sees_text(
-            "within 2 steps: 4", "├─ uses → The Queue", "│  └─ with Redis", "since 2023-05-01"
-        )
+        screen, tour = await opened(user), Tour(user, store)
+        await tour.does("graph_find", lambda: "Which entity" in user.screen())
+        await user.press(*"bill", "enter")
+        await user.sees_text("Billing and what is within 1 step")
+        await tour.does("graph_deeper", lambda: "within 2 steps: 4" in user.screen())
+        await user.sees_text("├─ uses → The Queue", "│  └─ with Redis", "since 2023-05-01")
         if size == WIDE:
             await user.sees_text("What is said of it.")
         await at_rest(user)
         is_as_kept(f"graph-{name}.txt", text_of(user))
-        await user.press("j", "enter")
-        await user.sees_text("The Queue and what is within 2 steps")
+        await tour.does("graph_into", screen.is_reading)
+        await tour.does("back", lambda: not screen.is_reading())
+        await user.press("j")
+        await tour.does("read", lambda: "The Queue and what is within 2 steps" in user.screen())
         await user.press("G", "enter")
         await user.sees(lambda: screen.is_reading() and screen.preview.shown_id)
         await user.press("escape")
@@ -68,9 +71,9 @@ async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
         await user.sees_text("Billing and what is within 2 steps")
         assert screen.line_list.line is not None
         assert screen.line_list.line.id == "entity:queue"
-        await user.press("w")
-        await user.sees_text("most important first")
+        await tour.does("graph_whole", lambda: "most important first" in user.screen())
         assert not screen.has_start()
+        assert tour.left_out("graph") == set()
 
 
 async def test_a_store_without_entities_says_how_to_begin(tmp_path: Path) -> None:

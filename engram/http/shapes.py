@@ -123,6 +123,7 @@ class Hit(LoreOut):
     ref: str
     score: float
     why: dict[str, Any]
+    via: str
     scope: str
     truncated: bool
     origin: dict[str, Any]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engram.usecases.graph import Found, Neighbourhood
 
 DESCRIPTION = (
-    "Without ENTITY what lore are about, the most important first. With one (a name, an alias or a slug) what is within\n"
-    "--depth steps of it, by relationships and by lore that name both, and the lore about all of that, best first."
+    "Without ENTITY what lore are about, the most important first. With one (a name, an alias or a slug) what is\n"
+    "within --depth steps of it, by relationships and by lore that name both, and the lore about all of that."
 )
 EXAMPLES = (
     "engram graph",
