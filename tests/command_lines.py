@@ -158,6 +158,13 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["skill", "run", "no such thing"],
         ["skill", "list", "x"],
     ],
+    "link": [
+        ["link"],
+        ["link", "ZooKeeper", "--to", "Kafka", "--lore", "L1"],
+        ["link", "ZooKeeper", "--type", "fruit"],
+        ["link", "X", "--to", "Y", "--since", "soon"],
+        ["link", "nobody", "--remove"],
+    ],
     "live": [["live"], ["live", "--since", "0"], ["live", "--limit", "0"], ["live", "x"]],
     "metrics": [["metrics"], ["metrics", "--format", "prometheus"], ["metrics", "x"]],
     "serve": [["serve"], ["serve", "--rate", "-1"]],

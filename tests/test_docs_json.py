@@ -66,6 +66,8 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("skill", ("skill",)),
     ("", ("record", "It drains at six.", "-c", "fact", "--entity", "queue", "--entity", "Redis")),
     ("graph", ("graph", "queue")),
+    ("link ZooKeeper", ("link", "ZooKeeper", "--type", "tool", "--to", "Kafka", "--alias", "zk", "--set", "port=2181")),
+    ("link", ("link", "--type", "tool")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),
     ("", ("record", "The gateway answers 429 above ten calls a second.", "-c", "fact")),

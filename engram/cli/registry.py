@@ -51,6 +51,7 @@ COMMANDS = (
     Command("import", "import_", "import notes, JSON, and what agents and other memory tools keep"),
     Command("extract", "extract", "few candidates from a transcript or a document, as pending lore"),
     Command("export", "export", "export as JSON, JSON Lines or markdown"),
+    Command("link", "link", "say what entities are, how they are related, and which lore is about them"),
     Command("adopt", "adopt", "give dropped files their fields"),
     Command("reindex", "reindex", "bring the search index up to date, or rebuild it"),
     Command("doctor", "doctor", "find what is wrong, and mend it with --fix"),

@@ -63,12 +63,13 @@ def reference_time(clock: datetime, heads: Sequence[datetime]) -> datetime:
 
 def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
     """The winner and the loser: by `updated_at`, then digest; a stamp over 24 hours after `now` never wins."""
-    limit = _limit(now)
+    ranks = [rank(version.lore.updated_at, version.digest, now) for version in (ours, theirs)]
+    return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
 
-    def rank(version: Version) -> tuple[bool, datetime, bytes]:
-        return version.lore.updated_at <= limit, version.lore.updated_at, version.digest
 
-    return (ours, theirs) if rank(ours) >= rank(theirs) else (theirs, ours)
+def rank(updated_at: datetime, digest: bytes, now: datetime) -> tuple[bool, datetime, bytes]:
+    """By what the winner of two versions is the greater one."""
+    return updated_at <= _limit(now), updated_at, digest
 
 
 def merge(
@@ -97,8 +98,8 @@ def merge(
         clone: larger([side.votes[clone] for side in (one, other) if clone in side.votes]) for clone in clones
     }
     found["created_at"] = min(one.created_at, other.created_at)
-    found["updated_at"] = _latest([one.updated_at, other.updated_at], now)
-    found["last_validated"] = _latest([one.last_validated, other.last_validated], now)
+    found["updated_at"] = latest_of([one.updated_at, other.updated_at], now)
+    found["last_validated"] = latest_of([one.last_validated, other.last_validated], now)
     found["conflicts"] = merge_conflicts(before.conflicts, one.conflicts, other.conflicts, losses)
     fields = tuple([name for name in Lore._fields if getattr(one, name) != getattr(other, name)])
     known = {_key(entry) for entry in (*one.conflicts, *other.conflicts)}
@@ -114,8 +115,12 @@ def only_passing(before: Lore, after: Lore) -> bool:
 
 def loss(field: str, value: str, loser: Version) -> Conflict:
     """A value that lost, as an entry of `conflicts`."""
-    stamp = loser.lore.updated_at
-    return Conflict(field, value, loser.source, "" if stamp == NEVER else times.render(stamp))
+    return losing(field, value, loser.lore.updated_at, loser.source)
+
+
+def losing(field: str, value: str, updated_at: datetime, source: str) -> Conflict:
+    """A value of a version that was written at this time by this clone, as an entry of `conflicts`."""
+    return Conflict(field, value, source, "" if updated_at == NEVER else times.render(updated_at))
 
 
 def merge_list(base: Sequence[Item], one: Sequence[Item], other: Sequence[Item]) -> tuple[Item, ...]:
@@ -211,8 +216,8 @@ def _stated_type(lore: Lore, categories: Categories) -> str:
     return "" if lore.type == categories.type_of(lore.category) else lore.type
 
 
-def _latest(moments: Iterable[datetime | None], now: datetime) -> datetime | None:
-    """The latest; one over 24 hours after `now` only where there is no other."""
+def latest_of(moments: Iterable[datetime | None], now: datetime) -> datetime | None:
+    """The latest moment; one over 24 hours after `now` only where there is no other."""
     limit = _limit(now)
     return max([found for found in moments if found], key=lambda found: (found <= limit, found), default=None)
 

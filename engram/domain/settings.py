@@ -50,6 +50,7 @@ KEYS = (
     Key("record.agent", "", "Who records, when neither `--agent` nor the calling coding agent says (default: `human`).", user_only=True),
     Key("review.agents", "active", "Whether what agents record is `active` at once, or `pending` until a person lets it in.", choices=("active", "pending")),
     Key("review.junk", "pending", "What becomes of a text that is plainly no lore (a greeting, a log dump, bare code, a question): `pending`, `refuse`, or `active` like any other.", choices=("pending", "refuse", "active")),
+    Key("graph.detect", True, "Whether names of entities that stand in the text of a new lore are added to its `entities` (only entities that there are; docs/entities.md)."),
     Key("stale.repository", "", "The code repository that the lore of dedicated stores are about, to find those whose files changed (default: the one you work in; lore in a code repository are about that).", user_only=True),
     Key("recall.limit", 5, "How many lore a query returns.", low=1, high=100),
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),

@@ -13,7 +13,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.check_links import bad_links
 from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.consult import consult
-from engram.usecases.doctor import NO_FIELDS
+from engram.usecases.doctor import MEND_LINK, NO_FIELDS
+from engram.usecases.entities import known
 from engram.usecases.pairs import pairs
 from engram.usecases.sync_secrets import new_secrets, secrets_of_commits
 
@@ -109,11 +110,11 @@ def _found(store: Store, generation: Generation, checked: Checked, base: str) ->
     with_secret = {one.path for one in secrets}
     problems = [
         Remark(ERROR, FILE, one.path, one.line, one.message, one.hint)
-        for one in generation.catalog.problems()
+        for one in (*generation.catalog.problems(), *known(store).problems)
         if one.path in paths and not (one.path in with_secret and "looks like a secret" in one.message)
     ]
     links = [
-        Remark(WARNING, LINK, one.path, one.line, one.message, "Correct the link, or write what it leads to.")
+        Remark(WARNING, LINK, one.path, one.line, one.message, MEND_LINK)
         for one in bad_links(store, generation, hits, paths, checked.gone)
     ]
     return [*secrets, *problems, *_twins(generation, paths), *links, *_to_adopt(generation, paths)]

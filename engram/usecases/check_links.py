@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.scan import SKIPPED_AT_TOP
+from engram.domain.entity_rules import by_key, key_of, named
 from engram.domain.errors import EngramError
 from engram.domain.refs import fold
 from engram.domain.text_links import text_links
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
+from engram.usecases.entities import Entities, known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.domain.entity import Entity
     from engram.domain.text_links import TextLink
     from engram.usecases.store import Store
+
+
+_MARKS = (b"[[", b"](", b"relations:", b"entities:")
 
 
 class BadLink(NamedTuple):
@@ -32,26 +38,69 @@ class BadLink(NamedTuple):
 def bad_links(
     store: Store, generation: Generation, hits: Sequence[Hit], paths: Collection[str], gone: Collection[str]
 ) -> list[BadLink]:
-    """Of the lore at `paths` every link that does not lead to one thing, of all others those to lore that are `gone`.
+    """Of the lore and entities at `paths` every link that does not lead to one thing, of other lore those to what is `gone`.
 
     `hits` are all lore of the store.
     """
-    known, readable = {hit.id for hit in hits}, {hit.path for hit in hits}
-    names: dict[str, set[str]] = {}
+    ids, readable = {hit.id for hit in hits}, {hit.path for hit in hits}
+    targets = _Targets(store, generation, hits, ids)
     found: list[BadLink] = []
     for path in sorted(readable & {*paths, *_naming(generation, hits, gone)}):
         try:
+            if path in paths and not _may_link(store.files.read(path)):
+                continue
             file = change.load(store, path)
         except EngramError:
             continue  # that it cannot be read is told already
-        found += _relations(path, file, known)
-        text = file.raw.decode("utf-8", "replace")
-        for link in text_links(text) if path in paths else ():
-            if link.is_wiki and not names:
-                names = _names(store, generation, hits)
-            wrong = _wiki(link, names, known) if link.is_wiki else _file(store, path, link)
-            found += [BadLink(path, link.line, wrong)] if wrong else []
+        found += _relations(path, file, ids)
+        if path in paths:
+            found += _in_text(store, path, file.raw, targets)
+            found += targets.unclear(path, file)
+    for entity in targets.entities.entities:
+        path = targets.entities.paths[entity.slug]
+        if path in paths:
+            found += _of_entity(store, path, entity, targets)
     return found
+
+
+def all_bad_links(store: Store, generation: Generation) -> list[BadLink]:
+    """Every link of every lore and entity that does not lead to one thing."""
+    hits = generation.catalog.select("1")
+    paths = {*(hit.path for hit in hits), *known(store).paths.values()}
+    return bad_links(store, generation, hits, paths, ())
+
+
+def _may_link(raw: bytes) -> bool:
+    """Whether a file has anything that could be a link; most have not, and need no closer look."""
+    return any(mark in raw for mark in _MARKS)
+
+
+def _in_text(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator[BadLink]:
+    for link in text_links(raw.decode("utf-8", "replace")):
+        wrong = targets.wrong(link) if link.is_wiki else _file(store, path, link)
+        if wrong:
+            yield BadLink(path, link.line, wrong)
+
+
+def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> Iterator[BadLink]:
+    """What is wrong with the links of an entity: its relationships, and those in its text."""
+    gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
+    if not gone and not any(mark in entity.content for mark in ("[[", "](")):
+        return
+    try:
+        raw = store.files.read(path)
+    except EngramError:
+        return
+    line = _line_of(raw, "relationships:")
+    for way in gone:
+        yield BadLink(path, line, f"broken link: no entity here is called {way.to} ({way.kind})")
+    yield from _in_text(store, path, raw, targets)
+
+
+def _line_of(raw: bytes, start: str) -> int:
+    """The first line of a file that begins so, counted from 1; 0 where none does."""
+    lines = raw.decode("utf-8", "replace").split("\n")
+    return next((number for number, text in enumerate(lines, 1) if text.startswith(start)), 0)
 
 
 def _naming(generation: Generation, hits: Sequence[Hit], ids: Collection[str]) -> set[str]:
@@ -69,21 +118,68 @@ def _relations(path: str, file: LoreFile, known: Collection[str]) -> Iterator[Ba
             yield BadLink(path, line, f"broken link: no lore here has the id {other} ({kind})")
 
 
-def _names(store: Store, generation: Generation, hits: Sequence[Hit]) -> dict[str, set[str]]:
-    """What a wiki link may name, and where each leads: titles and names of files, else an entity of some lore."""
-    names: dict[str, set[str]] = {}
-    for hit in hits:
-        for name in (hit.title, _stem(hit.path)):
-            names.setdefault(fold(name), set()).add(hit.path)
-    for path in _other_files(store):
-        names.setdefault(fold(_stem(path)), set()).add(path)
-    for (entity,) in generation.catalog.connection.execute("SELECT DISTINCT entity FROM row_entities"):
-        names.setdefault(fold(entity), {entity})
-    return names
+class _Targets:
+    """What links may lead to: lore by id, title and name of file, entities by slug, name and alias."""
+
+    def __init__(
+        self, store: Store, generation: Generation, hits: Sequence[Hit], ids: Collection[str]
+    ) -> None:
+        """`hits` are all lore, `ids` theirs."""
+        self.entities: Entities = known(store)
+        self._store, self._generation, self._hits, self._ids = store, generation, hits, ids
+        self._keys = by_key(self.entities.entities)
+        self._made: dict[str, set[str]] = {}
+
+    def wrong(self, link: TextLink) -> str:
+        """What is wrong with a wiki link; "" if nothing."""
+        if link.target.upper() in self._ids or self._is_entity(link.target):
+            return ""
+        leads = sorted(self._names.get(fold(link.target), ()))
+        if not leads:
+            return f"broken link: nothing here is called [[{link.target}]]"
+        return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
+
+    def _is_entity(self, name: str) -> bool:
+        """Whether a name means just one entity."""
+        slugs = self._keys.get(key_of(name), ())
+        return len(slugs) == 1 or (len(slugs) > 1 and len(named(self.entities.entities, name)) == 1)
+
+    def unclear(self, path: str, file: LoreFile) -> Iterator[BadLink]:
+        """The names among the `entities` of a lore that several entities have."""
+        for name in file.lore.entities:
+            slugs = self._keys.get(key_of(name), ())
+            if len(slugs) < 2 or self._is_entity(name):
+                continue
+            leads = [self.entities.paths[slug] for slug in slugs]
+            yield BadLink(path, _line_of(file.raw, "entities:"), _ambiguous(name, leads))
+
+    @property
+    def _names(self) -> dict[str, set[str]]:
+        """What a wiki link may name, and where each leads; made when it is first asked for."""
+        if self._made:
+            return self._made
+        names = self._made
+        for hit in self._hits:
+            for name in (hit.title, _stem(hit.path)):
+                names.setdefault(fold(name), set()).add(hit.path)
+        for path in _other_files(self._store):
+            names.setdefault(fold(_stem(path)), set()).add(path)
+        for entity in self.entities.entities:
+            for name in (entity.slug, entity.name, *entity.aliases):
+                names.setdefault(fold(name), set()).add(self.entities.paths[entity.slug])
+        query = "SELECT DISTINCT entity FROM row_entities"
+        for (name,) in self._generation.catalog.connection.execute(query):
+            names.setdefault(fold(name), {name})
+        return names
+
+
+def _ambiguous(name: str, leads: Sequence[str]) -> str:
+    more = f" and {len(leads) - 3} more" if len(leads) > 3 else ""
+    return f"ambiguous link: {name} may mean {', '.join(leads[:3])}{more}"
 
 
 def _other_files(store: Store) -> Iterator[str]:
-    """The files in the folders at the top of the lore folder that hold other things than lore."""
+    """The files in the folders at the top of the lore folder that hold other things than lore, readable or not."""
     for folder in sorted(SKIPPED_AT_TOP):
         absolute = store.files.absolute(f"{store.places.folder}/{folder}")
         if os.path.isdir(absolute) and not os.path.islink(absolute):
@@ -93,19 +189,6 @@ def _other_files(store: Store) -> Iterator[str]:
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
-
-
-def _wiki(link: TextLink, names: dict[str, set[str]], known: Collection[str]) -> str:
-    """What is wrong with a wiki link; "" if nothing."""
-    if link.target.upper() in known:
-        return ""
-    leads = sorted(names.get(fold(link.target), ()))
-    if not leads:
-        return f"broken link: nothing here is called [[{link.target}]]"
-    more = f" and {len(leads) - 3} more" if len(leads) > 3 else ""
-    return (
-        f"ambiguous link: [[{link.target}]] may mean {', '.join(leads[:3])}{more}" if len(leads) > 1 else ""
-    )
 
 
 def _file(store: Store, path: str, link: TextLink) -> str:

@@ -32,7 +32,8 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     """
     found = walk.scan(store.places.root, store.places.folder)
     wanted = at_paths(store, paths)
-    here = sorted(path for path in [*found.files, *found.problems] if wanted(path))
+    there = {*found.files, *found.problems, *_entities(store)}
+    here = sorted(path for path in there if wanted(path))
     if not base:
         return Checked(tuple(here))
     from engram.adapters.git import layout
@@ -47,12 +48,15 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     }
     algorithm = layout.hash_name(repository)
     changed = tuple(path for path in here if not _is_as_before(store, path, before.get(path), algorithm))
-    gone = [
-        entry.oid
-        for path, entry in before.items()
-        if entry.mode in REGULAR and path not in found.files and path not in found.problems
-    ]
+    gone = [entry.oid for path, entry in before.items() if entry.mode in REGULAR and path not in there]
     return Checked(changed, _ids_of(store, repository, gone))
+
+
+def _entities(store: Store) -> list[str]:
+    from engram.usecases.entities import known
+
+    found = known(store)
+    return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})
 
 
 def git_prefix(store: Store, repository: Repository) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
+LINK = "link"
+MEND_LINK = "Correct the link, or write what it leads to."
 NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {
@@ -51,7 +53,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     with store.lock:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
-        files = _files(store, {one.where for one in merges})
+        files = [*_files(store, {one.where for one in merges}), *_entities(store), *_links(store)]
         told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
         return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
@@ -125,6 +127,28 @@ def _files(store: Store, told: Collection[str]) -> list[Finding]:
     ]
     waiting = [Finding("adoption", hit.path, *NO_FIELDS) for hit in generation.catalog.select("adopted = 0")]
     return problems + waiting
+
+
+def _entities(store: Store) -> list[Finding]:
+    """Files of entities that cannot be read, or hold two versions of something."""
+    from engram.usecases.entities import known
+
+    problems = known(store).problems
+    return [
+        Finding("entity", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint) for p in problems
+    ]
+
+
+def _links(store: Store) -> list[Finding]:
+    """Links of lore and entities that are broken or ambiguous, as `engram check` finds them."""
+    from engram.usecases.check_links import all_bad_links
+
+    generation = store.index.look()
+    found = all_bad_links(store, generation) if generation is not None else []
+    return [
+        Finding(LINK, f"{one.path}:{one.line}" if one.line else one.path, one.message, MEND_LINK)
+        for one in found
+    ]
 
 
 def _index(store: Store, fix: bool) -> list[Finding]:

@@ -6,16 +6,17 @@ import os
 from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, config_file, places
-from engram.adapters.files.merge_file import Merged, merge_files
 from engram.adapters.git.layout import find_repository
 from engram.domain.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
 from engram.domain.merge import reference_time
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.merge_one import merge_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engram.adapters.files.merge_file import Merged
     from engram.adapters.git.layout import Repository
     from engram.usecases.clock import Clock
 
@@ -33,7 +34,10 @@ def merge_driver(
     versions = [atomic.read(os.path.abspath(name)) for name in (base, ours, theirs)]
     now = time_of_merge(repository, heads_of(repository, environment), clock)
     # To a driver, git shows no base as an empty one.
-    merged = merge_files(versions[0] or None, versions[1], versions[2], path, categories_at(top, path), now)
+    place, folder = place_at(top, path)
+    categories = categories_at(top, path)
+    merged = merge_one(versions[0] or None, versions[1], versions[2], place, folder, categories, now)
+    merged = _below(merged, path.removesuffix(place))
     _keep(repository, merged)
     _replace(ours, merged.content or b"")
     return merged
@@ -60,12 +64,32 @@ def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: 
 
 def categories_at(top: str, path: str) -> Categories:
     """The categories of the store that `path` (relative to `top`) belongs to."""
-    root = places.enclosing_store(os.path.dirname(os.path.join(top, *path.split("/")))) or top
-    try:
-        own = config_file.load(root).get("store.categories")
-    except ConfigError:
-        own = None
+    own = _setting(_root_at(top, path), "store.categories")
     return Categories({str(name): str(kind) for name, kind in own.items()} if isinstance(own, dict) else {})
+
+
+def place_at(top: str, path: str) -> tuple[str, str]:
+    """Where `path` (relative to `top`) is in the store that it belongs to, and that store's lore folder."""
+    root = _root_at(top, path)
+    full = os.path.join(top, *path.split("/"))
+    folder = _setting(root, "store.folder")
+    return os.path.relpath(full, root).replace(os.sep, "/"), folder if isinstance(folder, str) else "lore"
+
+
+def _root_at(top: str, path: str) -> str:
+    return places.enclosing_store(os.path.dirname(os.path.join(top, *path.split("/")))) or top
+
+
+def _setting(root: str, name: str) -> object:
+    try:
+        return config_file.load(root).get(name)
+    except ConfigError:
+        return None
+
+
+def _below(merged: Merged, prefix: str) -> Merged:
+    """The result with its other files named from the top of the work tree, below which the store is."""
+    return merged._replace(kept=tuple([kept._replace(path=prefix + kept.path) for kept in merged.kept]))
 
 
 def _keep(repository: Repository | None, merged: Merged) -> None:

@@ -13,6 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change, live
 from engram.usecases.gate import Admission, Contradiction, admit
+from engram.usecases.mentions import with_mentioned
 from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         context=tuple(text.strip() for text in draft.context if text.strip()),
         tags=tuple(dict.fromkeys(tag.strip() for tag in draft.tags)),
         files=tuple(dict.fromkeys(draft.files)),
-        entities=tuple(dict.fromkeys(draft.entities)),
+        entities=with_mentioned(store, draft.content, draft.entities),
         relations=tuple(Relation(kind, other) for kind, other in draft.relations),
         importance=draft.importance,
         pinned=draft.pinned,

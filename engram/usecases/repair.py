@@ -14,15 +14,17 @@ import stat
 from engram.adapters.files import atomic, frontmatter
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.marked import holds_markers, sides_of
-from engram.adapters.files.merge_file import Merged, merge_files
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.merge_driver import time_of_merge
+from engram.usecases.merge_one import merge_one
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engram.adapters.files.merge_file import Merged
     from engram.adapters.git.unmerged import MergeCommit
     from engram.usecases.store import Store
 
@@ -74,7 +76,8 @@ def _repair(store: Store, path: str) -> Repaired:
     versions = _versions(store, path, raw)
     if versions is None:
         return Repaired(path, "", trouble="The markers do not fit together; keep the right lines by hand.")
-    merged = merge_files(versions.base, versions.ours, versions.theirs, path, store.categories, versions.now)
+    folder, now = store.places.folder, versions.now
+    merged = merge_one(versions.base, versions.ours, versions.theirs, path, folder, store.categories, now)
     if (
         merged.content is not None
         and frontmatter.conflict_marker(merged.content.decode("utf-8", "replace")) >= 0
@@ -153,7 +156,8 @@ def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | N
     for oid, version in zip(bases[1:], versions[1:], strict=True):
         now = time_of_merge(repository, [last, oid], store.clock)
         below = _base(store, name, path, last, oid)
-        merged, last = merge_files(below, merged, version, path, store.categories, now).content, oid
+        folder = store.places.folder
+        merged, last = merge_one(below, merged, version, path, folder, store.categories, now).content, oid
     return merged
 
 
@@ -181,6 +185,8 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
 def _id_of(store: Store, path: str, raw: bytes) -> str:
     from engram.adapters.files import codec
 
+    if is_entity(path, store.places.folder):
+        return ""
     try:
         return codec.read(raw, path, store.categories, store.clock.now()).lore.id
     except EngramError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.adapters.files.merge_file import merge_files
 from engram.domain import times
 from engram.domain.confidence import MERGE_GAIN, Vote, larger
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.merge_one import merge_one
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -91,7 +92,8 @@ class _Reversal:
             self._kept.append(f"{path} was deleted since and stays so.")
             return
         store = self._store
-        merged = merge_files(after, now, before, path, store.categories, store.clock.now())
+        folder = store.places.folder
+        merged = merge_one(after, now, before, path, folder, store.categories, store.clock.now())
         content = merged.content
         lore = self._parse(path, content if content is not None else (before or after or b""))
         if lore is not None:
@@ -171,7 +173,7 @@ class _Reversal:
         return self._now[path]
 
     def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:
-        if raw is None:
+        if raw is None or is_entity(path, self._store.places.folder):
             return None
         try:
             return codec.read(raw, path, self._store.categories, self._store.clock.now())

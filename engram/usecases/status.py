@@ -38,6 +38,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             "lore_count": counts.total if counts else 0,
             "by_category": counts.by_category if counts else {},
             "by_status": counts.by_status if counts else {},
+            "entities": _entities(store),
             "index": _index(store, generation, counts.unadopted if counts else 0, trouble),
             "git": {
                 **_git(store),
@@ -56,6 +57,13 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
             },
             "version": __version__,
         }
+
+
+def _entities(store: Store) -> dict[str, int]:
+    from engram.usecases.entities import known
+
+    found = known(store)
+    return {"count": len(found.entities), "problems": len(found.problems)}
 
 
 def _index(store: Store, generation: Generation | None, unadopted: int, trouble: str) -> dict[str, object]:

@@ -13,16 +13,17 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.marked import holds_markers, sides_of
-from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import merging, tree
 from engram.adapters.git.differences import blobs, differences, hold
 from engram.adapters.git.foreign import REPAIRS, foreign_merges
 from engram.domain import sync_plan
 from engram.domain.confidence import larger
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import sync_merge, sync_state
+from engram.usecases.merge_one import merge_one
 
 if TYPE_CHECKING:
     from engram.adapters.git.foreign import Foreign
@@ -93,7 +94,7 @@ class _Work:
         made = sync_merge.by_rules(self._store, parents)
         # One that took in another has a vote for that by the rules, though only one side changed its file.
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
-        paths = [path for path in touched if sync_plan.is_lore(path, self._store.places.folder)]
+        paths = [path for path in touched if self._is_by_fields(path)]
         commits = (merge.oid, self._head, *parents)
         held = [tree.entries(self._repo, commit, paths) for commit in commits]
         contents = blobs(self._repo, (entry.oid for entries in held for entry in entries.values()))
@@ -117,7 +118,7 @@ class _Work:
         found = {
             path: change.after
             for path, change in differences(self._repo, known, self._head).items()
-            if change.after and sync_plan.is_lore(path, self._store.places.folder) and path not in self._files
+            if change.after and self._is_by_fields(path) and path not in self._files
         }
         root = self._repo.worktree
         contents = blobs(
@@ -136,17 +137,22 @@ class _Work:
                 continue
             moment = moment or merging.moments(self._repo, [self._head])[0]
             now, categories = datetime.fromtimestamp(moment, UTC), self._store.categories
-            mended = merge_files(sides.base, sides.ours, sides.theirs, path, categories, now)
+            folder = self._store.places.folder
+            mended = merge_one(sides.base, sides.ours, sides.theirs, path, folder, categories, now)
             if mended.content is not None and not mended.kept and not holds_markers(mended.content):
                 self._files[path], self._entries[path] = mended.content, entry
+
+    def _is_by_fields(self, path: str) -> bool:
+        folder = self._store.places.folder
+        return sync_plan.is_lore(path, folder) or is_entity(path, folder)
 
     def _mended(self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]) -> bytes | None:
         """The file as it is now, with what the merge should have been for what it was."""
         if now == there and _is_made_of(there, sides):
             return wanted
-        base = self._lore(path, there)
-        if base is not None and _is_made_of(there, sides):
-            return merge_files(there, now, wanted, path, self._store.categories, NEVER).content
+        folder = self._store.places.folder
+        if _is_made_of(there, sides) and (is_entity(path, folder) or self._lore(path, there) is not None):
+            return merge_one(there, now, wanted, path, folder, self._store.categories, NEVER).content
         return self._with_votes(path, now, wanted)
 
     def _with_votes(self, path: str, now: bytes, wanted: bytes) -> bytes | None:
@@ -169,6 +175,8 @@ class _Work:
             return None
 
     def _lore(self, path: str, raw: bytes) -> codec.LoreFile | None:
+        if is_entity(path, self._store.places.folder):
+            return None
         try:
             return codec.read(raw, path, self._store.categories, NEVER)
         except LoreFileError:

@@ -12,8 +12,9 @@ import os
 from engram.adapters.files import atomic
 from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
+from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import arrival, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
+from engram.usecases import arrival, entities, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
 from engram.usecases.arrival_elsewhere import weighed
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
@@ -38,6 +39,7 @@ def settle(store: Store) -> None:
         sync_apply.finish(store)
     with contextlib.suppress(EngramError):  # an index that cannot be written must not stop a sync
         refresh(store, thorough=False)
+    entities.known(store)  # notes what people changed in them, as the index does of lore
     commit_pending(store, wait=LOCK_SECONDS)
     _commit_settings(store)
 
@@ -105,8 +107,10 @@ def bring_in(
 
 def index(store: Store, paths: Sequence[str]) -> None:
     """Make what came in findable; what cannot be indexed now is left to the next query."""
-    with contextlib.suppress(EngramError):
-        refresh(store, paths=paths if len(paths) <= FEW else ())
+    lore = [path for path in paths if is_lore(path, store.places.folder)]
+    if lore:
+        with contextlib.suppress(EngramError):
+            refresh(store, paths=lore if len(lore) <= FEW else ())
 
 
 def fold(store: Store, arrived: Sequence[str]) -> sync_fold.Folded:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from engram.adapters.files.merge_file import may_follow, merge_files
+from engram.adapters.files.merge_file import may_follow
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.merge_one import merge_one
 from engram.usecases.sync_carry import Gone, follow_folds
 from engram.usecases.sync_moves import follow_moves
 
@@ -83,19 +85,21 @@ class _Merge:
         )
         taken = {path: other[path].after for path in todo.incoming}
         made = Tree(taken | moved, {}, todo.to_merge, 0, {})
-        lore = [path for path in todo.to_merge if self._is_lore(path)]
+        lore = [path for path in todo.to_merge if self._is_by_fields(path)]
         conflicts = self._merge_lore(made, lore)
         conflicts += sum(self._merge_other(made, path) for path in sorted(set(todo.to_merge) - set(lore)))
         return made._replace(conflicts=conflicts)
 
-    def _is_lore(self, path: str) -> bool:
+    def _is_by_fields(self, path: str) -> bool:
+        """Whether a file is merged by its fields: a lore, or an entity."""
         one, other = self._first.changed[path], self._second.changed[path]
         held = (one.before, one.after, other.after)
         is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in held)
-        return is_file and sync_plan.is_lore(path, self._rules.folder)
+        folder = self._rules.folder
+        return is_file and (sync_plan.is_lore(path, folder) or is_entity(path, folder))
 
     def _merge_lore(self, made: Tree, paths: list[str]) -> int:
-        """Merge the lore files that both changed into `made`; returns how many conflicts that left."""
+        """Merge the files of lore and entities that both changed into `made`; returns how many conflicts that left."""
         first, second = self._first, self._second
         heads = [datetime.fromtimestamp(side.moment, UTC) for side in (first, second)]
         now = reference_time(self._rules.now, heads)
@@ -108,7 +112,7 @@ class _Merge:
         for path in paths:
             before, one, other = *first.changed[path], second.changed[path].after
             old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
-            done = merge_files(old, ours, theirs, path, self._rules.categories, now)
+            done = merge_one(old, ours, theirs, path, self._rules.folder, self._rules.categories, now)
             mode = _mode(before, one, other)
             self._put(made, path, mode, done.content)
             for kept in done.kept:

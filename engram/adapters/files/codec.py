@@ -89,7 +89,7 @@ def write_new(lore: Lore, categories: Categories) -> bytes:
     for key in fields.KEYS:
         if wanted[key] != left_out[key]:
             lines += render.lines(key, wanted[key])
-    return _encode("\n".join(lines) + "\n", "---\n", "---\n\n" + lore.content + "\n")
+    return encode("\n".join(lines) + "\n", "---\n", "---\n\n" + lore.content + "\n")
 
 
 def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
@@ -116,7 +116,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     opening, closing = document.opening or f"---{newline}", document.closing
     if not closing:
         closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
-    return _encode(block, document.bom + opening, closing + body)
+    return encode(block, document.bom + opening, closing + body)
 
 
 def provisional_id(path: str, raw: bytes) -> str:
@@ -185,7 +185,7 @@ def _implied(file: LoreFile, lore: Lore, categories: Categories) -> dict[str, ob
     return implied
 
 
-def _encode(block: str, before: str, after: str) -> bytes:
+def encode(block: str, before: str, after: str) -> bytes:
     """The bytes of a file, refused where `read` would refuse them."""
     try:
         frontmatter.check_size(block)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engram.adapters.files import render
 from engram.adapters.files.fields import KEYS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from engram.adapters.files.tree import Entry
 
 _REMOVED = ""
-_RANK = {key: rank for rank, key in enumerate(KEYS)}
+
+
+class Form(NamedTuple):
+    """The known keys of a kind of file, in the order in which they are written, and what writes the lines of one."""
+
+    keys: Sequence[str]
+    lines: Callable[[str, Any], list[str]]
+
+
+_LORE = Form(KEYS, render.lines)
 
 
 class _Piece(NamedTuple):
@@ -36,12 +48,13 @@ class Values(NamedTuple):
     left_out: dict[str, Any]
 
 
-def edit(block: str, entries: list[Entry], values: Values, newline: str) -> str:
-    """The frontmatter with the wanted values; new lines end in `newline`."""
+def edit(block: str, entries: list[Entry], values: Values, newline: str, form: Form = _LORE) -> str:
+    """The frontmatter with the wanted values; new lines end in `newline`. A lore's `form`, unless said otherwise."""
     pieces = _pieces(block, entries)
     comments = {entry.key: entry.comment for entry in entries}
     margin = _margin(block, entries)
-    for key in KEYS:
+    rank = {key: place for place, key in enumerate(form.keys)}
+    for key in form.keys:
         wanted = values.wanted[key]
         if key in values.said:
             if values.said[key] == wanted:
@@ -50,10 +63,11 @@ def edit(block: str, entries: list[Entry], values: Values, newline: str) -> str:
             if wanted == values.left_out[key]:
                 pieces[at] = _Piece(None, _REMOVED, changed=True)
             else:
-                pieces[at] = _Piece(key, _text(key, wanted, comments[key], margin, newline), changed=True)
+                text = _text(form.lines(key, wanted), comments[key], margin, newline)
+                pieces[at] = _Piece(key, text, changed=True)
         elif wanted not in (values.implied[key], values.left_out[key]):
-            text = _text(key, wanted, "", margin, newline)
-            pieces.insert(_place(pieces, key), _Piece(key, text, changed=True))
+            text = _text(form.lines(key, wanted), "", margin, newline)
+            pieces.insert(_place(pieces, rank, key), _Piece(key, text, changed=True))
     return _joined(pieces)
 
 
@@ -77,16 +91,15 @@ def _margin(block: str, entries: list[Entry]) -> str:
     return line[: len(line) - len(line.lstrip(" "))]
 
 
-def _text(key: str, value: Any, comment: str, margin: str, newline: str) -> str:
-    lines = render.lines(key, value)
+def _text(lines: list[str], comment: str, margin: str, newline: str) -> str:
     lines[0] += comment
     return "".join([margin + line + newline if line else newline for line in lines])
 
 
-def _place(pieces: list[_Piece], key: str) -> int:
+def _place(pieces: list[_Piece], ranks: dict[str, int], key: str) -> int:
     """Where a new key goes: after the nearest key before it in canonical order, else before the next one."""
-    rank = _RANK[key]
-    known = [(_RANK[piece.key], index) for index, piece in enumerate(pieces) if piece.key in _RANK]
+    rank = ranks[key]
+    known = [(ranks[piece.key], index) for index, piece in enumerate(pieces) if piece.key in ranks]
     before = [found for found in known if found[0] < rank]
     if before:
         return max(before)[1] + 1

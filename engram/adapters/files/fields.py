@@ -18,6 +18,7 @@ from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Relation
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
@@ -30,24 +31,30 @@ _YES = ("true", "yes", "on")
 _NO = ("false", "no", "off")
 
 
-class _ExpectedError(Exception):
-    """What the value should have been."""
+class ExpectedError(Exception):
+    """What a value should have been; a reader raises it."""
 
 
 def parse(entries: list[Entry], categories: Categories) -> dict[str, Any]:
     """The known fields that a frontmatter names, in file form. Raises Problem with the line of the key."""
+    said = parse_by(READERS, entries)
+    if "category" in said:
+        said["category"] = _category(said["category"], entries, categories)
+    return said
+
+
+def parse_by(readers: Mapping[str, Callable[[Value], Any]], entries: list[Entry]) -> dict[str, Any]:
+    """What the keys that have a reader say. Raises Problem with the line of the key."""
     said: dict[str, Any] = {}
     for entry in entries:
-        reader = _READERS.get(entry.key)
+        reader = readers.get(entry.key)
         if reader is None:
             continue
         try:
             said[entry.key] = reader(entry.value)
-        except _ExpectedError as expected:
+        except ExpectedError as expected:
             message = f"{entry.key} must be {expected}, not {_shown(entry.value)}"
             raise Problem(entry.line, message, _hint(entry.key)) from None
-    if "category" in said:
-        said["category"] = _category(said["category"], entries, categories)
     return said
 
 
@@ -58,7 +65,7 @@ def foreign_date(entries: list[Entry]) -> datetime | None:
             if entry.key == name and isinstance(entry.value, str):
                 try:
                     return _time(entry.value)
-                except _ExpectedError:
+                except ExpectedError:
                     continue
     return None
 
@@ -95,22 +102,24 @@ def _category(text: str, entries: list[Entry], categories: Categories) -> str:
 
 def _text(value: Value) -> str:
     if not isinstance(value, str):
-        raise _ExpectedError("one text")
+        raise ExpectedError("one text")
     return value
 
 
 def _id(value: Value) -> str:
     text = value if isinstance(value, str) else "?"
     if text and not ulid.is_valid(text):
-        raise _ExpectedError("a ULID: 26 capital letters and digits, of a time before the year 10000")
+        raise ExpectedError("a ULID: 26 capital letters and digits, of a time before the year 10000")
     return text
 
 
-def _choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
+def choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
+    """A reader of one of these words, in any case."""
+
     def read(value: Value) -> str:
         text = value.strip().lower() if isinstance(value, str) else ""
         if text not in allowed:
-            raise _ExpectedError("one of " + ", ".join(allowed))
+            raise ExpectedError("one of " + ", ".join(allowed))
         return text
 
     return read
@@ -119,14 +128,14 @@ def _choice(allowed: tuple[str, ...]) -> Callable[[Value], str]:
 def _confidence(value: Value) -> str:
     found = thousandths_of(value) if isinstance(value, str) else None
     if found is None or not 0 <= found <= 1000:
-        raise _ExpectedError("a number from 0.00 to 1.00")
+        raise ExpectedError("a number from 0.00 to 1.00")
     return two_decimals(found)
 
 
 def _prior(value: Value) -> int:
     found = thousandths_of(value) if isinstance(value, str) else None
     if found is None:
-        raise _ExpectedError("a number like 0.70")
+        raise ExpectedError("a number like 0.70")
     return found
 
 
@@ -134,19 +143,19 @@ def _votes(value: Value) -> dict[str, Vote]:
     if isinstance(value, str) and value in _NOTHING:
         return {}
     if not isinstance(value, dict):
-        raise _ExpectedError("a mapping {CLONE: {up: 80, down: 0, n: 1}}")
+        raise ExpectedError("a mapping {CLONE: {up: 80, down: 0, n: 1}}")
     return {clone: _vote(vote) for clone, vote in value.items()}
 
 
 def _vote(value: Value) -> Vote:
     if not isinstance(value, dict):
-        raise _ExpectedError("a mapping whose values are {up: 80, down: 0, n: 1}")
+        raise ExpectedError("a mapping whose values are {up: 80, down: 0, n: 1}")
     return Vote(_count(value.get("up", "0")), _count(value.get("down", "0")), _count(value.get("n", "0")))
 
 
 def _count(value: Value) -> int:
     if not isinstance(value, str) or not (value.isascii() and value.isdigit()) or len(value) > 15:
-        raise _ExpectedError("made of whole numbers from 0")
+        raise ExpectedError("made of whole numbers from 0")
     return int(value)
 
 
@@ -163,7 +172,7 @@ def _time(value: Value) -> datetime:
     try:
         return times.whole_milliseconds(times.parse(_text(value)))
     except (ValueError, OverflowError):
-        raise _ExpectedError("a time like 2026-11-21T09:30:00Z") from None
+        raise ExpectedError("a time like 2026-11-21T09:30:00Z") from None
 
 
 def _optional_time(value: Value) -> datetime | None:
@@ -182,11 +191,11 @@ def _words(value: Value) -> tuple[str, ...]:
 
 def _texts(value: Value) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _ExpectedError("a list of texts")
+        raise ExpectedError("a list of texts")
     texts: list[str] = []
     for item in value:
         if not isinstance(item, str):
-            raise _ExpectedError("a list of texts without lists or mappings inside")
+            raise ExpectedError("a list of texts without lists or mappings inside")
         if item:
             texts.append(item)
     return tuple(texts)
@@ -194,34 +203,33 @@ def _texts(value: Value) -> tuple[str, ...]:
 
 def _relations(value: Value) -> tuple[Relation, ...]:
     return tuple(
-        [
-            Relation(_choice(RELATION_KINDS)(item.get("kind", "")), _part(item, "id"))
-            for item in _mappings(value)
-        ]
+        [Relation(choice(RELATION_KINDS)(item.get("kind", "")), part(item, "id")) for item in mappings(value)]
     )
 
 
 def _conflicts(value: Value) -> tuple[Conflict, ...]:
-    return tuple([Conflict(*[_part(item, name) for name in CONFLICT_KEYS]) for item in _mappings(value)])
+    return tuple([Conflict(*[part(item, name) for name in CONFLICT_KEYS]) for item in mappings(value)])
 
 
 CONFLICT_KEYS = ("field", "value", "from", "at")
 
 
-def _mappings(value: Value) -> list[dict[str, Value]]:
+def mappings(value: Value) -> list[dict[str, Value]]:
+    """A list of mappings; one alone may stand without the list."""
     if isinstance(value, str) and value in _NOTHING:
         return []
     items = value if isinstance(value, list) else [value]
     found = [item for item in items if isinstance(item, dict)]
     if len(found) != len(items):
-        raise _ExpectedError("a list of mappings")
+        raise ExpectedError("a list of mappings")
     return found
 
 
-def _part(item: dict[str, Value], name: str) -> str:
+def part(item: dict[str, Value], name: str) -> str:
+    """A text in a mapping; "" where it is not there."""
     value = item.get(name, "")
     if not isinstance(value, str):
-        raise _ExpectedError(f"a list of mappings whose {name} is a text")
+        raise ExpectedError(f"a list of mappings whose {name} is a text")
     return value
 
 
@@ -233,22 +241,22 @@ def _importance(value: Value) -> float | None:
     except ValueError:
         found = -1.0
     if not 0 <= found <= 1:
-        raise _ExpectedError("a number from 0 to 1")
+        raise ExpectedError("a number from 0 to 1")
     return found
 
 
 def _flag(value: Value) -> bool:
     text = value.lower() if isinstance(value, str) else "?"
     if text not in _YES and text not in _NO and text not in _NOTHING:
-        raise _ExpectedError("true or false")
+        raise ExpectedError("true or false")
     return text in _YES
 
 
-_READERS: dict[str, Callable[[Value], Any]] = {
+READERS: dict[str, Callable[[Value], Any]] = {
     "id": _id,
     "category": _text,
-    "type": _choice(TYPES),
-    "status": _choice(STATUSES),
+    "type": choice(TYPES),
+    "status": choice(STATUSES),
     "confidence": _confidence,
     "prior": _prior,
     "votes": _votes,
@@ -270,4 +278,4 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "updated_at": _time,
     "conflicts": _conflicts,
 }
-KEYS = tuple(_READERS)
+KEYS = tuple(READERS)

@@ -101,7 +101,7 @@ def _merged(
         return _one_unreadable(one, theirs, sources[1], job)
     if other:
         return _one_unreadable(other, ours, sources[0], job)
-    return Merged(max(ours, theirs), (FILE,), (), (_beside(job.path, min(ours, theirs)),))
+    return Merged(max(ours, theirs), (FILE,), (), (beside(job.path, min(ours, theirs)),))
 
 
 def _without_markers(raw: bytes, job: Job) -> bytes:
@@ -121,7 +121,7 @@ def _both_readable(base: Side | None, one: Side, other: Side, job: Job) -> Merge
         return _two_lore(base, one, other, job)
     result = merge_pair(pair, job)
     if result is None:
-        return Merged(pair.winner.file.raw, (FILE,), (), (_beside(job.path, pair.loser.file.raw),))
+        return Merged(pair.winner.file.raw, (FILE,), (), (beside(job.path, pair.loser.file.raw),))
     return Merged(*result)
 
 
@@ -130,7 +130,7 @@ def _two_lore(base: Side | None, one: Side, other: Side, job: Job) -> Merged:
     first, second = sorted((one, other), key=lambda side: side.file.lore.id)
     if base and second.file.lore.id == base.file.lore.id:
         first, second = second, first
-    return Merged(first.file.raw, ("id",), (), (_beside(job.path, second.file.raw),))
+    return Merged(first.file.raw, ("id",), (), (beside(job.path, second.file.raw),))
 
 
 def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged:
@@ -141,7 +141,7 @@ def _one_unreadable(readable: Side, raw: bytes, source: str, job: Job) -> Merged
     else:
         content = with_conflict(readable, entry, job)
     if content is None:
-        return Merged(readable.file.raw, (FILE,), (), (_beside(job.path, raw),))
+        return Merged(readable.file.raw, (FILE,), (), (beside(job.path, raw),))
     return Merged(content, (FILE,), _unless_there(readable, entry))
 
 
@@ -171,7 +171,7 @@ def _unless_there(side: Side, entry: Conflict) -> tuple[Conflict, ...]:
     return () if (entry.field, entry.value) in there else (entry,)
 
 
-def _beside(path: str, raw: bytes) -> Kept:
+def beside(path: str, raw: bytes) -> Kept:
     """`name~1a2b3c4d.md`: by content, so the same on every machine, and after `name.md` in alphabetical order."""
     from hashlib import sha256
 

@@ -12,7 +12,7 @@ from engram.adapters.files import frontmatter
 from engram.adapters.files.fields import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.files.frontmatter import Document
     from engram.adapters.files.tree import Value
@@ -38,6 +38,7 @@ class Outline(NamedTuple):
 
     document: Document
     parts: dict[str, _Part]
+    ranks: Mapping[str, int] = _RANK  # the known keys, and where each is written
 
     @property
     def keys(self) -> list[str]:
@@ -50,7 +51,7 @@ class Outline(NamedTuple):
         return {
             key: part.value
             for key, part in self.parts.items()
-            if key != _END and key not in _RANK and part.value is not None
+            if key != _END and key not in self.ranks and part.value is not None
         }
 
     @property
@@ -72,8 +73,8 @@ class Frame(NamedTuple):
     differing: tuple[str, ...]
 
 
-def outline(text: str) -> Outline:
-    """Take a file apart. Raises Problem as `frontmatter.load` does."""
+def outline(text: str, ranks: Mapping[str, int] = _RANK) -> Outline:
+    """Take a file apart, whose known keys are those of a lore unless said otherwise. Raises Problem as `frontmatter.load` does."""
     document, entries = frontmatter.load(text)
     lines = _lines(document.block)
     parts: dict[str, _Part] = {}
@@ -83,7 +84,7 @@ def outline(text: str) -> Outline:
         parts[entry.key] = _Part(lead, own, entry.comment, entry.value)
         at = entry.end
     parts[_END] = _Part("".join(lines[at:]))
-    return Outline(document, parts)
+    return Outline(document, parts, ranks)
 
 
 def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
@@ -93,14 +94,18 @@ def combine(base: Outline | None, winner: Outline, loser: Outline) -> Frame:
     parts: dict[str, _Part] = {}
     for key in dict.fromkeys([*winner.parts, *loser.parts]):
         sides = [side.parts.get(key, _NOTHING) for side in (before, winner, loser)]
-        part = _part(sides, key in _RANK or key == _END)
+        part = _part(sides, key in winner.ranks or key == _END)
         if part is None:
             part = sides[1]
             lost.append((key, _shown(sides[2])))
         parts[key] = part
-    order = [key for key in _order(before.keys, winner.keys, loser.keys) if parts[key].text is not None]
+    order = [
+        key
+        for key in _order(before.keys, winner.keys, loser.keys, winner.ranks)
+        if parts[key].text is not None
+    ]
     block = "".join([parts[key].lead + (parts[key].text or "") for key in [*order, _END] if key in parts])
-    foreign = Outline(winner.document, parts).foreign
+    foreign = winner._replace(parts=parts).foreign
     return Frame(_text(base, winner, loser, block), foreign, tuple(lost), _differing(winner, loser))
 
 
@@ -166,7 +171,9 @@ def _shown(part: _Part) -> str:
     return (part.text or "").replace("\r\n", "\n").rstrip("\n")
 
 
-def _order(base: Sequence[str], winner: Sequence[str], loser: Sequence[str]) -> list[str]:
+def _order(
+    base: Sequence[str], winner: Sequence[str], loser: Sequence[str], ranks: Mapping[str, int]
+) -> list[str]:
     """The keys of both sides. What is new goes after the key that it follows; new keys of both are sorted."""
     shared = set(winner) & set(loser)
     old, first, second = ([key for key in keys if key in shared] for keys in (base, winner, loser))
@@ -176,7 +183,11 @@ def _order(base: Sequence[str], winner: Sequence[str], loser: Sequence[str]) -> 
     for anchor in (_END, *spine):
         new, also = one.get(anchor, []), other.get(anchor, [])
         found += [anchor] if anchor != _END else []
-        found += sorted([*new, *also], key=_rank) if new and also else [*new, *also]
+        found += (
+            sorted([*new, *also], key=lambda key: (ranks.get(key, len(ranks)), key))
+            if new and also
+            else [*new, *also]
+        )
     return found
 
 
@@ -190,10 +201,6 @@ def _gaps(keys: Iterable[str], shared: set[str]) -> dict[str, list[str]]:
         else:
             gaps.setdefault(anchor, []).append(key)
     return gaps
-
-
-def _rank(key: str) -> tuple[int, str]:
-    return _RANK.get(key, len(_RANK)), key
 
 
 def _text(base: Outline | None, winner: Outline, loser: Outline, block: str) -> str:

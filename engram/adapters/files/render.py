@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def lines(key: str, value: Any) -> list[str]:
     """The lines of one key, without line ends; `value` in the file form of `fields`."""
-    return _WRITERS[key](key, value)
+    return WRITERS[key](key, value)
 
 
 def _text(key: str, value: str) -> list[str]:
@@ -62,10 +62,10 @@ def _relations(key: str, value: tuple[Relation, ...]) -> list[str]:
 
 def _context(key: str, value: tuple[str, ...]) -> list[str]:
     if len(value) == 1:
-        return _block(f"{key}: ", value[0], 2)
+        return block(f"{key}: ", value[0], 2)
     found = [f"{key}:"]
     for text in value:
-        found += _block("  - ", text, 4)
+        found += block("  - ", text, 4)
     return found
 
 
@@ -73,13 +73,13 @@ def _conflicts(key: str, value: tuple[Conflict, ...]) -> list[str]:
     found = [f"{key}:"]
     for conflict in value:
         found.append(f"  - field: {scalar(conflict.field)}")
-        found += _block("    value: ", conflict.value, 6)
+        found += block("    value: ", conflict.value, 6)
         found.append(f"    from: {scalar(conflict.source)}")
         found.append(f"    at: {scalar(conflict.at)}")
     return found
 
 
-def _block(prefix: str, text: str, margin: int) -> list[str]:
+def block(prefix: str, text: str, margin: int) -> list[str]:
     """A text after `prefix`: on one line, or as a literal block at column `margin` where it has several."""
     if not _fits_block(text):
         return [prefix + scalar(text)]
@@ -97,7 +97,7 @@ def _fits_block(text: str) -> bool:
     return bool(text.removesuffix("\n").rsplit("\n", 1)[-1].strip())
 
 
-_WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
+WRITERS: dict[str, Callable[[str, Any], list[str]]] = {
     "id": _text,
     "category": _text,
     "type": _text,

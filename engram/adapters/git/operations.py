@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 LORE = "Engram-Lore"
+ENTITY = "Engram-Entity"
 SESSION = "Engram-Session"
 SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
 DEED = "Engram-Deed"
+_OF_OPERATIONS = (LORE, ENTITY, UNDO, REDO)
 _PAGE = 500
 _SECONDS = 60.0
 _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"
@@ -50,7 +52,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
     while page := _page(repo, skip):
         for oid, who, subject, trailing in page:
             said = trailers.parse(trailing)
-            if trailers.OPERATION not in said or LORE not in said:
+            if trailers.OPERATION not in said or said.keys().isdisjoint(_OF_OPERATIONS):
                 continue
             if said.get(SOURCE, (source,))[0] != source or (SOURCE not in said and who != person):
                 continue
@@ -58,7 +60,7 @@ def own_commits(repo: Repository, source: str) -> Iterator[OwnCommit]:
             yield OwnCommit(
                 oid,
                 subject,
-                said[LORE],
+                said.get(LORE, ()),
                 said.get(UNDO, ()),
                 said.get(REDO, ()),
                 session,

@@ -43,6 +43,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
     lines = [f"{store['path']}  ({store['placement']})"]
     lines += _part("", f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}", width, indent="")
+    lines += _entity_lines(found["entities"], width)
     lines += _scope_lines(found, width)
     lines += _index_lines(found["index"], width)
     branch = f"{git['branch'] or 'no branch'} {(git['head'] or '')[:10] or 'without commits'}"
@@ -73,6 +74,16 @@ def _settings_lines(settings: Any, width: int) -> list[str]:
         lines += _part("settings", f"changed elsewhere and not accepted here: {keys}", width)
         lines += _part("", "engram doctor says what, engram config --accept takes it", width)
     return lines
+
+
+def _entity_lines(entities: Any, width: int) -> list[str]:
+    """A line where there are entities."""
+    if not entities["count"] and not entities["problems"]:
+        return []
+    text = counted(entities["count"], "entity", "entities")
+    if entities["problems"]:
+        text += f", {counted(entities['problems'], 'file')} with problems: engram doctor"
+    return _part("", text, width, indent="")
 
 
 def _scope_lines(found: Any, width: int) -> list[str]:

@@ -15,7 +15,7 @@ SETS = {
     CORE: "engram.mcp.tools.core",
     "explore": "engram.mcp.tools.explore",
     "skills": "engram.mcp.tools.skills",
-    "graph": "engram.mcp.tools.graph_walk",
+    "graph": "engram.mcp.tools.graph",
 }
 
 

@@ -1,0 +1,147 @@
+"""The codec of entity files: bytes to an entity and back, and the smallest edit of a file that a person wrote."""
+
+from __future__ import annotations
+
+from engram.adapters.files import edit, entity_fields, frontmatter
+from engram.adapters.files.codec import encode
+from engram.adapters.files.tree import Problem
+from engram.domain.entity import Entity
+from engram.domain.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
+from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from engram.adapters.files.frontmatter import Document
+    from engram.adapters.files.tree import Entry
+    from engram.domain.lore import Conflict
+
+
+class EntityFile(NamedTuple):
+    """An entity, the bytes of its file, and what is there for merging: when it last changed, versions that lost."""
+
+    entity: Entity
+    raw: bytes
+    updated_at: datetime | None = None
+    conflicts: tuple[Conflict, ...] = ()
+
+
+def read(raw: bytes, path: str) -> EntityFile:
+    """Read an entity's file at `path`. Raises LoreFileError with the line and what to do; nothing else."""
+    try:
+        document, entries = frontmatter.load(frontmatter.decode(raw))
+        said = entity_fields.parse(entries)
+        entity = _entity(path, document, said)
+        _check(entity, document, entries)
+    except Problem as problem:
+        raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
+    return EntityFile(entity, raw, said.get("updated_at"), said.get("conflicts", ()))
+
+
+def write_new(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...] = ()) -> bytes:
+    """The canonical file of an entity. Raises ValidationError where no file can say it."""
+    _check_writable(entity)
+    wanted = _wanted(entity, updated_at, conflicts)
+    left_out = _left_out(wanted)
+    lines: list[str] = []
+    for key in entity_fields.keys_with(entity):
+        if wanted[key] != left_out[key]:
+            lines += entity_fields.lines(key, wanted[key])
+    body = f"\n{entity.content}\n" if entity.content else ""
+    return encode("\n".join(lines) + "\n", "---\n", "---\n" + body)
+
+
+def rewrite(
+    file: EntityFile,
+    entity: Entity,
+    updated_at: datetime | None,
+    conflicts: tuple[Conflict, ...] | None = None,
+) -> bytes:
+    """The file edited to say `entity`: only the lines of what differs change. Raises ValidationError."""
+    kept = file.conflicts if conflicts is None else conflicts
+    if (entity, updated_at, kept) == (file.entity, file.updated_at, file.conflicts):
+        return file.raw
+    _check_writable(entity)
+    document, entries = frontmatter.load(frontmatter.decode(file.raw))
+    said = entity_fields.parse(entries)
+    wanted = _wanted(entity, updated_at, kept)
+    keys = entity_fields.keys_with(file.entity, entity)
+    for key in keys:
+        wanted.setdefault(key, None)  # metadata that is to go
+    left_out = _left_out(wanted)
+    implied = {**left_out, "name": file.entity.name, "type": DEFAULT_TYPE}
+    form = edit.Form(keys, entity_fields.lines)
+    newline = document.newline
+    block = edit.edit(document.block, entries, edit.Values(said, wanted, implied, left_out), newline, form)
+    opening, closing, body = _shell(document, block), document.closing, document.body
+    if entity.content != file.entity.content:
+        body = _body(document, entity.content)
+    if opening and not closing:
+        closing = f"---{newline}" if body[:1] in ("", "\r", "\n") else f"---{newline}{newline}"
+    return encode(block, document.bom + opening, closing + body)
+
+
+def _entity(path: str, document: Document, said: dict[str, Any]) -> Entity:
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    own = {key: value for key, value in said.items() if key not in entity_fields.KEYS}
+    return Entity(
+        stem if is_slug(stem) else slug_of(stem),
+        said.get("name") or stem,
+        said.get("type") or DEFAULT_TYPE,
+        said.get("aliases", ()),
+        said.get("relationships", ()),
+        tuple(own.items()),
+        frontmatter.normalise(document.body),
+    )
+
+
+def _check(entity: Entity, document: Document, entries: list[Entry]) -> None:
+    """The rules of every entity, told with the line of the field that breaks one."""
+    try:
+        check(entity)
+    except ValidationError as error:
+        lines = [entry.line for entry in entries if entry.key == error.field]
+        line = lines[0] if lines else document.body_line
+        message = error.message[:1].lower() + error.message[1:].rstrip(".")
+        raise Problem(line, message, error.hint or "Correct the line.") from None
+
+
+def _check_writable(entity: Entity) -> None:
+    check(entity)
+    if frontmatter.conflict_marker(entity.content) >= 0:
+        message = "The text has a line that begins like a conflict marker of git."
+        raise ValidationError("text", message, "Indent that line by a blank.")
+
+
+def _wanted(entity: Entity, updated_at: datetime | None, conflicts: tuple[Conflict, ...]) -> dict[str, Any]:
+    return {
+        **dict(entity.metadata),
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": entity.aliases,
+        "relationships": entity.relationships,
+        "updated_at": updated_at,
+        "conflicts": conflicts,
+    }
+
+
+def _left_out(wanted: dict[str, Any]) -> dict[str, Any]:
+    """What the codec does not write."""
+    lists: dict[str, Any] = dict.fromkeys(("aliases", "relationships", "conflicts"), ())
+    return {**dict.fromkeys(wanted), **lists}
+
+
+def _shell(document: Document, block: str) -> str:
+    return document.opening or (f"---{document.newline}" if block else "")
+
+
+def _body(document: Document, content: str) -> str:
+    """The body with another text: what was empty gets a blank line above it, an empty text leaves nothing."""
+    newline = document.newline
+    if not content:
+        return ""
+    if document.body.strip():
+        return frontmatter.replace_content(document.body, content, newline)
+    return newline + content.replace("\n", newline) + newline

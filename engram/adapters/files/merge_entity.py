@@ -1,0 +1,175 @@
+"""Merging two versions of an entity's file, as bytes: a pure function of its arguments, by the rules of lore files.
+
+The frame (comments, metadata, order) is merged as that of a lore is; the codec writes in what the values become.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.adapters.files import entity_file, merge_frame
+from engram.adapters.files.entity_fields import RANKS
+from engram.adapters.files.marked import holds_markers, sides_of
+from engram.adapters.files.merge_file import Merged, beside
+from engram.adapters.files.merge_readable import digest
+from engram.adapters.files.tree import Problem
+from engram.domain import entity_merge as rules
+from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.lore import Conflict
+from engram.domain.merge import DELETED, FILE, NEVER, losing, merge_conflicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from engram.adapters.files.merge_frame import Frame, Outline
+
+
+class _Side(NamedTuple):
+    """A version of a file: what it says, and its text taken apart."""
+
+    version: rules.Version
+    outline: Outline
+    raw: bytes
+
+
+def merge_entities(
+    base: bytes | None,
+    ours: bytes | None,
+    theirs: bytes | None,
+    path: str,
+    now: datetime,
+    sources: tuple[str, str] = ("", ""),
+) -> Merged:
+    """Merge two versions of the entity's file at `path`; arguments and answer as of `merge_file.merge_files`."""
+    if theirs in (ours, base):
+        return Merged(ours)
+    if ours == base:
+        return Merged(theirs)
+    mended = [None if raw is None else _without_markers(raw, path, now) for raw in (base, ours, theirs)]
+    if mended != [base, ours, theirs]:
+        return merge_entities(mended[0], mended[1], mended[2], path, now, sources)
+    before = None if base is None else _read(base, path)
+    if ours is None or theirs is None:
+        kept, source = (theirs, sources[::-1]) if ours is None else (ours, sources)
+        return _against_deletion(before, kept or b"", path, source)
+    one, other = _read(ours, path, sources[0]), _read(theirs, path, sources[1])
+    if one and other:
+        return _both_readable(before, one, other, path, now)
+    if one:
+        return _one_unreadable(one, theirs, path, sources[1])
+    if other:
+        return _one_unreadable(other, ours, path, sources[0])
+    return Merged(max(ours, theirs), (FILE,), (), (beside(path, min(ours, theirs)),))
+
+
+def _read(raw: bytes, path: str, source: str = "") -> _Side | None:
+    try:
+        file = entity_file.read(raw, path)
+        outline = merge_frame.outline(raw.decode(), RANKS)
+    except (LoreFileError, Problem):
+        return None
+    stamp = file.updated_at or NEVER
+    return _Side(rules.Version(file.entity, stamp, file.conflicts, digest(raw), source), outline, raw)
+
+
+def _without_markers(raw: bytes, path: str, now: datetime) -> bytes:
+    """A version in which git left conflict markers, merged from what they show; as it is where that is none."""
+    sides = sides_of(raw) if holds_markers(raw) else None
+    if sides is None:
+        return raw
+    mended = merge_entities(sides.base, sides.ours, sides.theirs, path, now)
+    unfit = mended.content is None or mended.kept or holds_markers(mended.content)
+    return raw if unfit or mended.content is None else mended.content
+
+
+def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, path: str, now: datetime) -> Merged:
+    first, _ = rules.in_order(ours.version, theirs.version, now)
+    winner, loser = (ours, theirs) if first is ours.version else (theirs, ours)
+    for frame in _frames(base, winner, loser):
+        stamp, source = loser.version.updated_at, loser.version.source
+        foreign = [losing(name, value, stamp, source) for name, value in frame.lost]
+        settled = rules.merge(base.version if base else None, winner.version, loser.version, now, foreign)
+        content = _written(frame, settled.version, path)
+        if content is not None:
+            fields = [name for name in settled.fields if name != "metadata"]
+            return Merged(content, (*fields, *frame.differing), settled.losses)
+    return Merged(winner.raw, (FILE,), (), (beside(path, loser.raw),))
+
+
+def _frames(base: _Side | None, winner: _Side, loser: _Side) -> Iterator[Frame]:
+    """What the merged entity may be written into, best first; the second is for sides whose keys do not go together."""
+    before = base.outline if base else None
+    newlines = [side.outline.document.newline if side else "" for side in (base, winner, loser)]
+    if len({*newlines} - {""}) == 1:
+        yield merge_frame.combine(before, winner.outline, loser.outline)
+    else:
+        ending = newlines[2] if newlines[1] == newlines[0] else newlines[1]
+        plain = [_with_line_feeds(side) for side in (winner, loser)]
+        frame = merge_frame.combine(_with_line_feeds(base) if base else None, *plain)
+        yield frame._replace(text=frame.text.replace("\n", ending))
+    yield merge_frame.keep_winner(before, winner.outline, loser.outline, winner.raw.decode())
+
+
+def _with_line_feeds(side: _Side) -> Outline:
+    return merge_frame.outline(side.raw.decode().replace("\r\n", "\n"), RANKS)
+
+
+def _written(frame: Frame, wanted: rules.Version, path: str) -> bytes | None:
+    """The frame edited to say this; None where it then does not say exactly that."""
+    try:
+        file = entity_file.read(frame.text.encode(), path)
+        entity = wanted.entity._replace(metadata=file.entity.metadata)
+        stamp = None if wanted.updated_at == NEVER else wanted.updated_at
+        content = entity_file.rewrite(file, entity, stamp, wanted.conflicts)
+    except (LoreFileError, ValidationError, Problem):
+        return None
+    done = _read(content, path)
+    if done is None or done.outline.foreign != frame.foreign:
+        return None
+    same = done.version._replace(digest=b"", source="")
+    return content if same == rules.Version(entity, wanted.updated_at, wanted.conflicts) else None
+
+
+def _one_unreadable(readable: _Side, raw: bytes, path: str, source: str) -> Merged:
+    try:
+        entry = Conflict(FILE, raw.decode(), source, "")
+    except UnicodeDecodeError:
+        content = None
+    else:
+        content = _with_conflict(readable, entry, path)
+    if content is None:
+        return Merged(readable.raw, (FILE,), (), (beside(path, raw),))
+    return Merged(content, (FILE,), _unless_there(readable, entry))
+
+
+def _against_deletion(base: _Side | None, raw: bytes, path: str, sources: tuple[str, str]) -> Merged:
+    """One side deleted what the other changed; `sources` has the one that changed first."""
+    entry = Conflict(DELETED, "", sources[1], "")
+    edited = _read(raw, path, sources[0])
+    if edited is None:
+        return Merged(raw, (DELETED,), (entry,))
+    if base and _only_a_date(base, edited):
+        return Merged(None, (DELETED,))
+    content = _with_conflict(edited, entry, path)
+    return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
+
+
+def _only_a_date(base: _Side, edited: _Side) -> bool:
+    same = base.outline.foreign == edited.outline.foreign and base.outline.comments == edited.outline.comments
+    return same and (base.version.entity, base.version.conflicts) == (
+        edited.version.entity,
+        edited.version.conflicts,
+    )
+
+
+def _with_conflict(side: _Side, entry: Conflict, path: str) -> bytes | None:
+    """The file with one more entry in `conflicts`; None where it does not fit in."""
+    said = side.version.conflicts
+    frame = merge_frame.Frame(side.raw.decode(), side.outline.foreign, (), ())
+    return _written(frame, side.version._replace(conflicts=merge_conflicts(said, said, said, [entry])), path)
+
+
+def _unless_there(side: _Side, entry: Conflict) -> tuple[Conflict, ...]:
+    there = {(found.field, found.value) for found in side.version.conflicts}
+    return () if (entry.field, entry.value) in there else (entry,)

@@ -1,0 +1,128 @@
+"""`engram link`: entities, their relationships, and the lore that is about them."""
+
+from __future__ import annotations
+
+from engram.cli.output import CYAN, DIM, counted
+from engram.domain.entity import TYPES
+from engram.domain.entity_json import entity_json
+from engram.domain.errors import UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.domain.entity import Entity
+    from engram.usecases.link_entity import Linked
+
+DESCRIPTION = (
+    "Make an entity, say what it is, relate it to another, or name it in a lore. NAME is a name, a slug or an\n"
+    "alias; an entity that is not known yet is made. Without NAME the entities are listed. What --remove is\n"
+    "given with is taken away: aliases, a relationship, a field, a lore; alone, the entity."
+)
+EXAMPLES = (
+    "engram link ZooKeeper --type tool --alias zk",
+    "engram link Billing --type project --to ZooKeeper --kind uses --since 2024-03-01",
+    "engram link ZooKeeper --lore L1",
+    "engram link Billing --to ZooKeeper --remove",
+    "engram link --type tool",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("name", nargs="?", default="", metavar="NAME", help="the entity (default: list all)")
+    add("--type", default="", choices=TYPES, metavar="TYPE", help=f"{', '.join(TYPES)} (default: concept)")
+    add("--alias", action="append", default=[], metavar="NAME", help="another name of it (repeatable)")
+    add(
+        "--to",
+        default="",
+        metavar="OTHER",
+        help="relate it to this entity, which is made where there is none",
+    )
+    add("--kind", default="", metavar="WORD", help="how: uses, works_on, … (default: related_to)")
+    add("--since", default="", metavar="DATE", help="since when: 2024-01-31, 2024-01 or 2024")
+    add("--lore", default="", metavar="LORE", help="a lore that is about it: ref, id or words of it")
+    add("--text", default="", metavar="TEXT", help="what is to be said of it, in place of what was")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a field of your own (repeatable; an empty VALUE takes it away)",
+    )
+    add("--remove", action="store_true", help="take away what is named, or the entity")
+
+
+def run(call: Call) -> int:
+    """Do what was asked for."""
+    from engram.usecases.link_entity import Wanted, link_entity
+
+    given = call.arguments
+    metadata = dict(map(_pair, given.set))
+    asked = (given.alias, given.to, given.kind, given.since, given.lore, given.text, metadata, given.remove)
+    if not given.name:
+        if any(asked):
+            raise UsageError("No entity was named.", 'For example: engram link "ZooKeeper" --type tool')
+        return _list(call, given.type)
+    wanted = Wanted(
+        given.name, given.type, tuple(given.alias), given.to, given.kind, given.since, given.lore, given.text,
+        metadata, given.remove,
+    )  # fmt: skip
+    done = link_entity(call.store, wanted)
+    call.wrote = True
+    call.output.document(linked_json(done))
+    _show(call, done)
+    return 0
+
+
+def _pair(given: str) -> tuple[str, str]:
+    """`KEY=VALUE` in two. Raises UsageError."""
+    key, sign, value = given.partition("=")
+    if not sign or not key.strip():
+        raise UsageError(f"'{given[:60]}' is no field.", "Write --set KEY=VALUE, or KEY= to take it away.")
+    return key.strip(), value.strip()
+
+
+def linked_json(done: Linked) -> dict[str, object]:
+    """The JSON of what was done."""
+    return {**done._asdict(), "entity": entity_json(done.entity)}
+
+
+def _list(call: Call, kind: str) -> int:
+    from engram.usecases.entities import known
+
+    found = known(call.store)
+    entities = [one for one in found.entities if kind in ("", one.type)]
+    problems = [one._asdict() for one in found.problems]
+    call.output.document({"entities": [entity_json(one) for one in entities], "problems": problems})
+    for one in entities:
+        facts = [f"{one.type:<8}", safe_text(one.name)]
+        facts += [f"({safe_text(', '.join(one.aliases))})"] if one.aliases else []
+        call.output.line(f"{call.output.styled(f'{one.slug:<24}', CYAN)} {' '.join(facts)}")
+        _relationships(call, one)
+    if not entities:
+        call.output.line("No entities yet." if not kind else f"No entity is a {kind}.")
+        call.output.line(call.output.styled("engram link NAME --type tool", DIM))
+    if found.problems:
+        call.output.rule(f"{counted(len(found.problems), 'file')} with problems; `engram doctor` names them")
+    return 0
+
+
+def _show(call: Call, done: Linked) -> None:
+    call.output.line(safe_text(f"{done.status}  {done.entity.slug}  {done.entity.type}  {done.entity.name}"))
+    if done.status != "removed":
+        _relationships(call, done.entity)
+    if done.made_other:
+        call.output.rule(f"{done.other} is new, too")
+    if done.lore:
+        call.output.rule(f"lore {done.lore}")
+    call.output.rule(done.path)
+
+
+def _relationships(call: Call, entity: Entity) -> None:
+    for way in entity.relationships:
+        since = f" since {way.since}" if way.since else ""
+        call.output.line(safe_text(f"  {way.kind} {way.to}{since}"))

@@ -1,0 +1,174 @@
+"""The rules of an entity: its slug, what its fields may say, and which entity a name means."""
+
+from __future__ import annotations
+
+import re
+
+from engram.domain.entity import TYPES, Entity, Relationship
+from engram.domain.errors import AmbiguousError, ValidationError
+from engram.domain.lore import MAX_CONTENT
+from engram.domain.slug import FALLBACK, MAX_SLUG, slug
+from engram.domain.typed import TYPE_CHECKING
+from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text, check_words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+DEFAULT_TYPE = "concept"
+RELATED = "related_to"  # the kind of a relationship of which nothing is said
+FOLDER = "entities"  # directly below the lore folder
+OWN_KEYS = ("name", "type", "aliases", "relationships", "updated_at", "conflicts")
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
+_SINCE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?", re.ASCII)
+_METADATA_KEY = re.compile(r"[A-Za-z][\w-]{0,59}", re.ASCII)
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+_SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
+
+
+def is_entity(path: str, folder: str) -> bool:
+    """Whether a path is that of an entity's file in the lore folder `folder`."""
+    top, _, name = path.rpartition("/")
+    return top == f"{folder}/{FOLDER}" and name.endswith(".md") and not name.startswith(".")
+
+
+def slug_of(name: str) -> str:
+    """The slug of a name; of one without a letter that a slug can have (北京), `entity-` and eight digits of its hash."""
+    found = slug(name)
+    if found != FALLBACK or name.strip().lower() == FALLBACK:
+        return found
+    from hashlib import blake2b
+
+    return f"entity-{blake2b(key_of(name).encode(errors='replace'), digest_size=4).hexdigest()}"
+
+
+def is_slug(text: str) -> bool:
+    """Whether a text could be a slug."""
+    return len(text) <= MAX_SLUG + len("-99") and _SLUG.fullmatch(text) is not None
+
+
+def free_slug(name: str, taken: Collection[str]) -> str:
+    """The slug of a new entity: `c` for C, and `c-2` for C++ where that is taken."""
+    first = slug_of(name)
+    number, found = 1, first
+    while found in taken:
+        number += 1
+        found = f"{first}-{number}"
+    return found
+
+
+def key_of(name: str) -> str:
+    """A name as it is compared with others: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
+    return _SEPARATORS.sub(" ", name.lower()).strip()
+
+
+def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
+    """The slugs of those that a name means: those called just so, else those called so but for case and separators."""
+    exact = tuple([one.slug for one in entities if name in (one.slug, one.name, *one.aliases)])
+    if exact:
+        return exact
+    key = key_of(name)
+    return tuple([one.slug for one in entities if key in map(key_of, (one.slug, one.name, *one.aliases))])
+
+
+def the_one(entities: Sequence[Entity], name: str) -> Entity | None:
+    """The entity that a name means; None where there is none. Raises AmbiguousError."""
+    slugs = named(entities, name)
+    if len(slugs) > 1:
+        found = [one for one in entities if one.slug in slugs]
+        raise AmbiguousError(
+            f"'{name[:80]}' may mean {', '.join(slugs[:5])}.",
+            "Name one by its slug, the name of its file.",
+            tuple((one.slug, one.name) for one in found),
+        )
+    return next((one for one in entities if one.slug in slugs), None)
+
+
+def resolved(entities: Sequence[Entity]) -> tuple[Entity, ...]:
+    """The entities with relationships that lead to slugs, also where people wrote a name or an alias."""
+    slugs = {one.slug for one in entities}
+    if all(way.to in slugs for one in entities for way in one.relationships):
+        return tuple(entities)
+    names = by_key(entities)
+    return tuple([_resolved(one, slugs, names) for one in entities])
+
+
+def _resolved(one: Entity, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> Entity:
+    if all(way.to in slugs for way in one.relationships):
+        return one
+    ways = [way._replace(to=_slug_for(way.to, slugs, names)) for way in one.relationships]
+    return one._replace(relationships=tuple(ways))
+
+
+def _slug_for(text: str, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> str:
+    found = names.get(key_of(text), ())
+    return (
+        text if text in slugs else found[0] if len(found) == 1 else text if is_slug(text) else slug_of(text)
+    )
+
+
+def by_key(entities: Sequence[Entity]) -> dict[str, tuple[str, ...]]:
+    """The slugs that each name may mean, by `key_of`."""
+    found: dict[str, dict[str, None]] = {}
+    for one in entities:
+        for name in (one.slug, one.name, *one.aliases):
+            found.setdefault(key_of(name), {})[one.slug] = None
+    return {key: tuple(slugs) for key, slugs in found.items()}
+
+
+def check(entity: Entity) -> None:
+    """Raise ValidationError at the first field that breaks its rule."""
+    check_words("name", [entity.name])
+    check_type(entity.type)
+    check_words("aliases", entity.aliases)
+    if len(entity.relationships) > MAX_ITEMS:
+        message = f"{len(entity.relationships):,} relationships are too many; at most {MAX_ITEMS} fit."
+        raise ValidationError("relationships", message)
+    for way in entity.relationships:
+        check_relationship(way)
+    for key, value in entity.metadata:
+        check_words("metadata", [key])
+        check_text("metadata", value, MAX_CONTENT)
+
+
+def check_type(kind: str) -> str:
+    """The type, if it is one. Raises ValidationError."""
+    if kind not in TYPES:
+        raise ValidationError("type", f"Type cannot be '{kind[:40]}'.", f"Valid values: {', '.join(TYPES)}.")
+    return kind
+
+
+def check_relationship(way: Relationship) -> None:
+    """Raise ValidationError where its kind is no word, it leads nowhere, or its date is none."""
+    if not _KIND.fullmatch(way.kind):
+        message = f"The kind of a relationship cannot be '{way.kind[:40]}'."
+        raise ValidationError("relationships", message, "One word in lower case, such as uses or works_on.")
+    if not way.to.strip() or len(way.to) > MAX_WORD or not way.to.isprintable():
+        message = f"A relationship ({way.kind}) does not say to which entity."
+        raise ValidationError(
+            "relationships", message, "Write the slug of the other one: {kind: uses, to: zookeeper}."
+        )
+    if way.since and not _is_date(way.since):
+        message = f"Since cannot be '{way.since[:40]}'."
+        raise ValidationError("relationships", message, "A date like 2024-01-31, 2024-01 or 2024.")
+
+
+def _is_date(text: str) -> bool:
+    if not _SINCE.fullmatch(text):
+        return False
+    from datetime import date
+
+    try:
+        date.fromisoformat(text + "-01-01"[len(text) - 4 :])
+    except ValueError:
+        return False
+    return True
+
+
+def check_metadata_key(key: str) -> str:
+    """The key, if metadata may be called so. Raises ValidationError."""
+    if key in OWN_KEYS or not _METADATA_KEY.fullmatch(key):
+        message = f"Metadata cannot be called '{key[:40]}'."
+        raise ValidationError(
+            "metadata", message, "A word of letters, digits, `-` and `_` that is no field of an entity."
+        )
+    return key

@@ -1,0 +1,66 @@
+"""The part of the Python API about entities: what they are, how they are related, which lore is about them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import MappingProxyType
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.domain.entity import Entity
+    from engram.usecases.link_entity import Linked
+    from engram.usecases.store import Store
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Linking(ABC):
+    """Entities of an open store; `engram.app.Engram` has all of it."""
+
+    store: Store
+
+    def entities(self) -> tuple[Entity, ...]:
+        """All entities of this store, by slug. Files that cannot be read are left out: see `doctor`."""
+        from engram.usecases.entities import all_entities
+
+        return all_entities(self.store)
+
+    def entity(self, name: str) -> Entity | None:
+        """The entity that a slug, a name or an alias means; None where there is none. Raises AmbiguousError."""
+        from engram.usecases.link_entity import entity_named
+
+        return entity_named(self.store, name)
+
+    def link_entity(
+        self,
+        name: str,
+        *,
+        type: str = "",  # noqa: A002
+        aliases: str | Sequence[str] = (),
+        to: str = "",
+        kind: str = "",
+        since: str = "",
+        lore: str = "",
+        text: str = "",
+        metadata: Mapping[str, str] = NOTHING,
+        remove: bool = False,
+    ) -> Linked:
+        """Make or change an entity, relate it to another (`to`, `kind`, `since`), name it in a lore: one commit.
+
+        `type` is person, project, company, concept or tool. With `remove` what is named is taken away, or without any
+        of it the entity. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.
+        """
+        from engram.usecases.link_entity import Wanted, link_entity
+
+        given = (aliases,) if isinstance(aliases, str) else tuple(aliases)
+        wanted = Wanted(name, type, given, to, kind, since, lore, text, metadata, remove)
+        linked = link_entity(self.store, wanted)
+        self._changed()
+        return linked
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """See to it that what was written is committed."""

@@ -1,0 +1,280 @@
+"""Saying what an entity is, how it is related to another, and which lore is about it; taking that back.
+
+One call is one operation and one commit, whichever files it changes: the entity's, that of a new other one, the lore's.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from engram.adapters.files import atomic, codec, entity_file
+from engram.adapters.files.journal import Change, Operation
+from engram.domain import times
+from engram.domain.entity import Entity, Relationship
+from engram.domain.entity_rules import (
+    DEFAULT_TYPE,
+    RELATED,
+    check_metadata_key,
+    check_type,
+    free_slug,
+    named,
+    the_one,
+)
+from engram.domain.errors import ConflictError, NotFoundError, UsageError, ValidationError
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, live
+from engram.usecases.entities import folder_of, known
+from engram.usecases.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.usecases.resolve import Found
+    from engram.usecases.store import Store
+
+CREATED, CHANGED, UNCHANGED, REMOVED = "created", "changed", "unchanged", "removed"
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_TRIES = 40
+
+
+class Wanted(NamedTuple):
+    """What is to be said of an entity; empty values say nothing. An empty value of `metadata` takes that key away.
+
+    `to`, `kind` and `since` are a relationship to another entity, `lore` is a lore that is about this one.
+    With `remove` the aliases, relationships, metadata and the lore named are taken away, without any the entity itself.
+    """
+
+    name: str
+    type: str = ""
+    aliases: tuple[str, ...] = ()
+    to: str = ""
+    kind: str = ""
+    since: str = ""
+    lore: str = ""
+    text: str = ""
+    metadata: Mapping[str, str] = NOTHING
+    remove: bool = False
+
+
+class Linked(NamedTuple):
+    """The entity as it is now, its file, what became of it (`created`, `changed`, `unchanged`, `removed`).
+
+    `other` is the slug of the related entity, `made_other` whether it is new; `lore` the id of the lore.
+    """
+
+    entity: Entity
+    path: str
+    status: str
+    other: str = ""
+    made_other: bool = False
+    lore: str = ""
+
+
+def link_entity(store: Store, wanted: Wanted) -> Linked:
+    """Do what is wanted. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError."""
+    _check(store, wanted)
+    with store.lock:
+        found = resolve(store, wanted.lore) if wanted.lore else None
+        where = found.store if found is not None else store
+        for attempt in range(_TRIES):
+            job = _Job(where, wanted, found)
+            done = job.removal() if wanted.remove else job.addition()
+            try:
+                job.write(done)
+            except ConflictError:
+                if attempt == _TRIES - 1:
+                    raise
+                continue
+            live.note(store, "link", query=done.entity.name, ids=[done.lore] if done.lore else [])
+            return done
+    raise AssertionError("unreachable")
+
+
+def entity_named(store: Store, name: str) -> Entity | None:
+    """The entity that a slug, name or alias means; None where there is none. Raises AmbiguousError."""
+    return the_one(known(store).entities, name.strip())
+
+
+def _check(store: Store, wanted: Wanted) -> None:
+    if not wanted.name.strip():
+        raise ValidationError("name", "No entity was named.", "Give its name, its slug or an alias.")
+    if wanted.type:
+        check_type(wanted.type)
+    if (wanted.kind or wanted.since) and not wanted.to:
+        raise UsageError("A relationship needs two entities.", "Say to which one it leads.")
+    for key in wanted.metadata:
+        check_metadata_key(key)
+    texts = (wanted.name, *wanted.aliases, wanted.to, wanted.text, *wanted.metadata.values())
+    for text in texts:
+        findings = find_secrets(text, store.allowed_secrets)
+        if findings:
+            raise refuse(findings, "the entity")
+
+
+class _Job:
+    """One try: the files as they are now, and what becomes of them."""
+
+    def __init__(self, store: Store, wanted: Wanted, found: Found | None) -> None:
+        self._store, self._wanted, self._found = store, wanted, found
+        self._known = known(store)
+        self._changes: list[Change] = []
+        self._slugs: list[str] = []
+        self._taken = {one.slug for one in self._known.entities}
+        self._taken |= {path.rpartition("/")[2].removesuffix(".md") for path, *_ in self._known.problems}
+
+    def addition(self) -> Linked:
+        """The entity with what is added to it; one that is not known yet is made."""
+        wanted = self._wanted
+        other, made_other = self._other()
+        before = the_one(self._known.entities, wanted.name.strip())
+        start = before or self._new(wanted.name, wanted.type)
+        after = start._replace(
+            type=wanted.type or start.type,
+            aliases=_with_aliases(start, wanted.aliases),
+            relationships=_with_relationship(start, other, wanted),
+            metadata=_with_metadata(start, wanted.metadata),
+            content=wanted.text.strip() or start.content,
+        )
+        if other and other == after.slug:
+            raise UsageError("An entity is not related to itself.", "Name two different ones.")
+        path, status = self._put(before, after)
+        lore_id = self._lore(after, remove=False)
+        status = CHANGED if status == UNCHANGED and self._changes else status
+        return Linked(after, path, status, other, made_other, lore_id)
+
+    def removal(self) -> Linked:
+        """The entity without what is taken away."""
+        wanted = self._wanted
+        before = self._existing(wanted.name)
+        other = self._existing(wanted.to).slug if wanted.to else ""
+        if not (wanted.aliases or wanted.to or wanted.metadata or self._found is not None):
+            return self._deletion(before)
+        gone = [way for way in before.relationships if other == way.to and wanted.kind in ("", way.kind)]
+        after = before._replace(
+            aliases=tuple([alias for alias in before.aliases if alias not in wanted.aliases]),
+            relationships=tuple([way for way in before.relationships if way not in gone]),
+            metadata=tuple([pair for pair in before.metadata if pair[0] not in wanted.metadata]),
+        )
+        path, status = self._put(before, after)
+        lore_id = self._lore(after, remove=True)
+        return Linked(after, path, CHANGED if self._changes else status, other, False, lore_id)
+
+    def write(self, done: Linked) -> None:
+        """Write what changed, as one operation. Raises ConflictError where a file is not what it was read as."""
+        if not self._changes:
+            return
+        store = self._store
+        trailers = [("Engram-Entity", slug) for slug in self._slugs]
+        trailers += [("Engram-Lore", done.lore)] if done.lore else []
+        trailers += [
+            ("Engram-Agent", store.caller.agent or "human"),
+            ("Engram-Session", store.caller.session),
+        ]
+        trailers += [("Engram-Source", store.source)]
+        verb = "unlink" if self._wanted.remove else "link"
+        told = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
+        subject = f"{verb}: {', '.join([one for one in told if one]) or done.entity.slug}"
+        moment = int(store.clock.now().timestamp())
+        clean = tuple((key, value) for key, value in trailers if value)
+        change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, tuple(self._changes))])
+
+    def _existing(self, name: str) -> Entity:
+        found = the_one(self._known.entities, name.strip())
+        if found is None:
+            raise NotFoundError(f"No entity is called '{name[:80]}'.", "`engram link` lists those there are.")
+        return found
+
+    def _new(self, name: str, kind: str = "") -> Entity:
+        name = " ".join(name.split())
+        slug = free_slug(name, self._taken)
+        self._taken.add(slug)
+        return Entity(slug, name, kind or DEFAULT_TYPE)
+
+    def _other(self) -> tuple[str, bool]:
+        """The slug of the entity that the relationship leads to, made where there is none."""
+        if not self._wanted.to:
+            return "", False
+        found = the_one(self._known.entities, self._wanted.to.strip())
+        if found is not None:
+            return found.slug, False
+        if self._wanted.to.strip() == self._wanted.name.strip():
+            raise UsageError("An entity is not related to itself.", "Name two different ones.")
+        made = self._new(self._wanted.to)
+        self._put(None, made)
+        return made.slug, True
+
+    def _put(self, before: Entity | None, after: Entity) -> tuple[str, str]:
+        """Note what becomes of an entity's file; its path, and in a word what that is."""
+        now = self._store.clock.now()
+        if before is None:
+            path = f"{folder_of(self._store)}/{after.slug}.md"
+            content = entity_file.write_new(after, times.whole_seconds(now))
+            self._note(after.slug, Change(path, content, None))
+            return path, CREATED
+        path = self._known.paths[before.slug]
+        if after == before:
+            return path, UNCHANGED
+        raw = self._store.files.read(path)
+        file = entity_file.read(raw, path)
+        ways = (
+            file.entity.relationships if after.relationships == before.relationships else after.relationships
+        )
+        stamp = times.after(now, file.updated_at) if file.updated_at else times.whole_seconds(now)
+        content = entity_file.rewrite(file, after._replace(relationships=ways), stamp)
+        self._note(after.slug, Change(path, content, atomic.digest(raw)))
+        return path, CHANGED
+
+    def _deletion(self, before: Entity) -> Linked:
+        path = self._known.paths[before.slug]
+        self._note(before.slug, Change(path, None, atomic.digest(self._store.files.read(path))))
+        return Linked(before, path, REMOVED)
+
+    def _note(self, slug: str, changed: Change) -> None:
+        self._slugs.append(slug)
+        self._changes.append(changed)
+
+    def _lore(self, entity: Entity, *, remove: bool) -> str:
+        """Name the entity in the lore, or no longer; the id of that lore."""
+        if self._found is None:
+            return ""
+        file = change.load(self._store, self._found.path)
+        if file.lore.id != self._found.id:
+            raise NotFoundError(f"{self._found.path} is another lore now.", "Query again.")
+        own = [one for one in self._known.entities if one.slug != entity.slug]
+        naming = [name for name in file.lore.entities if entity.slug in named([*own, entity], name)]
+        if remove:
+            names = tuple([name for name in file.lore.entities if name not in naming])
+        else:
+            names = file.lore.entities if naming else (*file.lore.entities, entity.name)
+        if names != file.lore.entities:
+            stamp = times.after(self._store.clock.now(), file.lore.updated_at)
+            after = file.lore._replace(entities=names, updated_at=stamp)
+            content = codec.rewrite(file, after, self._store.categories)
+            self._changes.append(Change(self._found.path, content, atomic.digest(file.raw)))
+        return self._found.id
+
+
+def _with_aliases(entity: Entity, new: Sequence[str]) -> tuple[str, ...]:
+    said = (entity.name, *entity.aliases)
+    clean = [" ".join(alias.split()) for alias in new]
+    return (*entity.aliases, *dict.fromkeys([alias for alias in clean if alias not in said]))
+
+
+def _with_relationship(entity: Entity, other: str, wanted: Wanted) -> tuple[Relationship, ...]:
+    """The relationships with the new one; one of the same kind to the same entity takes its date."""
+    if not other:
+        return entity.relationships
+    kind = "_".join((wanted.kind or RELATED).lower().replace("-", " ").split())
+    new = Relationship(kind, other, wanted.since.strip())
+    found = [way for way in entity.relationships if (way.kind, way.to) == (kind, other)]
+    if not found:
+        return (*entity.relationships, new)
+    if not new.since:
+        return entity.relationships
+    return tuple([new if way == found[0] else way for way in entity.relationships])
+
+
+def _with_metadata(entity: Entity, new: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    merged = {**dict(entity.metadata), **new}
+    return tuple([(key, value) for key, value in merged.items() if value])

@@ -1,0 +1,36 @@
+"""Entities that the text of a new lore names, added to those that it was given; never a new entity."""
+
+from __future__ import annotations
+
+import os
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.store import Store
+
+SETTING = "graph.detect"
+_FOLDER = "entities"  # engram.domain.entity_rules.FOLDER, whose import can wait
+_MOST = 200  # names of a lore: engram.domain.validation.MAX_ITEMS
+
+
+def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
+    """The given names of entities, each once, and after them those of the entities that the text names."""
+    given = tuple(dict.fromkeys(given))
+    if not os.path.isdir(f"{store.places.root}/{store.places.folder}/{_FOLDER}"):
+        return given
+    if not store.settings.flag(SETTING):
+        return given
+    from engram.domain.entity_rules import named
+    from engram.usecases.entities import prepared
+
+    ready = prepared(store)
+    slugs, entities = ready.names.found_in(content), ready.entities
+    if not slugs:
+        return given
+    there = {slug for name in given for slug in named(entities, name)}
+    names = {one.slug: one.name for one in entities if one.slug in slugs}
+    found = [names[slug] for slug in slugs if slug not in there and slug in names]
+    return (*given, *found)[: max(len(given), _MOST)]
