@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 class Drawn(NamedTuple):
     """A graph, what the names of entities may mean in it, and the stamp of what it was made from.
 
-    The stamp is another one wherever the graph may be another one.
+    The stamp is another one wherever the graph may be another one. `ranks` has the importance of its nodes once that
+    was asked for.
     """
 
     graph: Graph
     meant: Mapping[str, tuple[str, ...]]
     stamp: str
+    ranks: dict[str, float]
 
 
 def graph_of(store: Store) -> Graph:
@@ -47,7 +49,7 @@ def drawn(store: Store, generation: Generation, entities: Sequence[Entity]) -> D
     if before is None or before.stamp != stamp:
         with no_collections():
             names = _Names(entities)
-            store.drawn = before = Drawn(_graph(store, generation, entities, names), names.meant, stamp)
+            store.drawn = before = Drawn(_graph(store, generation, entities, names), names.meant, stamp, {})
     return before
 
 

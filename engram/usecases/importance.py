@@ -40,15 +40,18 @@ def importance_in(generation: Generation, found: Drawn) -> Mapping[str, float]:
     """The importance of every node of this graph, 0..1, by key: the kept one, else computed, and kept if that can be now."""
     kept = kept_for(generation.catalog)
     if kept.stamp == found.stamp:
-        return generation.ranks()
+        if not found.ranks:
+            found.ranks.update(generation.ranks())
+        return found.ranks
     there = ways(found.graph)
     now = KeptFor(found.stamp, there.digest())
     if kept.digest == now.digest:
         generation.keep_ranks(now, None)
-        return generation.ranks()
+        found.ranks.update(generation.ranks())
+        return found.ranks
     from engram.adapters.graph.pagerank import pagerank
 
     ranks = importance(pagerank(len(there.keys), there.steps))
-    computed = dict(zip(there.keys, ranks, strict=True))
-    generation.keep_ranks(now, computed)
-    return computed
+    found.ranks.update(zip(there.keys, ranks, strict=True))
+    generation.keep_ranks(now, found.ranks)
+    return found.ranks
