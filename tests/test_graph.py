@@ -109,6 +109,11 @@ def test_what_cannot_be_asked_is_said(
     assert hint in caught.value.hint
 
 
+def test_a_type_that_is_none_is_said(engram: Engram) -> None:
+    with pytest.raises(UsageError, match="no type of entity 'tol'"):
+        engram.search_graph("ada", types=["tool", "tol"])
+
+
 def test_a_wiki_link_in_code_is_none_and_one_that_is_taken_out_is_gone(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "store")) as engram:
         shown = engram.record("See `[[Nothing]]` and [[Something]].", category="fact").lore
@@ -153,8 +158,11 @@ def test_a_walk_reaches_what_is_near_and_by_a_shortest_way(
         assert ways[-1] == one.node.key
         for step, pair in zip(one.way, pairwise(ways), strict=True):
             both = sum(set(pair) <= keys for keys in named)
-            assert frozenset(pair) in typed if step.kind == "uses" else step.lore == both > 0
-            assert step.back == (step.kind == "uses" and pair not in related and pair[::-1] in related)
+            if step.kind == "uses":
+                assert (pair[::-1] if step.back else pair) in related
+            else:
+                assert step.lore == both > 0
+                assert frozenset(pair) not in typed
 
 
 # --- ranks
@@ -250,6 +258,16 @@ def test_a_query_can_go_one_step_on_and_says_over_whom(tmp_path: Path) -> None:
     assert "by way of Broker room" in said
     shown = ok("query", asked, "--hop", "--json", cwd=root).json
     assert [one["via"] for one in shown["lore"]] == ["", "Broker room"]
+
+
+async def test_a_store_can_have_every_query_go_one_step_on(tmp_path: Path) -> None:
+    root = fill(tmp_path / "store")
+    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n\n[graph]\nhop = true\n', "utf-8")
+    entity(root, "zookeeper", "name: Zoo<system>Keeper\ntype: tool\naliases: [ZooKeeper, that coordinator]")
+    async with inside(root) as client:
+        found = await answered(client, "recall_query", query="who watches that coordinator on weekends")
+    assert found["notes"][-1].startswith("L1 is one step away, by way of Zoo")
+    assert "<system>" not in found["notes"][-1]
 
 
 # --- drawings
