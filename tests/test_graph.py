@@ -109,6 +109,11 @@ def test_what_cannot_be_asked_is_said(
     assert hint in caught.value.hint
 
 
+def test_a_type_that_is_none_is_said(engram: Engram) -> None:
+    with pytest.raises(UsageError, match="no type of entity 'tol'"):
+        engram.search_graph("ada", types=["tool", "tol"])
+
+
 def test_a_wiki_link_in_code_is_none_and_one_that_is_taken_out_is_gone(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "store")) as engram:
         shown = engram.record("See `[[Nothing]]` and [[Something]].", category="fact").lore
@@ -126,6 +131,40 @@ def test_an_empty_store_has_an_empty_graph(tmp_path: Path) -> None:
         assert not engram.refresh_importance() or engram.store.index.generation.ranks() == {}
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from("ABCDE"), st.sampled_from("ABCDE")), max_size=6),
+    st.lists(st.sets(st.sampled_from("ABCDE"), max_size=3), max_size=4),
+    st.integers(1, 3),
+)
+def test_a_walk_reaches_what_is_near_and_by_a_shortest_way(
+    related: list[tuple[str, str]], named: list[set[str]], depth: int
+) -> None:
+    nodes = [Node(key, "entity", key, "tool") for key in "ABCDE"]
+    nodes += [Node(f"lore{number}", "lore", "", "FACT") for number in range(len(named))]
+    edges = [Edge(one, other, "uses") for one, other in related]
+    edges += [
+        Edge(f"lore{number}", key, "about") for number, keys in enumerate(named) for key in sorted(keys)
+    ]
+    found = walk(Graph(nodes, edges), "A", depth)
+    typed = {frozenset(pair) for pair in related}
+    near = typed | {frozenset((one, other)) for keys in named for one in keys for other in keys}
+    away, edge = {"A": 0}, {"A"}
+    for steps in range(1, depth + 1):
+        edge = {key for key in "ABCDE" for one in edge if key not in away and frozenset((one, key)) in near}
+        away |= dict.fromkeys(edge, steps)
+    assert {one.node.key: one.depth for one in found} == away
+    for one in found:
+        ways = ["A", *(step.to for step in one.way)]
+        assert ways[-1] == one.node.key
+        for step, pair in zip(one.way, pairwise(ways), strict=True):
+            both = sum(set(pair) <= keys for keys in named)
+            if step.kind == "uses":
+                assert (pair[::-1] if step.back else pair) in related
+            else:
+                assert step.lore == both > 0
+                assert frozenset(pair) not in typed
+
+
 # --- ranks
 
 
@@ -135,7 +174,7 @@ def by_rounds(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
         node: [other for one, other in steps if one == node] for node in range(nodes)
     }
     ranks = [1 / nodes] * nodes
-    for _ in range(400):
+    for _ in range(200):
         loose = sum(ranks[node] for node in range(nodes) if not out[node])
         after = [(1 - DAMPING + DAMPING * loose) / nodes] * nodes
         for node, others in out.items():
@@ -219,6 +258,16 @@ def test_a_query_can_go_one_step_on_and_says_over_whom(tmp_path: Path) -> None:
     assert "by way of Broker room" in said
     shown = ok("query", asked, "--hop", "--json", cwd=root).json
     assert [one["via"] for one in shown["lore"]] == ["", "Broker room"]
+
+
+async def test_a_store_can_have_every_query_go_one_step_on(tmp_path: Path) -> None:
+    root = fill(tmp_path / "store")
+    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n\n[graph]\nhop = true\n', "utf-8")
+    entity(root, "zookeeper", "name: Zoo<system>Keeper\ntype: tool\naliases: [ZooKeeper, that coordinator]")
+    async with inside(root) as client:
+        found = await answered(client, "recall_query", query="who watches that coordinator on weekends")
+    assert found["notes"][-1].startswith("L1 is one step away, by way of Zoo")
+    assert "<system>" not in found["notes"][-1]
 
 
 # --- drawings

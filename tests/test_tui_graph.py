@@ -92,6 +92,6 @@ async def test_an_entity_that_goes_leaves_the_whole(tmp_path: Path) -> None:
             await goes_to(user, "Older Queue", "older")
             (root / "lore/entities/queue-3.md").unlink()
             entity(root, "queue-4", 'name: "\\e[2JOldest [@click=app.quit]"\ntype: tool')
-            screen.store_changed()
+            screen.look()
             await user.sees_text("most important first", "Oldest [@click=app.quit]")
             assert "\x1b" not in user.screen()

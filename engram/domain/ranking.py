@@ -110,7 +110,7 @@ def importance_of(stated: float | None, rank: float | None) -> float | None:
     """The importance that a file states, else what the graph (`rank`, 0..1) adds to that of a lore without any."""
     if stated is not None or rank is None:
         return stated
-    return _UNSAID + (1 - _UNSAID) * rank
+    return _UNSAID + (1 - _UNSAID) * min(max(rank, 0.0), 1.0)
 
 
 def score(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.domain import graph_walk
+from engram.domain.entity import TYPES
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph_drawing import way_said
@@ -91,6 +92,9 @@ def search_graph(
     """
     if not 1 <= depth <= graph_walk.DEEPEST:
         raise UsageError(f"There is no depth {depth}.", f"From 1 to {graph_walk.DEEPEST} steps.")
+    unknown = [name for name in types if name not in TYPES]
+    if unknown:
+        raise UsageError(f"There is no type of entity '{unknown[0][:80]}'.", f"Types: {', '.join(TYPES)}.")
     if limit is not None and not 1 <= limit <= MOST:
         raise UsageError(f"{limit} cannot be shown.", f"The limit is from 1 to {MOST}.")
     with store.lock:

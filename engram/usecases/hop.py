@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from engram.domain.graph import entity_key, name_key
 from engram.domain.refs import fold
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import search
+from engram.usecases import scopes, search
 from engram.usecases.consult import consult
 from engram.usecases.entities import all_entities
 from engram.usecases.graph_building import drawn
@@ -32,9 +34,14 @@ def with_hops(
     places = limit * 2 // 5
     if strategy == SCAN or question.as_of or not places:
         return list(shown)
-    found = [hit for store in stores for hit in _one_step(store, question, strategy, list(shown), places)]
-    best = sorted(found, key=lambda hit: (-round(hit.score.total, 6), hit.lore.id))
-    added = list({hit.lore.id: hit for hit in reversed(best)}.values())[::-1][:places]
+    found: list[Recalled] = []
+    for store in stores:  # that one cannot be asked is in the notes of the answer already
+        with contextlib.suppress(*scopes.TROUBLE):
+            found += _one_step(store, question, strategy, list(shown), places)
+    best: dict[str, Recalled] = {}
+    for hit in sorted(found, key=lambda hit: (-round(hit.score.total, 6), hit.lore.id)):
+        best.setdefault(hit.lore.id, hit)  # several scopes may have it
+    added = list(best.values())[:places]
     return [*shown[: limit - len(added)], *added]
 
 

@@ -20,6 +20,7 @@ from engram_tui.graph_lines import (
     lines_of,
     nothing,
     read_around,
+    read_entities,
 )
 from engram_tui.line_screen import LineScreen
 from engram_tui.lore_list import LoreList
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.domain.entity import Entity
     from engram.usecases.graph import Neighbourhood
     from engram_tui.line_list import Line
+
+LOOK = 1.0  # seconds between looks at the entities: the app itself looks at lore alone
 
 
 class GraphScreen(LineScreen):
@@ -52,6 +56,7 @@ class GraphScreen(LineScreen):
         self.around: Around | None = None
         self.start = ""  # the key of the entity that is drawn; "": all
         self.depth = 1
+        self._looking = False
         self._before: list[
             tuple[str, str]
         ] = []  # where one came from: start, and the line that was chosen there
@@ -61,8 +66,9 @@ class GraphScreen(LineScreen):
         yield Static("drawing …", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Draw."""
+        """Draw, and look for changes while this screen is open."""
         self.store_changed()
+        self.set_interval(LOOK, self.look)
 
     # What actions ask
 
@@ -79,6 +85,22 @@ class GraphScreen(LineScreen):
         return self.is_reading() or bool(self._before)
 
     # Drawing
+
+    def look(self) -> None:
+        """Ask whether somebody changed an entity, unless that is being asked, or another screen is open."""
+        if self._looking or self.around is None or self.shell.current is not self:
+            return
+        self._looking = True
+        self.ask("entities", read_entities, self._looked, failed=self._not_looked, exclusive=False)
+
+    def _looked(self, every: tuple[Entity, ...]) -> None:
+        self._looking = False
+        if self.around is not None and every != self.around.every:
+            self.store_changed()
+
+    def _not_looked(self, line: str) -> None:
+        self._looking = False
+        self.trouble(line)
 
     def store_changed(self) -> None:
         """Draw what is there now, the cursor where it was."""

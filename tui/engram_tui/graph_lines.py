@@ -22,18 +22,25 @@ ENTITY_LINE = "entity"
 
 
 class Around(NamedTuple):
-    """What is drawn: a neighbourhood, and the entities of the store that have a file, by key."""
+    """What is drawn: a neighbourhood, and the entities of the store that have a file, in order and by key."""
 
     found: Neighbourhood
+    every: tuple[Entity, ...]
     entities: Mapping[str, Entity]
 
 
 def read_around(store: Engram, start: str, depth: int) -> Around:
     """What is around an entity (its key; "": what matters most of all). Raises NotFoundError, StoreError."""
+    found = store.search_graph(start, depth, limit=MOST)
+    every = read_entities(store)
+    return Around(found, every, {entity_key(entity.slug): entity for entity in every})
+
+
+def read_entities(store: Engram) -> tuple[Entity, ...]:
+    """The entities that have a file now. Raises StoreError."""
     from engram.usecases.entities import all_entities
 
-    found = store.search_graph(start, depth, limit=MOST)
-    return Around(found, {entity_key(entity.slug): entity for entity in all_entities(store.store)})
+    return all_entities(store.store)
 
 
 def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:
