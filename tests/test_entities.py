@@ -13,7 +13,14 @@ from mcp_kit import ok as answered
 from sync_kit import Clones
 
 from engram.domain.entity import Relationship
-from engram.domain.errors import AmbiguousError, NotFoundError, SecretFoundError, UsageError, ValidationError
+from engram.domain.errors import (
+    AmbiguousError,
+    NotFoundError,
+    SecretFoundError,
+    StoreError,
+    UsageError,
+    ValidationError,
+)
 from engram.usecases.clock import Clock
 from engram.usecases.commit import commit_pending
 from engram.usecases.doctor import doctor
@@ -156,6 +163,24 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
             assert [one.slug for one in engram.entities()] == ["a", "b"]
 
 
+def test_what_leads_out_of_the_store_is_not_followed(root: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.md").write_text("---\nname: Outside\n---\n", "utf-8")
+    write(root, "a.md", "---\nname: A\n---\n")
+    (root / "lore/entities/x.md").symlink_to(outside / "x.md")
+    (root / "lore/entities").joinpath(os.fsdecode(b"\xff.md")).write_bytes(b"---\nname: B\n---\n")
+    with opened(root) as engram:
+        assert [one.slug for one in engram.entities()] == ["a"]
+        assert len(known(engram.store).problems) == 2
+        os.rename(root / "lore/entities", tmp_path / "moved")
+        (root / "lore/entities").symlink_to(outside)
+        assert engram.entities() == ()
+        with pytest.raises(StoreError):
+            engram.link_entity("B")
+        assert engram.record("Outside of it all is Outside", category="fact").lore.entities == ()
+
+
 # --- detection
 
 
@@ -216,6 +241,31 @@ def test_links_resolve_to_entities_and_doctor_and_check_name_those_that_do_not(r
     assert cli("check", cwd=root).code == 1
     assert "lore/entities/bad.md:2" in cli("doctor", cwd=root).out
     assert "4 entities, 1 file with problems: engram doctor" in ok("status", cwd=root).out
+
+
+def test_doctor_merges_an_entity_in_which_git_left_its_markers(root: Path) -> None:
+    sides = [
+        f"---\nname: ZooKeeper\naliases: [{alias}]\nupdated_at: 2026-03-0{day}T00:00:00Z\n---\n"
+        for day, alias in ((1, "zk"), (2, "keeper"))
+    ]
+    write(root, "zookeeper.md", f"<<<<<<< ours\n{sides[0]}=======\n{sides[1]}>>>>>>> theirs\n")
+    with opened(root) as engram:
+        assert [one.kind for one in doctor(engram.store)] == ["file"]
+        assert [one.fixed for one in doctor(engram.store, fix=True)] == [True]
+        assert engram.entity("zk").aliases == ("keeper", "zk")
+
+
+def test_two_versions_in_an_entity_are_told_and_are_no_fault(root: Path) -> None:
+    write(
+        root,
+        "a.md",
+        '---\nname: A\nconflicts:\n  - field: name\n    value: B\n    from: X\n    at: ""\n---\n',
+    )
+    with opened(root) as engram:
+        assert engram.check().remarks == ()
+        assert engram.entity("a").name == "A"
+    done = cli("doctor", cwd=root)
+    assert (done.code, "lore/entities/a.md: two versions of name are in it" in done.out) == (0, True)
 
 
 # --- the command line and the tool

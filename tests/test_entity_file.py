@@ -51,15 +51,14 @@ Coordinates the brokers.
 See [[outbox]].
 """
 
-_words = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1, max_size=12).filter(
-    lambda text: text.strip() == text and not text.isspace()
-)
+_LETTERS = "ab1 é:#[]{}'\"-,~&*!|>%@`\\"
+_words = st.text(_LETTERS, min_size=1, max_size=12).map(str.strip).filter(bool)
 _slugs = st.sampled_from(["outbox", "billing", "ada", "c-2"])
 _ways = st.builds(
     Relationship, st.sampled_from(["uses", "works_on"]), _slugs, st.sampled_from(["", "2024", "2024-02-29"])
 )
 _keys = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,8}", fullmatch=True).filter(lambda key: key not in OWN_KEYS)
-_texts = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=40).map(str.strip)
+_texts = st.text(_LETTERS + "\n", max_size=40).map(str.strip)
 entities = st.builds(
     Entity, st.just("zookeeper"), _words, st.sampled_from(TYPES),
     st.lists(_words, max_size=3, unique=True).map(tuple),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
-LINK = "link"
+LINK, CONFLICT = "link", "conflict"
 MEND_LINK = "Correct the link, or write what it leads to."
 NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
 _UNMERGED = "two versions of this file were not merged"
@@ -53,7 +53,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
     with store.lock:
         found = [*_leftovers(store, fix), *_index(store, fix)]
         merges = _merges(store, fix)
-        files = [*_files(store, {one.where for one in merges}), *_entities(store), *_links(store)]
+        named = {one.where for one in merges}
+        files = [*_files(store, named), *_entities(store, named), *_links(store)]
         told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
         return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
@@ -61,9 +62,11 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 def _merges(store: Store, fix: bool) -> list[Finding]:
     """Files with conflict markers, and those that git left unmerged."""
     from engram.usecases import repair
+    from engram.usecases.entities import known
 
     generation = store.index.look()
     paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
+    paths += [problem.path for problem in known(store).problems]
     marked = repair.marked(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
@@ -129,14 +132,17 @@ def _files(store: Store, told: Collection[str]) -> list[Finding]:
     return problems + waiting
 
 
-def _entities(store: Store) -> list[Finding]:
+def _entities(store: Store, told: Collection[str]) -> list[Finding]:
     """Files of entities that cannot be read, or hold two versions of something."""
     from engram.usecases.entities import known
 
-    problems = known(store).problems
-    return [
-        Finding("entity", f"{p.path}:{p.line}" if p.line else p.path, p.message, p.hint) for p in problems
+    found = known(store)
+    wrong = [
+        Finding("entity", f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
+        for one in found.problems
+        if one.path not in told
     ]
+    return wrong + [Finding(CONFLICT, one.path, one.message, one.hint) for one in found.conflicts]
 
 
 def _links(store: Store) -> list[Finding]:

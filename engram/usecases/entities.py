@@ -1,11 +1,10 @@
 """The entities of a store: all of them at once, read again only where a file changed; what cannot be read is a problem.
 
-What was read is kept in this process, and for the next one in a file beside the index: a cache like that.
+What was read is kept in this process, and for the next one by `entity_cache`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from weakref import WeakKeyDictionary
@@ -13,50 +12,39 @@ from weakref import WeakKeyDictionary
 from engram.adapters.files import atomic
 from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
-from engram.domain.entity import Entity, Relationship
 from engram.domain.entity_rules import FOLDER, resolved
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import entity_cache
+from engram.usecases.entity_cache import Seen
 from engram.usecases.indexing import note_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Iterator, Mapping
 
     from engram.adapters.files.entity_file import EntityFile
+    from engram.domain.entity import Entity
     from engram.domain.mentions import Names
+    from engram.usecases.entity_cache import Stamp
     from engram.usecases.store import Store
 
-    Stamp = tuple[int, int, int]
-
-_CACHE = "entities.jsonl"
-_VERSION = 1
-_FEW = 64  # files
-_STALE = 2  # lines for each file
-_WITHOUT, _WITH_PROBLEM = 11, 12  # parts of a line
 _RACY_NS = 2_000_000_000
 _LOOK_NS = 1_000_000_000
 _LARGEST = 256 * 1024  # bytes
-
-
-class Seen(NamedTuple):
-    """A file as it was read: its stamp, the entity in it, what is wrong with it.
-
-    It is not `settled` where it was changed so lately that a second change might show in no stamp.
-    """
-
-    stamp: Stamp
-    entity: Entity | None
-    problem: Problem | None
-    settled: bool = True
+_ODD, _UNSPEAKABLE = -1, -2
+_WHAT = {_ODD: "this is not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
 
 
 class Entities(NamedTuple):
-    """All entities of a store, sorted by slug, the store path of each, and what is wrong with their files."""
+    """All entities of a store, sorted by slug, the store path of each, and what is wrong with their files.
+
+    `problems` are of files that count for nothing, `conflicts` of those in which a merge left two versions of something.
+    """
 
     entities: tuple[Entity, ...] = ()
     paths: Mapping[str, str] = {}
     problems: tuple[Problem, ...] = ()
+    conflicts: tuple[Problem, ...] = ()
 
 
 _NONE = Entities()
@@ -93,10 +81,7 @@ def folder_of(store: Store) -> str:
 
 def known(store: Store) -> Entities:
     """The entities of the store, and the files that are none. A file is read again where its stamp is another."""
-    try:
-        stamps = dict(_stamps(os.path.join(store.places.root, *folder_of(store).split("/"))))
-    except OSError:
-        stamps = {}
+    stamps = _stamps_of(store)
     if not stamps:
         return _NONE
     with store.lock:
@@ -106,7 +91,11 @@ def known(store: Store) -> Entities:
         from engram.usecases.catch_up import no_collections
 
         with no_collections():
-            return _looked(store, memory.files if memory is not None else _kept(store), stamps)
+            return _looked(
+                store,
+                memory.files if memory is not None else entity_cache.kept(store, folder_of(store)),
+                stamps,
+            )
 
 
 def prepared(store: Store) -> Prepared:
@@ -136,6 +125,19 @@ def load(store: Store, path: str) -> EntityFile:
     return entity_file.read(store.files.read(path), path)
 
 
+def _stamps_of(store: Store) -> dict[str, Stamp]:
+    """The files of the folder; none where that or one above it is a link, which would lead out of the store."""
+    folder = store.places.root
+    for part in folder_of(store).split("/"):
+        folder = os.path.join(folder, part)
+        if folder_mtime(folder) < 0:
+            return {}
+    try:
+        return dict(_stamps(folder))
+    except OSError:
+        return {}
+
+
 def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
     """The regular files of the folder that can be entities, with what shows a change of one."""
     with os.scandir(folder) as entries:
@@ -147,7 +149,10 @@ def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
                 found = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            mark = (found.st_ino ^ found.st_ctime_ns) & SIGNED if stat.S_ISREG(found.st_mode) else -1
+            mark = (found.st_ino ^ found.st_ctime_ns) & SIGNED if stat.S_ISREG(found.st_mode) else _ODD
+            if not name.isascii():
+                shown = name.encode(errors="replace").decode()
+                name, mark = shown, mark if shown == name else _UNSPEAKABLE
             yield name, (found.st_mtime_ns, found.st_size, mark)
 
 
@@ -171,7 +176,7 @@ def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp
         paths = [f"{folder_of(store)}/{name}" for name in changed]
         note_outside(store, [path for path in paths if not _is_own(store, path)])
     if changed or any(seen is not before[name] for name, seen in files.items()):
-        _keep(store, before, files)
+        entity_cache.keep(store, folder_of(store), before, files)
     return made
 
 
@@ -183,8 +188,8 @@ def _is_own(store: Store, path: str) -> bool:
 
 def _read(store: Store, name: str, stamp: Stamp) -> Seen:
     path = f"{folder_of(store)}/{name}"
-    if stamp[2] < 0 or stamp[1] > _LARGEST:
-        what = "this is not a regular file" if stamp[2] < 0 else f"this file has {stamp[1]:,} bytes"
+    what = _WHAT.get(stamp[2]) or (f"this file has {stamp[1]:,} bytes" if stamp[1] > _LARGEST else "")
+    if what:
         return Seen(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
     try:
         file = load(store, path)
@@ -202,7 +207,9 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
 def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
     found: dict[str, Entity] = {}
     paths: dict[str, str] = {}
-    problems = [one.problem for one in files.values() if one.problem is not None]
+    told = [(one.problem, one.entity is None) for one in files.values() if one.problem is not None]
+    problems = [problem for problem, is_none in told if is_none]
+    conflicts = tuple(sorted([problem for problem, is_none in told if not is_none]))
     for name, one in files.items():
         if one.entity is None:
             continue
@@ -213,90 +220,4 @@ def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
         else:
             found[slug], paths[slug] = one.entity, path
     entities = resolved([found[slug] for slug in sorted(found)])
-    return Entities(entities, paths, tuple(sorted(problems)))
-
-
-def _cache(store: Store) -> str:
-    return os.path.join(store.places.state, _CACHE)
-
-
-def _kept(store: Store) -> dict[str, Seen]:
-    """What other processes read; nothing where that cannot be told."""
-    import json
-
-    try:
-        with open(_cache(store), "rb") as file:
-            head, _, lines = file.read().decode().partition("\n")
-        if json.loads(head) != _head(store):
-            return {}
-        rows = json.loads("[" + lines.rstrip().replace("\n", ",") + "]")
-        last = {row[0]: row for row in rows}
-        kept = {name: _revived(row) for name, row in last.items() if len(row) > 1}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        return {}
-    if len(rows) > _STALE * len(kept) + _FEW:
-        with contextlib.suppress(OSError):
-            os.unlink(_cache(store))
-    return kept
-
-
-def _head(store: Store) -> list[object]:
-    return [_VERSION, folder_of(store)]
-
-
-def _revived(row: list[Any]) -> Seen:
-    """What a line says of a file; see `_row`."""
-    if len(row) == _WITH_PROBLEM:
-        problem = Problem._make(row[11])
-    elif len(row) == _WITHOUT:
-        problem = None
-    else:
-        raise ValueError(row[0])
-    _, *stamp, slug, name, kind, aliases, ways, metadata, content = row[:_WITHOUT]
-    if not slug:
-        return Seen(tuple(stamp), None, problem)
-    parts = ways.split("\n") if ways else ()
-    relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
-    pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
-    names = tuple(aliases.split("\n")) if aliases else ()
-    return Seen(tuple(stamp), Entity(slug, name, kind, names, relationships, pairs, content), problem)
-
-
-def _keep(store: Store, before: Mapping[str, Seen], files: Mapping[str, Seen]) -> None:
-    """Keep what was read for other processes; where that cannot be written they read for themselves.
-
-    What few changed is added to the file; else, and where too much of it is stale, it is written anew.
-    """
-    settled = [(name, seen) for name, seen in files.items() if seen.settled]
-    new = [(name, seen) for name, seen in settled if seen != before.get(name)]
-    gone: list[list[object]] = [[name] for name in before.keys() - files.keys()]
-    path = _cache(store)
-    try:
-        if len(new) + len(gone) < _FEW and os.path.exists(path):
-            with open(path, "ab") as file:
-                file.write(_lines([*gone, *map(_row, new)]))
-        elif settled:
-            raw = _lines([_head(store), *map(_row, settled)])
-            atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
-    except (OSError, EngramError, UnicodeError):
-        return
-
-
-def _row(item: tuple[str, Seen]) -> list[object]:
-    """A file as a line: flat, for what stands in lists takes twice as long to read. No name has a line break in it."""
-    name, (stamp, entity, problem, _) = item
-    said: list[object] = ["", "", "", "", "", 0, ""]
-    if entity is not None:
-        metadata = [text for pair in entity.metadata for text in pair]
-        ways = "\n".join([part for way in entity.relationships for part in way])
-        aliases = "\n".join(entity.aliases)
-        said = [entity.slug, entity.name, entity.type, aliases, ways, metadata or 0, entity.content]
-    return [name, *stamp, *said, *([] if problem is None else [problem])]
-
-
-def _lines(rows: Iterable[object]) -> bytes:
-    import json
-
-    return "".join(
-        [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
-    ).encode()
+    return Entities(entities, paths, tuple(sorted(problems)), conflicts)

@@ -35,14 +35,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Look and report; exit 1 while something is wrong that was not mended.
 
-    Files to adopt, links that lead nowhere and an untold git are no fault.
+    Files to adopt, links that lead nowhere, two versions in an entity and an untold git are no fault.
     """
     if call.arguments.poison:
         return _poison(call)
-    from engram.usecases.doctor import DRIVER, LINK, VECTORS, doctor
+    from engram.usecases.doctor import CONFLICT, DRIVER, LINK, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
-    wrong = [one for one in found if not one.fixed and one.kind not in ("adoption", DRIVER, VECTORS, LINK)]
+    wrong = [
+        one
+        for one in found
+        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, LINK, VECTORS)
+    ]
     provider = call.store.settings.text("embedding.provider")
     call.output.document(
         {"ok": not wrong, "findings": [one._asdict() for one in found], "embedding": provider}
