@@ -38,9 +38,7 @@ async def opened(user: User) -> GraphScreen:
 
 
 async def goes_to(user: User, name: str, letters: str) -> None:
-    await user.press("slash")
-    await user.sees_text("Which entity")
-    await user.press(*letters, "enter")
+    user.types(f"/{letters}\n")
     await user.sees_text(f"{name} and what is within")
 
 
@@ -65,9 +63,7 @@ async def test_one_walks_from_entity_to_entity_reads_and_comes_back(
         await tour.does("read", lambda: "The Queue and what is within 2 steps" in user.screen())
         await user.press("G", "enter")
         await user.sees(lambda: screen.is_reading() and screen.preview.shown_id)
-        await user.press("escape")
-        await user.sees(lambda: not screen.is_reading())
-        await user.press("escape")
+        user.types("\x1b\x1b")
         await user.sees_text("Billing and what is within 2 steps")
         assert screen.line_list.line is not None
         assert screen.line_list.line.id == "entity:queue"

@@ -107,12 +107,13 @@ class GraphScreen(LineScreen):
         line = self.line_list.line
         self._draw(self.start, line.id if line is not None else "")
 
-    def _draw(self, start: str, keep: str) -> None:
+    def _draw(self, start: str, keep: str, *, opens: bool = False) -> None:
         self.ask(
             "graph",
             lambda store: read_around(store, start, self.depth),
             partial(self._take, start, keep),
             failed=partial(self._not_drawn, start),
+            opens=opens,
         )
 
     def _take(self, start: str, keep: str, around: Around) -> None:
@@ -168,7 +169,7 @@ class GraphScreen(LineScreen):
     def _go(self, key: str) -> None:
         line = self.line_list.line
         self._before.append((self.start, line.id if line is not None else ""))
-        self._draw(key, "")
+        self._draw(key, "", opens=True)  # keys that follow are about what is drawn then
 
     def action_graph_into(self) -> None:
         """The text beside the drawing."""
@@ -180,7 +181,7 @@ class GraphScreen(LineScreen):
             super().action_back()
         elif self._before:
             start, chosen = self._before.pop()
-            self._draw(start, chosen)
+            self._draw(start, chosen, opens=True)
 
     def action_graph_deeper(self) -> None:
         """One step more, or one again."""
@@ -193,7 +194,7 @@ class GraphScreen(LineScreen):
 
     def action_graph_find(self) -> None:
         """Choose an entity by its name."""
-        self.ask("names", lambda store: store.search_graph(limit=1000), self._choose)
+        self.ask("names", lambda store: store.search_graph(limit=1000), self._choose, opens=True)
 
     def _choose(self, found: Neighbourhood) -> None:
         from engram_tui.shell.picker import Choice, Picker
