@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 MOST = 1000
-_LORE_WEIGHED = 500  # of the nearest lore so many are looked at to find the best
+_LORE_WEIGHED = 200  # of the nearest lore so many are looked at to find the best
 
 
 class Found(NamedTuple):

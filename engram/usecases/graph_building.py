@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Drawn(NamedTuple):
-    """A graph, what the names of entities may mean in it, and the stamp of what it was made from.
+    """A graph, what the names of entities may mean in it, the entities and the stamp of what it was made from.
 
     The stamp is another one wherever the graph may be another one. `ranks` has the importance of its nodes once that
     was asked for.
@@ -31,6 +31,7 @@ class Drawn(NamedTuple):
 
     graph: Graph
     meant: Mapping[str, tuple[str, ...]]
+    entities: Sequence[Entity]
     stamp: str
     ranks: dict[str, float]
 
@@ -49,7 +50,9 @@ def drawn(store: Store, generation: Generation, entities: Sequence[Entity]) -> D
     if before is None or before.stamp != stamp:
         with no_collections():
             names = _Names(entities)
-            store.drawn = before = Drawn(_graph(store, generation, entities, names), names.meant, stamp, {})
+            store.drawn = before = Drawn(
+                _graph(store, generation, entities, names), names.meant, entities, stamp, {}
+            )
     return before
 
 
@@ -61,8 +64,14 @@ def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
     held = zlib.crc32(repr(sorted(texts(store))).encode())
-    named = "\0".join([part for entity in entities for part in _parts(entity)])
-    return f"{lore} {expired} {held} {zlib.crc32(named.encode())}"
+    before = store.drawn
+    if (
+        before is not None and before.entities is entities
+    ):  # they are told apart only where they were read again
+        said = before.stamp.rpartition(" ")[2]
+    else:
+        said = str(zlib.crc32("\0".join([part for entity in entities for part in _parts(entity)]).encode()))
+    return f"{lore} {expired} {held} {said}"
 
 
 def _parts(entity: Entity) -> list[str]:
