@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 import tempfile
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from engram.domain.lore import Lore
+    from engram.usecases.store import Store
 
 _RUNS = 5
 _KINDS = ("uses", "owns", "part_of", "depends_on")
@@ -103,12 +105,12 @@ def main() -> int:
     return 0
 
 
-def anew(store) -> None:  # type: ignore[no-untyped-def]
+def anew(store: Store) -> None:
     store.drawn = None
     graph_of(store)
 
 
-def measure(store, home) -> None:  # type: ignore[no-untyped-def]
+def measure(store: Store, home: str) -> None:
     print(f"a Python that does nothing: {bare_python(home):.1f} CPU-ms")
     refresh(store)
     graph = graph_of(store)
@@ -124,12 +126,13 @@ def measure(store, home) -> None:  # type: ignore[no-untyped-def]
     say("importance, the graph being another one", lambda: refresh_importance(store), 1)
     say("importance, the graph being the same", lambda: refresh_importance(store), 2)
     for depth in (1, 2, 3):
-        say(
-            f"search_graph from the commonest entity, {depth} deep",
-            lambda deep=depth: search_graph(store, "Entity 0", deep),
-            2,
-        )
-    say("search_graph from a seldom one, 2 deep", lambda: search_graph(store, "Entity 4000", 2), 2)
+        walk = partial(search_graph, store, slug_of(0), depth)
+        say(f"search_graph from the commonest entity, {depth} deep", walk, 2)
+    say(
+        "search_graph from the last one, 2 deep",
+        lambda: search_graph(store, slug_of(len(all_entities(store)) - 1), 2),
+        2,
+    )
     asked = Question("why does the queue time out", keep=False)
     query(store, asked)
     generation = store.index.generation
