@@ -145,8 +145,9 @@ def test_what_no_file_can_say_is_refused() -> None:
 
 
 def test_slugs_of_names_that_fold_alike_stay_apart() -> None:
-    assert free_slug("C++", {"c"}) == "c-2"
-    assert slug_of("Lore") == "lore"
+    assert free_slug("Net", {"net"}) == "net-2"
+    assert (slug_of("C++"), slug_of("C#")) == ("c-plus-plus", "c-sharp")
+    assert (slug_of("Lore"), slug_of("Aux")) == ("lore", "entity-aux")
     assert slug_of("北京") == slug_of(" 北京") != slug_of("東京")
     assert key_of("Apache-ZooKeeper") == key_of("apache zookeeper") != key_of("apachezookeeper")
     assert len({key_of("C"), key_of("C++"), key_of("C#")}) == 3

@@ -21,6 +21,9 @@ OWN_KEYS = ("name", "type", "aliases", "relationships", "updated_at", "conflicts
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 _SINCE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?", re.ASCII)
 _METADATA_KEY = re.compile(r"[A-Za-z][\w-]{0,59}", re.ASCII)
+_DEVICES = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10)))
+)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
 
@@ -32,8 +35,14 @@ def is_entity(path: str, folder: str) -> bool:
 
 
 def slug_of(name: str) -> str:
-    """The slug of a name; of one without a letter that a slug can have (北京), `entity-` and eight digits of its hash."""
-    found = slug(name)
+    """The slug of a name: `c-plus-plus` of C++.
+
+    Of 北京, where no letter can be kept, it is `entity-` and eight digits of its hash. What no file may be called on
+    Windows (`con`, `aux`) has `entity-` before it, too.
+    """
+    found = slug(name.replace("+", " plus ").replace("#", " sharp "))
+    if found in _DEVICES:
+        return f"entity-{found}"
     if found != FALLBACK or name.strip().lower() == FALLBACK:
         return found
     from hashlib import blake2b
@@ -47,7 +56,7 @@ def is_slug(text: str) -> bool:
 
 
 def free_slug(name: str, taken: Collection[str]) -> str:
-    """The slug of a new entity: `c` for C, and `c-2` for C++ where that is taken."""
+    """The slug of a new entity: `net` for Net, and `net-2` for .NET where that is taken."""
     first = slug_of(name)
     number, found = 1, first
     while found in taken:
@@ -58,7 +67,7 @@ def free_slug(name: str, taken: Collection[str]) -> str:
 
 def key_of(name: str) -> str:
     """A name as it is compared with others: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
-    return _SEPARATORS.sub(" ", name.lower()).strip()
+    return _SEPARATORS.sub(" ", name.lower()).strip() or name.strip()
 
 
 def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:

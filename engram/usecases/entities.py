@@ -199,9 +199,18 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
         return Seen(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
     if not file.conflicts:
         return Seen(stamp, file.entity, None)
-    fields = ", ".join(dict.fromkeys([entry.field for entry in file.conflicts]))
     hint = "Take over what is worth keeping, and remove its entry from `conflicts`."
-    return Seen(stamp, file.entity, Problem(path, 0, f"two versions of {fields} are in it", hint))
+    return Seen(stamp, file.entity, Problem(path, 0, _told(file), hint))
+
+
+def _told(file: EntityFile) -> str:
+    """What a merge left for a person, in words."""
+    from engram.domain.merge import DELETED
+
+    fields = dict.fromkeys([entry.field for entry in file.conflicts])
+    told = ["it was deleted by one clone while another changed it"] if DELETED in fields else []
+    fields.pop(DELETED, None)
+    return "; ".join([*([f"two versions of {', '.join(fields)} are in it"] if fields else []), *told])
 
 
 def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
