@@ -17,6 +17,7 @@ from engram.curating import Curating
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.exploring import Exploring
+from engram.graphing import Graphing
 from engram.linking import Linking
 from engram.looking import Looking, Words, words
 from engram.putting import Putting
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Exploring, Linking, Putting):
+class Engram(Looking, Curating, Exploring, Graphing, Linking, Putting):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -132,6 +133,7 @@ class Engram(Looking, Curating, Exploring, Linking, Putting):
         as_of: str = "",
         scopes: Words = (),
         budget: int | None = None,
+        hop: bool | None = None,
     ) -> Answer:
         """The lore that answer `text`, best first: `.lore`, `.session_refs`, `.strength` (strong, weak, none).
 
@@ -140,11 +142,12 @@ class Engram(Looking, Curating, Exploring, Linking, Putting):
         session refs and stays out of the live record. `as_of` asks the store as it was at a commit or
         date. `scopes` names those to ask; by default all there are, or only the store (with its session) that
         was opened by its path, or by its scope. `budget` is about how many tokens of it the caller shows, for
-        the live record. Raises ValidationError, UsageError, NotFoundError (no such commit).
+        the live record. `hop` adds lore one step away (`.via` an entity; default: the setting `graph.hop`).
+        Raises ValidationError, UsageError, NotFoundError (no such commit).
         """
         question = recall.Question(
             text, k, min_confidence, words(categories), words(types), words(tags), words(files), strategy, keep, as_of,
-            words(scopes), budget,
+            words(scopes), budget, hop,
         )  # fmt: skip
         answer = recall.query(self.store, question)
         self.start_vectors()

@@ -151,6 +151,13 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["aggregate", "L1", "-k", "0"],
         ["aggregate"],
     ],
+    "graph": [
+        ["graph"],
+        ["graph", "nobody"],
+        ["graph", "--dot"],
+        ["graph", "--depth", "4"],
+        ["graph", "--limit", "0"],
+    ],
     "sql": [
         ["sql", "SELECT 1"],
         ["sql", "DELETE FROM lore"],

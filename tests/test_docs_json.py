@@ -66,10 +66,9 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sql", ("sql", "SELECT tag FROM tags WHERE tag = 'queue' LIMIT 1")),
     ("", ("record", "Find by tag.\n\n```sql\nSELECT id FROM tags\n```", "-c", "skill", "-t", "skill")),
     ("skill", ("skill",)),
-    (
-        "link ZooKeeper",
-        ("link", "ZooKeeper", "--type", "tool", "--to", "Kafka", "--alias", "zk", "--set", "port=2181"),
-    ),
+    ("", ("record", "It drains at six.", "-c", "fact", "--entity", "queue", "--entity", "Redis")),
+    ("graph", ("graph", "queue")),
+    ("link ZooKeeper", ("link", "ZooKeeper", "--type", "tool", "--to", "Kafka", "--alias", "zk", "--set", "port=2181")),
     ("link", ("link", "--type", "tool")),
     ("adopt", ("adopt",)),
     ("doctor", ("doctor",)),

@@ -178,7 +178,7 @@ async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]
         await tour.does("theme", lambda: app.theme == "light", told="light")
         await tour.does("settings", lambda: isinstance(app.screen, SettingsScreen))
         await user.press("escape")
-        for number, name in enumerate(("Review", "Consolidate", "Sync", "Insight", "Live"), 2):
+        for number, name in enumerate(("Review", "Consolidate", "Sync", "Insight", "Live", "Graph"), 2):
             await tour.does(f"go_{number}", lambda name=name: type(app.screen).__name__ == f"{name}Screen")  # type: ignore[misc]
         await tour.does("go_1", lambda: app.screen is user.browse)
         await tour.does("leave", lambda: not app.is_running)

@@ -54,7 +54,8 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     if len(text) < len(lore.content):
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
-    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}"), DIM)
+    via = f" · by way of {hit.via}" if hit.via else ""
+    yield styled(safe_text(f"    {lore.category} · {lore.agent or 'unknown'} · {where}{via}"), DIM)
     if origin is not None:
         parts = " · ".join(f"{name} {value}" for name, value in hit.score.why().items() if value is not None)
         yield styled(f"    score {hit.score.total:.3f}: {parts}", DIM)

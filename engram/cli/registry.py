@@ -46,6 +46,7 @@ COMMANDS = (
     Command("sql", "sql", "ask the store in SQL, read-only"),
     Command("aggregate", "aggregate", "one ranking from several lists of lore"),
     Command("skill", "skill", "list skills, and run the query of one"),
+    Command("graph", "graph", "what lore are about, how that is related, and the lore about it"),
     Command("live", "live", "what queries, tools and hooks did here, as it happens"),
     Command("metrics", "metrics", "counters and latencies of this store"),
     Command("import", "import_", "import notes, JSON, and what agents and other memory tools keep"),

@@ -26,6 +26,7 @@ PATH_GAIN = 0.25
 HALF_LIFE_DAYS = {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
 KIND_PRIORITY = {"semantic": 1.0, "procedural": 1.0, "episodic": 0.6, "working": 0.4}
 _DAY = 86_400.0
+_UNSAID = 0.5  # the importance of a lore of which nobody and nothing says any
 
 
 class Standing(NamedTuple):
@@ -96,13 +97,20 @@ def memory_strength(standing: Standing, now: float) -> float:
 
 def weigh(standing: Standing, now: float) -> float:
     """A lore's standing, 0..1: confidence first, then kind, memory strength and importance."""
-    importance = 0.5 if standing.importance is None else standing.importance
+    importance = _UNSAID if standing.importance is None else standing.importance
     return (
         0.5 * standing.confidence / 1000
         + 0.2 * KIND_PRIORITY.get(standing.type, 1.0)
         + 0.2 * memory_strength(standing, now)
         + 0.1 * importance
     )
+
+
+def importance_of(stated: float | None, rank: float | None) -> float | None:
+    """The importance that a file states, else what the graph (`rank`, 0..1) adds to that of a lore without any."""
+    if stated is not None or rank is None:
+        return stated
+    return _UNSAID + (1 - _UNSAID) * min(max(rank, 0.0), 1.0)
 
 
 def score(

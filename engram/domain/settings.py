@@ -56,6 +56,7 @@ KEYS = (
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
     Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),
     Key("recall.log", True, "Whether queries, tools and hooks leave a line in the live record (local, never in git).", user_only=True),
+    Key("graph.hop", False, "Whether a query also brings lore one step away: about an entity that the question or the best of its answer name."),
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, a sentence transformer in ONNX there (`onnx`), an OpenAI-compatible `endpoint` (only in your own file: lore is sent to it), or `none` (words only). See docs/embedding.md.", choices=PROVIDERS, own_choices=("endpoint",)),
     Key("embedding.path", "", "The folder of the model for the providers `path` and `onnx`.", user_only=True),
     Key("embedding.url", "", "The address of the provider `endpoint`, up to `/embeddings`: https, or http on this machine.", user_only=True),

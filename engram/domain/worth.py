@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 TOP = 3
 PROMOTED_FROM = 0.5  # importance
 PROMOTED_USES = 2
-_HELPFUL, _SHOWN, _ALONE, _LINK = 0.5, 0.05, 0.25, 0.25
+_HELPFUL, _SHOWN, _ALONE, _LINK, _RANK = 0.5, 0.05, 0.25, 0.25, 0.5
 _SHOWN_MOST = 10  # to be shown often is little proof: what helps nobody is shown as well
 
 
@@ -42,9 +42,16 @@ class Worth(NamedTuple):
 
 
 def importance(
-    stated: float | None, *, pinned: bool, helpful: int, shown: int, alone: int = 0, links: int = 0
+    stated: float | None,
+    *,
+    pinned: bool,
+    helpful: int,
+    shown: int,
+    alone: int = 0,
+    links: int = 0,
+    rank: float = 0.0,
 ) -> float:
-    """0..1: what its file says, else 1 for a pinned lore, else what use and links speak for.
+    """0..1: what its file says, else 1 for a pinned lore, else what use, links and graph (`rank`, 0..1) speak for.
 
     0.5 are two times helpful, or once and shown ten times, or two lore that name it and two questions it alone answers.
     """
@@ -52,7 +59,9 @@ def importance(
         return stated
     if pinned:
         return 1.0
-    points = _HELPFUL * helpful + _SHOWN * min(shown, _SHOWN_MOST) + _ALONE * alone + _LINK * links
+    points = (
+        _HELPFUL * helpful + _SHOWN * min(shown, _SHOWN_MOST) + _ALONE * alone + _LINK * links + _RANK * rank
+    )
     return round(points / (points + 1), 2)
 
 

@@ -177,6 +177,7 @@ class Hit(LoreOut):
     ref: str
     score: float
     why: dict[str, Any]
+    via: str
     scope: str
     truncated: bool
     origin: dict[str, Any]

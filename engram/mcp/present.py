@@ -42,12 +42,17 @@ def found(engram: Engram, said: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
     budget = int(engram.store.settings.number("recall.budget"))
     framed = recalled(engram, said, budget)
-    notes = [*said.notes, *([_WEAK] if said.strength == "weak" else [])]
+    notes = [*said.notes, *([_WEAK] if said.strength == "weak" else []), *_steps(said)]
     rows = [results.FoundLore(**one._asdict()) for one in framed]
     data = results.Found(
         strength=said.strength, notice=NOTICE if framed else _NOTHING, lore=rows, notes=notes
     )
     return answer("\n\n".join(["\n".join([data.notice, *notes]), *map(as_text, framed)]), data)
+
+
+def _steps(said: Answer) -> list[str]:
+    """What of an answer is there only because it is about an entity that is named."""
+    return [f"{hit.ref} is one step away, by way of {harmless(hit.via)}." for hit in said.lore if hit.via]
 
 
 def recalled(engram: Engram, said: Answer, budget: int) -> list[Framed]:

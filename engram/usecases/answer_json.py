@@ -24,6 +24,7 @@ def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin])
                 "truncated": text != hit.lore.content,
                 "score": round(hit.score.total, 4),
                 "why": hit.score.why(),
+                "via": hit.via,
                 "scope": hit.scope,
                 "origin": origin.as_dict(),
             }

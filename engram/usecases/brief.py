@@ -12,7 +12,7 @@ from engram.usecases.held import without_held
 from engram.usecases.search import standing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
@@ -48,8 +48,8 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     touched = touched_files(working)
     now = store.clock.now().timestamp()
     began = store.clock.nanoseconds()
-    hits = consult(store, lambda generation: _pool(store, generation, now))
-    hits.sort(key=lambda hit: (-worth(hit, touched, now), hit.id))
+    hits, ranks = consult(store, lambda generation: _pool(store, generation, now))
+    hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id)), hit.id))
     found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
     chosen = inject.put_before(store, found, most)
     said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
@@ -59,12 +59,15 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     return said
 
 
-def worth(hit: Hit, touched: Sequence[str], now: float) -> float:
-    """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common."""
+def worth(hit: Hit, touched: Sequence[str], now: float, rank: float | None = None) -> float:
+    """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common.
+
+    `rank` is how important the graph makes it, 0..1.
+    """
     files = hit.files.split("\n") if hit.files else []
     validated = min(hit.validation_count, _MOST_VALIDATIONS)
     return (
-        ranking.weigh(standing(hit), now)
+        ranking.weigh(standing(hit, rank), now)
         + _PINNED * bool(hit.pinned)
         + _OVERLAP * ranking.path_overlap(files, touched)
         + _VALIDATED * validated
@@ -89,8 +92,9 @@ def touched_files(working: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in names if name.strip()))[:_TOUCHED_MOST]
 
 
-def _pool(store: Store, generation: Generation, now: float) -> list[Hit]:
-    """The lore that may be worth a brief: the best ones by standing, and the newest."""
+def _pool(store: Store, generation: Generation, now: float) -> tuple[list[Hit], Mapping[str, float]]:
+    """The lore that may be worth a brief, the best ones by standing and the newest, and how important the graph makes them."""
     values = (round(store.settings.number("recall.min_confidence") * 1000), now)
     found = [hit for order in _ORDERS for hit in generation.catalog.select(_USABLE, values, order)]
-    return list({hit.id: hit for hit in without_held(store, found)}.values())
+    hits = list({hit.id: hit for hit in without_held(store, found)}.values())
+    return hits, generation.ranks([hit.id for hit in hits])

@@ -39,6 +39,7 @@ MOST_WEAK = 5  # ids of what was too weak to be shown that are written down
 class Question(NamedTuple):
     """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference.
 
+    `hop` adds lore about entities that the question or the best of the answer name.
     `keep` gives refs and a line in the live record; `budget` is about how many tokens of the answer the caller shows,
     for that line. `as_of` asks the store of a commit or date. `scopes` names
     those to ask; by default all that there are, or the one that the store was opened by name as.
@@ -56,16 +57,21 @@ class Question(NamedTuple):
     as_of: str = ""
     scopes: tuple[str, ...] = ()
     budget: int | None = None
+    hop: bool | None = None
 
 
 class Recalled(NamedTuple):
-    """One lore of an answer: its short name in the session, the lore, where it is, and why it is here."""
+    """One lore of an answer: its short name in the session, the lore, where it is, and why it is here.
+
+    `via` is the entity over which it came, if it is one step away.
+    """
 
     ref: str
     lore: Lore
     path: str
     score: Score
     scope: str
+    via: str = ""
 
 
 class Answer(NamedTuple):
@@ -106,12 +112,16 @@ def query(store: Store, question: Question) -> Answer:
             from engram.usecases.query_scopes import recall_from
 
             strategy, shown, weak = recall_from(asked, question, limit, notes)
+        if store.settings.flag("graph.hop") if question.hop is None else question.hop:
+            from engram.usecases.hop import with_hops
+
+            shown = with_hops(asked, question, strategy, shown, limit)
         lore = _surface(store, shown, question.keep)
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
             notes += [_named(store, one, note) for note in one.degraded]
         took_ms = live.milliseconds_since(store, began)
-        answer = Answer(question.text, strength_of(lore), strategy, lore, took_ms, tuple(notes), weak)
+        answer = Answer(question.text, _strength_shown(lore), strategy, lore, took_ms, tuple(notes), weak)
         if question.keep:
             _log(store, asked, answer, question.budget)
         return answer
@@ -200,6 +210,12 @@ def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
 def strength_of(found: Sequence[Candidate | Recalled]) -> str:
     """The strength of an answer of these: that of the one for which most speaks."""
     return _strength(found, [evidence(hit) for hit in found])
+
+
+def _strength_shown(shown: Sequence[Recalled]) -> str:
+    """The same of what is shown: where that is only a step away, it is weak."""
+    level = strength_of(shown)
+    return strength.WEAK if level == strength.NONE and shown else level
 
 
 def _strength(found: Sequence[Candidate | Recalled], spoken: Sequence[float]) -> str:

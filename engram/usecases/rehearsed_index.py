@@ -39,6 +39,7 @@ class RehearsedIndex:
         self.vectors = self if self._vectors is not None else None
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
         self.has_links = generation.has_links
+        self._ranks = generation.ranks()
         self.tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
         self._hits = {hit.row: hit for hit in generation.catalog.select("1")}
         self._rows = {hit.path: row for row, hit in self._hits.items()}
@@ -57,6 +58,11 @@ class RehearsedIndex:
                 self._hits[row] = hit._replace(status=status, confidence=confidence)
                 changed.add(row)
         return changed
+
+    def ranks(self, nodes: Iterable[str]) -> dict[str, float]:
+        """How important the graph makes these lore, by id."""
+        known = self._ranks
+        return {node: known[node] for node in nodes if node in known} if known else {}
 
     def hits(self, rows: Iterable[int]) -> list[Hit]:
         """The lines of these rows, as the catalog would give them."""

@@ -37,7 +37,7 @@ class Filters(NamedTuple):
 
     What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
     of texts that wait for a person; None stands for every text of that lore. The lore with the id `admitted` passes
-    all of this: to see what letting it in would do.
+    all of this: to see what letting it in would do. `among` are the only rows that are looked at (None: all).
     """
 
     min_confidence: int
@@ -48,6 +48,7 @@ class Filters(NamedTuple):
     horizon: float = 0.0
     held: Mapping[str, Collection[str] | None] = {}
     admitted: str = ""
+    among: frozenset[int] | None = None
 
 
 class Candidate(NamedTuple):
@@ -108,7 +109,8 @@ def _best(
             from engram.usecases import second_look
 
             closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
-        candidates = _rank(hits, ranked, closer, filters.files, now)
+        ranks = generation.ranks([hit.id for hit in hits])
+        candidates = _rank(hits, ranked, closer, filters.files, now, ranks)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
@@ -170,15 +172,15 @@ def changed(store: Store, candidates: Sequence[Candidate]) -> list[str]:
     return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
 
 
-def standing(hit: Hit) -> Standing:
-    """What ranking looks at, from a catalog line."""
+def standing(hit: Hit, rank: float | None = None) -> Standing:
+    """What ranking looks at, from a catalog line; `rank` is how important the graph makes it, 0..1."""
     return Standing(
         hit.confidence,
         hit.type,
         hit.validation_count,
         hit.last_validated,
         hit.updated_at,
-        hit.importance,
+        ranking.importance_of(hit.importance, rank),
         bool(hit.pinned),
     )
 
@@ -186,7 +188,7 @@ def standing(hit: Hit) -> Standing:
 def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     """The rows that explicit filters leave, or None without such filters."""
     if not (filters.categories or filters.types or filters.tags):
-        return None
+        return None if filters.among is None else set(filters.among)
     conditions, values = ["status = 'active'"], list[object]()
     for column, wanted in (("category", filters.categories), ("type", filters.types)):
         if wanted:
@@ -195,7 +197,8 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     for tag in filters.tags:
         conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
         values.append(tag)
-    return set(generation.catalog.select_rows(" AND ".join(conditions), values))
+    found = set(generation.catalog.select_rows(" AND ".join(conditions), values))
+    return found if filters.among is None else found & filters.among
 
 
 def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines | None:
@@ -209,7 +212,12 @@ def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines |
 
 
 def _rank(
-    hits: Sequence[Hit], ranked: Relevance, closer: Mapping[int, Closer], files: Sequence[str], now: float
+    hits: Sequence[Hit],
+    ranked: Relevance,
+    closer: Mapping[int, Closer],
+    files: Sequence[str],
+    now: float,
+    ranks: Mapping[str, float],
 ) -> list[Candidate]:
     candidates = []
     parts = ranked.parts([hit.row for hit in hits])
@@ -218,9 +226,8 @@ def _rank(
         if files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), files)
         near, missing = closer.get(hit.row, _NOT_LOOKED)
-        score = ranking.score(
-            coverage, cosine, standing(hit), now, near=near, missing=missing, overlap=overlap
-        )
+        known = standing(hit, ranks.get(hit.id))
+        score = ranking.score(coverage, cosine, known, now, near=near, missing=missing, overlap=overlap)
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engram.domain.settings import Settings
     from engram.usecases.accepted_settings import HeldBack
     from engram.usecases.clock import Clock
+    from engram.usecases.graph_building import Drawn
     from engram.usecases.similar import Said
 
 DEDICATED = "dedicated"
@@ -116,6 +117,7 @@ class Store:
         self.recent: dict[str, Said] = {}
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
+        self.drawn: Drawn | None = None  # the graph, as it was drawn last
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)
         self._embedder: Embedder | None = None

@@ -61,13 +61,15 @@ def worth(
 def worths(look: Look, answers: Mapping[str, Answered]) -> dict[str, Worth]:
     """The worth of all active lore, by id."""
     answered = answers_by_lore(answers)
+    ranks = look.generation.ranks()
     found = {}
     for hit in look.hits.values():
         shown = look.usage.shown.get(hit.id, 0)
         top, alone = answered.get(hit.id, (0, ()))
         links = len(look.linked_by(hit.id))
         value = importance(
-            hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=shown, alone=len(alone), links=links
+            hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=shown, alone=len(alone), links=links,
+            rank=ranks.get(hit.id, 0.0),
         )  # fmt: skip
         cost = shown * tokens("x" * hit.length)
         found[hit.id] = Worth(

@@ -1,4 +1,4 @@
-"""What the catalog keeps of a lore beside its line: the tokens of its text, the lore and the entities that it names.
+"""What the catalog keeps of a lore beside its line: the tokens of its text, what it names (lore, entities, wiki links).
 
 Tokens and links serve the second look that ranking takes at the best rows.
 """
@@ -18,16 +18,20 @@ SCHEMA = """
 CREATE TABLE row_tokens (row INTEGER PRIMARY KEY, tokens BLOB NOT NULL, check_number INTEGER NOT NULL);
 CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (row, kind, id)) WITHOUT ROWID;
 CREATE TABLE row_entities (row INTEGER, entity TEXT NOT NULL, PRIMARY KEY (row, entity)) WITHOUT ROWID;
+CREATE TABLE row_mentions (row INTEGER, name TEXT NOT NULL, PRIMARY KEY (row, name)) WITHOUT ROWID;
+CREATE TABLE ranks (node TEXT PRIMARY KEY, importance REAL NOT NULL) WITHOUT ROWID;
 CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_also', 'refines', 'caused_by');
 """
 INDEXES = "CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);"
-TABLES = ("row_tags", "row_relations", "row_entities")
+TABLES = ("row_tags", "row_relations", "row_entities", "row_mentions")
 # What `line_check` covers of them, in the form of `names`.
 NAMES = (
     "SELECT row, name FROM (SELECT row, kind || ' ' || id AS name FROM row_relations"
-    " UNION ALL SELECT row, 'entity ' || entity FROM row_entities)"
+    " UNION ALL SELECT row, 'entity ' || entity FROM row_entities"
+    " UNION ALL SELECT row, 'mention ' || name FROM row_mentions)"
 )
 _PART = 400
+_LINKS = "[["
 
 
 class Link(NamedTuple):
@@ -40,20 +44,33 @@ class Link(NamedTuple):
 
 
 def names(lore: Lore | None) -> list[str]:
-    """The lore and entities that a lore names, each once: what it is to it, and its name."""
-    if lore is None or not (lore.relations or lore.entities):
+    """The lore, entities and targets of wiki links that a lore names, each once: what it is to it, and its name."""
+    if lore is None or not (lore.relations or lore.entities or _LINKS in lore.content):
         return []
     named = [f"{kind} {other}" for kind, other in lore.relations]
-    return sorted({*named, *(f"entity {entity}" for entity in lore.entities)})
+    named += [f"entity {entity}" for entity in lore.entities]
+    return sorted({*named, *(f"mention {name}" for name in mentions(lore))})
+
+
+def mentions(lore: Lore) -> list[str]:
+    """The targets of the wiki links of a lore, each once."""
+    if _LINKS not in lore.content:
+        return []
+    from engram.domain.text_links import text_links  # few lore have any
+
+    return sorted({link.target for link in text_links(lore.content) if link.is_wiki})
 
 
 def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, Lore | None]]) -> None:
     """Keep what the lore of these rows name."""
+    linking = [(row, one) for row, one in lore if one is not None and _LINKS in one.content]
     naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
     related = [(row, *relation) for row, one in naming for relation in one.relations]
     connection.executemany("INSERT OR IGNORE INTO row_relations VALUES (?, ?, ?)", related)
     entities = [(row, entity) for row, one in naming for entity in one.entities]
     connection.executemany("INSERT OR IGNORE INTO row_entities VALUES (?, ?)", entities)
+    mentioned = [(row, name) for row, one in linking for name in mentions(one)]
+    connection.executemany("INSERT OR IGNORE INTO row_mentions VALUES (?, ?)", mentioned)
 
 
 def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[bytes]) -> None:

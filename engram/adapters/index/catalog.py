@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
-FORMAT = 10
+FORMAT = 11
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.index import beside
+from engram.adapters.index import beside, ranks
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, check_vectors, damage_noticed
 from engram.adapters.index.words import Words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
+    from engram.adapters.index.ranks import KeptFor
     from engram.adapters.index.vectors import VectorFile
 
 _FEW = 1000
@@ -106,11 +107,23 @@ class Generation:
         }
         self.folders = self.catalog.folders()
         self.has_links = beside.has_links(self.catalog.connection)
+        self.has_ranks = ranks.has_ranks(self.catalog.connection)
         self._renew_stamps(changed)
         if self._words is not None and words_stamp != self.words_stamp:
             self.words.reload()
         if self.dimensions:
             check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
+
+    def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
+        """How important the graph makes these nodes (None: all), as far as that is known; lore are nodes by their id."""
+        return ranks.kept(self.catalog, nodes) if self.has_ranks else {}
+
+    def keep_ranks(self, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+        """Keep the importance of all nodes of a graph (None: it is as before); False where another process is writing."""
+        with damage_noticed():
+            kept = ranks.keep(self.catalog, known, importance)
+            self.has_ranks = ranks.has_ranks(self.catalog.connection)
+        return kept
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
         """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.

@@ -54,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
     add("--as-of", default="", metavar="REV", help="ask the store as it was at a commit, tag or date")
+    add(
+        "--hop",
+        action="store_true",
+        default=None,
+        help="also lore one step away, about entities that are named",
+    )
     add("--explain", action="store_true", help="show the parts of each score")
 
 
@@ -75,6 +81,7 @@ def run(call: Call) -> int:
         given.strategy,
         as_of=given.as_of,
         scopes=tuple(given.scope),
+        hop=given.hop,
     )
     call.takes_scopes = True
     budget = given.budget

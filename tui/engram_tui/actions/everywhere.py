@@ -27,6 +27,7 @@ ACTIONS = (
     Action("go_4", "4", "Sync", "what came in and what waits to go out", run="go('sync')", when="screen:sync"),
     Action("go_5", "5", "Insight", "how much lore, and how good", run="go('insight')", when="screen:insight"),
     Action("go_6", "6", "Live", "what agents asked and got", run="go('live')", when="screen:live"),
+    Action("go_7", "7", "Graph", "what lore are about, and how that is related", run="go('graph')", when="screen:graph"),
     Action("leave", "q,ctrl+q", "quit", "leave; what waits for git is committed", 99),
 )  # fmt: skip
 # Of every list: they act on the list itself, wherever it is.

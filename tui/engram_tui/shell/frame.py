@@ -87,7 +87,7 @@ class TabLine(Static):
             self._places.append((start, text.cell_len, entry.name))
             text.append("   ")
         if narrow:
-            text.append("1…6 other screens", "dim")
+            text.append(f"1…{len(ENTRIES)} other screens", "dim")
         self.update(text)
 
     async def on_click(self, event: events.Click) -> None:

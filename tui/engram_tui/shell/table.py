@@ -44,6 +44,7 @@ ENTRIES = (
     Entry("sync", "Sync", "engram_tui.sync", "SyncScreen"),
     Entry("insight", "Insight", "engram_tui.insight", "InsightScreen"),
     Entry("live", "Live", "engram_tui.live", "LiveScreen"),
+    Entry("graph", "Graph", "engram_tui.graph", "GraphScreen"),
 )
 _FOUND: dict[str, bool] = {}
 

@@ -1,0 +1,151 @@
+"""What the graph costs: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
+
+A generated store whose lore name entities (few of them often, most seldom), and whose entities are related; real files,
+the real index. Each figure is the least processor time of several runs, in this process; bare Python stands beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING
+
+from generate import lore_files
+from measuring import cost_of
+from scratch_store import FOLDER, isolate, make_plain, write_lore
+from steady import bare_python
+
+from engram.adapters.graph.pagerank import pagerank
+from engram.domain.entity import TYPES
+from engram.domain.graph import ways
+from engram.usecases.entities import all_entities
+from engram.usecases.graph import search_graph
+from engram.usecases.graph_building import graph_of
+from engram.usecases.importance import refresh_importance
+from engram.usecases.open_store import open_store
+from engram.usecases.query import Question, query
+from engram.usecases.refresh import refresh
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+_RUNS = 5
+_KINDS = ("uses", "owns", "part_of", "depends_on")
+
+
+def slug_of(number: int) -> str:
+    return f"entity-{number}"
+
+
+def some(random: Random, entities: int) -> int:
+    """An entity; the first ones far more often than the last."""
+    return min(int(random.paretovariate(0.35)) - 1, random.randrange(entities))
+
+
+def lore_about(count: int, entities: int, seed: int) -> Iterator[tuple[str, Lore]]:
+    for number, (path, lore) in enumerate(lore_files(count, seed)):
+        random = Random(f"about {seed} {number}")
+        named = dict.fromkeys(f"Entity {some(random, entities)}" for _ in range(random.choice((1, 2, 2, 3))))
+        if random.random() < 0.1:
+            linked = f"\n\nSee [[Entity {some(random, entities)}]]."
+            yield (
+                path,
+                lore._replace(content=lore.content[: 4000 - len(linked)] + linked, entities=tuple(named)),
+            )
+        else:
+            yield path, lore._replace(entities=tuple(named))
+
+
+def write_entities(root: str, count: int, seed: int) -> None:
+    folder = os.path.join(root, FOLDER, "entities")
+    os.makedirs(folder)
+    for number in range(count):
+        random = Random(f"entity {seed} {number}")
+        links = {some(random, count): random.choice(_KINDS) for _ in range(random.randint(0, 3))}
+        said = ", ".join(
+            f"{{kind: {kind}, to: {slug_of(other)}}}" for other, kind in links.items() if other != number
+        )
+        with open(os.path.join(folder, f"{slug_of(number)}.md"), "w", encoding="utf-8") as file:
+            file.write(
+                f"---\nname: Entity {number}\ntype: {TYPES[number % len(TYPES)]}\nrelationships: [{said}]\n---\n\n"
+            )
+
+
+def say(what: str, work: Callable[[], object], runs: int = _RUNS) -> None:
+    costs = [cost_of(work) for _ in range(runs)]
+    print(
+        f"{what:<58} {min(c.cpu_ms for c in costs):>8.1f} CPU-ms {min(c.wall_ms for c in costs):>8.1f} ms",
+        flush=True,
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lore", type=int, default=10_000)
+    parser.add_argument("--entities", type=int, default=5_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        isolate(os.path.join(home, "home"))
+        root = os.path.join(home, "store")
+        make_plain(root)
+        write_lore(root, lore_about(given.lore, given.entities, given.seed))
+        write_entities(root, given.entities, given.seed)
+        store = open_store(root, Caller("benchmark", "benchmark"))
+        measure(store, home)
+        store.close()
+    return 0
+
+
+def anew(store: Store) -> None:
+    store.drawn = None
+    graph_of(store)
+
+
+def measure(store: Store, home: str) -> None:
+    print(f"a Python that does nothing: {bare_python(home):.1f} CPU-ms")
+    refresh(store)
+    graph = graph_of(store)
+    found = ways(graph)
+    print(
+        f"{len(graph.nodes):,} nodes, {len(graph.edges):,} edges, {len(found.steps):,} steps of a chance walk"
+    )
+    pagerank(1, [])  # the library is loaded
+    say("PageRank", lambda: pagerank(len(found.keys), found.steps))
+    say("the entities, from their files", lambda: all_entities(store), 2)
+    say("the graph, lore or entities having changed", lambda: anew(store), 3)
+    say("the graph, nothing having changed", lambda: graph_of(store), 3)
+    say("importance, the graph being another one", lambda: refresh_importance(store), 1)
+    say("importance, the graph being the same", lambda: refresh_importance(store), 2)
+    for depth in (1, 2, 3):
+        walk = partial(search_graph, store, slug_of(0), depth)
+        say(f"search_graph from the commonest entity, {depth} deep", walk, 2)
+    say(
+        "search_graph from the last one, 2 deep",
+        lambda: search_graph(store, slug_of(len(all_entities(store)) - 1), 2),
+        2,
+    )
+    asked = Question("why does the queue time out", keep=False)
+    query(store, asked)
+    generation = store.index.generation
+    assert generation is not None
+    say("a query, with importance", lambda: query(store, asked), 20)
+    generation.has_ranks = False
+    say("a query, without", lambda: query(store, asked), 20)
+    generation.has_ranks = True
+    ids = [hit.id for hit in generation.catalog.select("1", (), "LIMIT 48")]
+    say(
+        "looking up the importance of 48 lore, 100 times", lambda: [generation.ranks(ids) for _ in range(100)]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

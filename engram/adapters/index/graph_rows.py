@@ -1,0 +1,64 @@
+"""What the catalog has for the graph of a store: active lore that name something, and what they name."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.index.catalog import Catalog
+
+_NAMING = (
+    "SELECT row FROM row_entities UNION SELECT row FROM row_mentions UNION SELECT row FROM row_relations"
+    " UNION SELECT files.row FROM row_relations JOIN files USING (id)"
+)
+_LORE = (
+    "SELECT row, id, title, category, path, text_digest FROM files WHERE row IS NOT NULL AND shadowed = 0"
+    " AND status = 'active' AND (expires_at IS NULL OR expires_at > ?)"
+)
+
+
+class LoreRow(NamedTuple):
+    """A lore that may be a node: its row and what a name may call it."""
+
+    row: int
+    id: str
+    title: str
+    category: str
+    path: str
+    text_digest: str
+
+
+def naming_lore(catalog: Catalog, now: float) -> list[LoreRow]:
+    """The active lore that name something or that a relation names, by id. `now` in Unix seconds."""
+    query = f"{_LORE} AND row IN ({_NAMING}) ORDER BY id"
+    return [LoreRow._make(line) for line in catalog.connection.execute(query, (now,))]
+
+
+def all_lore(catalog: Catalog, now: float) -> list[LoreRow]:
+    """All active lore, by id: what a wiki link may lead to."""
+    return [LoreRow._make(line) for line in catalog.connection.execute(f"{_LORE} ORDER BY id", (now,))]
+
+
+def names(catalog: Catalog) -> list[tuple[int, str]]:
+    """Row and entity of all that lore name in `entities`, by row."""
+    return list(catalog.connection.execute("SELECT row, entity FROM row_entities ORDER BY row, entity"))
+
+
+def mentions(catalog: Catalog) -> list[tuple[int, str]]:
+    """Row and target of all wiki links, by row."""
+    return list(catalog.connection.execute("SELECT row, name FROM row_mentions ORDER BY row, name"))
+
+
+def relations(catalog: Catalog) -> list[tuple[int, str, str]]:
+    """Row, kind and id of all relations of lore, by row."""
+    return list(catalog.connection.execute("SELECT row, kind, id FROM row_relations ORDER BY row, kind, id"))
+
+
+def named_by(catalog: Catalog, rows: Sequence[int]) -> list[str]:
+    """What these rows name, as entities or in wiki links, by row."""
+    found = [*catalog.where_in("SELECT row, entity FROM row_entities", "row", rows)]
+    found += catalog.where_in("SELECT row, name FROM row_mentions", "row", rows)
+    place = {row: at for at, row in enumerate(rows)}
+    return list(dict.fromkeys(name for row, name in sorted(found, key=lambda one: (place[one[0]], one[1]))))

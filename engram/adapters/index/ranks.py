@@ -1,0 +1,65 @@
+"""How important each node of the graph is, kept in the catalog until the graph is another one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.index.catalog import Catalog
+
+_STAMP, _DIGEST = "graph_stamp", "graph_digest"
+_WAIT_MS = 200  # for another process that writes; importance can wait
+
+
+class KeptFor(NamedTuple):
+    """What the kept ones are of: the stamp of what the graph was made from, and the graph's own digest ("": nothing)."""
+
+    stamp: str = ""
+    digest: str = ""
+
+
+def has_ranks(connection: sqlite3.Connection) -> bool:
+    """Whether any are kept."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
+
+
+def kept_for(catalog: Catalog) -> KeptFor:
+    """What the kept ones are of."""
+    found = dict(
+        catalog.connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (_STAMP, _DIGEST))
+    )
+    return KeptFor(str(found.get(_STAMP, "")), str(found.get(_DIGEST, "")))
+
+
+def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
+    """The importance of these nodes, as far as it is known (None: of all); lore are nodes by their id."""
+    query = "SELECT node, importance FROM ranks"
+    return dict(
+        catalog.connection.execute(query) if nodes is None else catalog.where_in(query, "node", nodes)
+    )
+
+
+def keep(catalog: Catalog, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
+    """Keep them in place of those before (None: they stay, for another stamp); False where another process is writing."""
+    connection = catalog.connection
+    connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.execute("PRAGMA busy_timeout=10000")
+    try:
+        if importance is not None:
+            connection.execute("DELETE FROM ranks")
+            connection.executemany("INSERT INTO ranks VALUES (?, ?)", sorted(importance.items()))
+        catalog.set_meta({_STAMP: known.stamp, _DIGEST: known.digest})
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        connection.execute("ROLLBACK")
+        raise
+    return True

@@ -1,0 +1,141 @@
+"""`engram graph`: the entities around one, how they are related, the lore about them; and the graph for other programs."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, shorten
+from engram.cli.tables import show_table
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+    from engram.domain.graph_drawing import Branch
+    from engram.usecases.graph import Found, Neighbourhood
+
+DESCRIPTION = (
+    "Without ENTITY what lore are about, the most important first. With one (a name, an alias or a slug) what is\n"
+    "within --depth steps of it, by relationships and by lore that name both, and the lore about all of that."
+)
+EXAMPLES = (
+    "engram graph",
+    "engram graph billing --depth 2",
+    "engram graph --dot | dot -Tsvg > graph.svg",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("entity", nargs="*", metavar="ENTITY", help="where to begin (default: everything)")
+    add("--depth", type=int, default=1, metavar="N", help="how many steps, 1 to 3 (default 1)")
+    add(
+        "--type",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="show only entities of this type (repeatable)",
+    )
+    add(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="go only by relationships of this kind; `together`: lore that name both (repeatable)",
+    )
+    add(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="how many entities and lore each (default 20; with --dot and --json all)",
+    )
+    add("--dot", action="store_true", help="print it in the language of Graphviz")
+
+
+def run(call: Call) -> int:
+    """Walk and show."""
+    from engram.usecases.graph import graph_tables, search_graph
+
+    given = call.arguments
+    limit = given.limit
+    if limit is None and not (given.dot or call.output.json):
+        limit = 20
+    around = search_graph(
+        call.store,
+        " ".join(given.entity).strip(),
+        given.depth,
+        types=given.type,
+        kinds=given.kind,
+        limit=limit,
+    )
+    call.output.document(graph_json(around))
+    if given.dot:
+        from engram.domain.graph_drawing import dot
+
+        call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
+    elif around.start is None:
+        table = graph_tables(around)[0]
+        columns = ("entity", "type", "lore", "importance")
+        places = [table.columns.index(name) for name in columns]
+        rows = tuple(tuple(row[place] for place in places) for row in table.rows)
+        show_table(call.output, table._replace(columns=columns, rows=rows))
+    else:
+        _show(call, around)
+    return 0
+
+
+def _show(call: Call, around: Neighbourhood) -> None:
+    from engram.domain.graph_drawing import tree
+
+    output = call.output
+    facts = {found.reached.node.key: found for found in around.entities}
+    for branch in tree([found.reached for found in around.entities]):
+        output.line(_line(call, branch, facts[branch.reached.node.key]))
+    output.line()
+    for one in around.lore:
+        names = f"  ({', '.join(one.names)})" if one.names else ""
+        head = f"{one.category:<16} {one.confidence:.2f}  "
+        title = shorten(safe_text(one.title + names), max(20, output.width - len(one.id) - len(head) - 1))
+        output.line(f"{output.styled(one.id, CYAN)} {head}{title}")
+    if not around.lore:
+        output.line("No lore is about it.")
+    if around.truncated:
+        output.rule("… there is more: --limit shows more of it")
+
+
+def _line(call: Call, branch: Branch, found: Found) -> str:
+    """A line of the tree: how one gets there, who it is, and what speaks for it."""
+    node = found.reached.node
+    facts = [node.type] if node.type else []
+    step = found.reached.way[-1] if found.reached.way else None
+    if step is not None and step.since:
+        facts.append(f"since {step.since}")
+    if step is not None and step.lore:
+        facts.append(f"{step.lore} lore name both")
+    facts.append(f"{found.lore:,} lore")
+    facts.append(f"importance {found.importance:.2f}")
+    output = call.output
+    way = output.styled(f"{safe_text(branch.step)} ", DIM) if branch.step else ""
+    return f"{branch.before}{way}{output.styled(safe_text(node.name), BOLD)} · {safe_text(' · '.join(facts))}"
+
+
+def graph_json(around: Neighbourhood) -> dict[str, object]:
+    """The JSON of a neighbourhood: `entities` with their `way`, `lore`, and the `edges` among all of them, by key."""
+    return {
+        "entity": around.start.key if around.start else "",
+        "depth": around.depth,
+        "entities": [
+            {
+                **found.reached.node._asdict(),
+                "depth": found.reached.depth,
+                "importance": found.importance,
+                "lore": found.lore,
+                "way": [step._asdict() for step in found.reached.way],
+            }
+            for found in around.entities
+        ],
+        "lore": [{**one._asdict(), "names": list(one.names)} for one in around.lore],
+        "edges": [edge._asdict() for edge in around.edges],
+        "truncated": around.truncated,
+    }

@@ -1,0 +1,98 @@
+"""A graph as a drawing: a tree of the ways from one entity in characters, and DOT for Graphviz."""
+
+from __future__ import annotations
+
+from engram.domain.graph import LORE, MENTIONS, NAME
+from engram.domain.graph_walk import TOGETHER
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engram.domain.graph import Edge, Node
+    from engram.domain.graph_walk import Reached, Step
+
+SHAPES = {
+    "person": "ellipse",
+    "project": "folder",
+    "company": "house",
+    "concept": "hexagon",
+    "tool": "component",
+}
+
+
+class Branch(NamedTuple):
+    """A line of the tree: what stands before it (`├─ `), the way there in words (`uses →`), and who is there."""
+
+    before: str
+    step: str
+    reached: Reached
+
+
+def tree(reached: Sequence[Reached]) -> list[Branch]:
+    """The start, and below each entity those to which the way leads over it, in the order given.
+
+    Where one on the way is not among these, what lies behind it stands below the last that is.
+    """
+    if not reached:
+        return []
+    shown = {one.node.key for one in reached}
+    children: dict[str, list[Reached]] = {}
+    for one in reached[1:]:
+        before = [step.to for step in one.way[:-1] if step.to in shown]
+        children.setdefault(before[-1] if before else reached[0].node.key, []).append(one)
+    lines = [Branch("", "", reached[0])]
+    _grow(lines, children, reached[0].node.key, "")
+    return lines
+
+
+def _grow(lines: list[Branch], children: dict[str, list[Reached]], key: str, before: str) -> None:
+    below = children.get(key, [])
+    for number, one in enumerate(below, 1):
+        last = number == len(below)
+        lines.append(Branch(before + ("└─ " if last else "├─ "), said(one.way[-1]), one))
+        _grow(lines, children, one.node.key, before + ("   " if last else "│  "))
+
+
+def said(step: Step) -> str:
+    """A step in words: `uses →`, `← uses` against its direction, `with` where lore name both."""
+    if step.kind == TOGETHER:
+        return "with"
+    return f"← {step.kind}" if step.back else f"{step.kind} →"
+
+
+def way_said(reached: Reached) -> str:
+    """The whole way: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`."""
+    steps = []
+    for step in reached.way:
+        more = [f"since {step.since}"] if step.since else []
+        more += [f"{step.lore} lore"] if step.lore else []
+        steps.append(f"{said(step)} {step.name}" + (f" ({', '.join(more)})" if more else ""))
+    return ", ".join(steps)
+
+
+def dot(nodes: Iterable[Node], edges: Iterable[Edge]) -> str:
+    """The graph in the language of Graphviz: entities with a shape for each type, lore as notes."""
+    lines = [
+        "digraph engram {",
+        "  rankdir=LR;",
+        '  node [fontname="sans-serif"];',
+        '  edge [fontname="sans-serif"];',
+    ]
+    lines += [f"  {_quoted(node.key)} [label={_quoted(node.name)}, {_look(node)}];" for node in nodes]
+    for edge in edges:
+        label = f"{edge.kind}\nsince {edge.since}" if edge.since else edge.kind
+        look = "" if edge.kind != MENTIONS else ", style=dotted"
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [label={_quoted(label)}{look}];")
+    return "\n".join([*lines, "}"])
+
+
+def _look(node: Node) -> str:
+    if node.kind == LORE:
+        return "shape=note"
+    return "shape=plaintext" if node.kind == NAME else f"shape={SHAPES.get(node.type, 'box')}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "")
+    return f'"{escaped}"'

@@ -1,0 +1,57 @@
+"""How important entities and lore are by the graph: computed when the graph is another one, kept beside the index."""
+
+from __future__ import annotations
+
+from engram.adapters.index.ranks import KeptFor, kept_for
+from engram.domain.graph import importance, ways
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.consult import consult
+from engram.usecases.entities import all_entities
+from engram.usecases.graph_building import drawn, stamp_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.graph_building import Drawn
+    from engram.usecases.store import Store
+
+
+def refresh_importance(store: Store) -> bool:
+    """Bring the importance of entities and lore in step with the graph; whether it was another one than last time.
+
+    Where neither lore nor entities changed since, nothing is looked at but that; where the graph is the same after all,
+    nothing is computed. Raises StoreError.
+    """
+    with store.lock:
+        entities = all_entities(store)
+
+        def look(generation: Generation) -> bool:
+            before = kept_for(generation.catalog)
+            if before.stamp == stamp_of(store, generation, entities):
+                return False
+            importance_in(generation, drawn(store, generation, entities))
+            return kept_for(generation.catalog).digest != before.digest
+
+        return consult(store, look)
+
+
+def importance_in(generation: Generation, found: Drawn) -> Mapping[str, float]:
+    """The importance of every node of this graph, 0..1, by key: the kept one, else computed, and kept if that can be now."""
+    kept = kept_for(generation.catalog)
+    if kept.stamp == found.stamp:
+        if not found.ranks:
+            found.ranks.update(generation.ranks())
+        return found.ranks
+    there = ways(found.graph)
+    now = KeptFor(found.stamp, there.digest())
+    if kept.digest == now.digest:
+        generation.keep_ranks(now, None)
+        found.ranks.update(generation.ranks())
+        return found.ranks
+    from engram.adapters.graph.pagerank import pagerank
+
+    ranks = importance(pagerank(len(there.keys), there.steps))
+    found.ranks.update(zip(there.keys, ranks, strict=True))
+    generation.keep_ranks(now, found.ranks)
+    return found.ranks

@@ -1,0 +1,15 @@
+"""The actions of the graph screen."""
+
+# ruff: noqa: E501 - a table
+from __future__ import annotations
+
+from engram_tui.actions.action import Action
+
+ACTIONS = (
+    Action("back", "escape,backspace", "back", "from a lore to the drawing; from an entity to the one before", 1, "can_go_back"),
+    Action("read", "enter", "open", "an entity: draw what is around it; a lore: read it", 2, "can_read"),
+    Action("graph_find", "slash", "find", "an entity by its name, and draw what is around it", 3, command="engram graph"),
+    Action("graph_deeper", "d", "deeper", "one step deeper; after three steps one again", 4, "has_start", command="engram graph --depth"),
+    Action("graph_whole", "w", "all", "what matters most, without a start", 5, "has_start"),
+    Action("graph_into", "right,l", "beside", "into the text beside the drawing", 6, "is_drawing"),
+)  # fmt: skip
