@@ -18,6 +18,7 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.exploring import Exploring
 from engram.looking import Looking, Words, words
+from engram.teaming import Teaming
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Exploring):
+class Engram(Looking, Curating, Exploring, Teaming):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.

@@ -25,13 +25,17 @@ INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 def tidy(store: Store, *, sync: bool = False) -> None:
     """Bring index, git and the table of the history up to date; trouble is left for `status` to show.
 
-    Then sync where that is due; with `sync` in any case.
+    Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
     from engram.usecases.auto_sync import sync_if_due, sync_now
     from engram.usecases.commit import commit_quietly
     from engram.usecases.history_feed import keep_fed
+    from engram.usecases.maintain import maintain_if_due
+    from engram.usecases.observations import enrich
 
     _refresh_quietly(store)
+    with contextlib.suppress(EngramError):
+        enrich(store)
     commit_quietly(store)
     keep_fed(store)
     _maintain(store)
@@ -39,6 +43,8 @@ def tidy(store: Store, *, sync: bool = False) -> None:
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
     sync_now(store) if sync else sync_if_due(store)
+    if maintain_if_due(store) is not None:
+        commit_quietly(store)
     _make_vectors(store)
 
 

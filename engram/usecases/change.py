@@ -14,13 +14,14 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 _TRIES = 40
+NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Changed(NamedTuple):
@@ -46,10 +47,11 @@ def update(
     compute: Callable[[Lore], Lore],
     subject: str,
     details: Callable[[Lore, Lore], Sequence[tuple[str, str]]] | None = None,
+    keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> Changed:
     """Replace a lore by what `compute` makes of it, durably.
 
-    `details` gives further trailers of the commit from the lore before and after.
+    `details` gives further trailers of the commit from the lore before and after; `keys` are for the file, no fields.
 
     Raises NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
     """
@@ -60,11 +62,11 @@ def update(
                 f"{path} is no longer the lore {lore_id}.", "It was replaced just now; query again."
             )
         after = compute(file.lore)
-        if after == file.lore and file.adopted:
+        if after == file.lore and file.adopted and not keys:
             return Changed(path, file.lore, after)
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories)
-        content = codec.rewrite(file, after, store.categories)
+        content = _with_keys(codec.rewrite(file, after, store.categories), keys)
         operation = operation_for(
             store,
             after,
@@ -82,11 +84,26 @@ def update(
     raise AssertionError("unreachable")
 
 
-def create(store: Store, lore: Lore, subject: str, op: str = "") -> tuple[str, Operation]:
-    """The path of a new lore and the operation that writes it."""
+def create(
+    store: Store,
+    lore: Lore,
+    subject: str,
+    op: str = "",
+    *,
+    keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
+) -> tuple[str, Operation]:
+    """The path of a new lore and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
-    content = codec.write_new(lore, store.categories)
+    content = _with_keys(codec.write_new(lore, store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
+
+
+def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> bytes:
+    if not keys:
+        return content
+    from engram.adapters.files.further_keys import with_keys
+
+    return with_keys(content, keys)
 
 
 def check_writable(store: Store) -> None:

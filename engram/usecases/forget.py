@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
+from engram.domain.policy import FORGET
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, live
+from engram.usecases.allowed import check_allowed
 from engram.usecases.listing import Shown, get_many
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 def forget(store: Store, names: Sequence[str]) -> list[Shown]:
     """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
 
-    Raises NotFoundError, AmbiguousError, ConflictError.
+    Raises NotFoundError, AmbiguousError, NotAllowedError, ConflictError.
     """
     with store.lock:
         found = get_many(store, names)
@@ -28,6 +30,7 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
             where = lore.store
             change.check_writable(where)
             file = change.load(where, lore.path)
+            check_allowed(where, FORGET, file.lore.category)
             gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope))
             deletion = Change(lore.path, None, atomic.digest(file.raw))
             operation = change.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])

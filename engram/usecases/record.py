@@ -8,14 +8,17 @@ from engram.domain import times, ulid
 from engram.domain.categories import parse_types
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
+from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change, live
+from engram.usecases.allowed import check_allowed
 from engram.usecases.gate import Admission, Contradiction, admit
 from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Draft(NamedTuple):
-    """What a caller wants to record. `confidence` 0..1; empty values take their defaults."""
+    """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
+
+    `keys` are for its file and no fields of lore; a lore that has some is never taken into another.
+    """
 
     content: str
     category: str = ""
@@ -40,6 +46,7 @@ class Draft(NamedTuple):
     pinned: bool = False
     expires_at: datetime | None = None
     redact: bool = False
+    keys: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Recorded(NamedTuple):
@@ -80,18 +87,19 @@ def weigh(store: Store, draft: Draft) -> Weighed:
 
 
 def record(store: Store, draft: Draft) -> Recorded:
-    """Write a new lore. Raises ValidationError, SecretFoundError, StoreError; then nothing was written."""
+    """Write a new lore. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then nothing was written."""
     began = store.clock.nanoseconds()
     lore, redacted = prepare(store, draft)
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
-        merged = _merge(store, lore, admission)
+        check_allowed(store, RECORD, lore.category)
+        merged = None if draft.keys else _merge(store, lore, admission)
         if merged is not None:
             _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)
         lore = lore._replace(status=admission.status)
-        path, operation = change.create(store, lore, f"record: {lore.title}")
+        path, operation = change.create(store, lore, f"record: {lore.title}", keys=draft.keys)
         change.write(store, [operation])
         remember(store, lore, path)
         _note(store, lore, began, merged=0)
