@@ -309,11 +309,13 @@ class Engram(Looking, Curating, Exploring, Teaming):
         """Commit what waits and close every file."""
         self._stop_committers()
         if self._background:
+            from engram.usecases.background import after_close
             from engram.usecases.commit import commit_quietly
             from engram.usecases.session_store import sweep
 
             commit_quietly(self.store)
             sweep(self.store)
+            after_close(self.store)
         self.store.close()
 
     def leave(self, patience: float = 1.0) -> None:

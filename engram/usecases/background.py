@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _SWEEP_AGE_NS = 10_000_000_000
+OBSERVATIONS = "observations"  # the folder of those that wait, in the private state
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
@@ -87,7 +88,13 @@ def after_command(store: Store, *, wrote: bool) -> None:
         for one in others:
             start_detached(one.places.root)
     if not (
-        wrote or sync_due or sweeping or _commits_wait(store) or _sweep_wanted(store) or vectors_wait(store)
+        wrote
+        or sync_due
+        or sweeping
+        or _commits_wait(store)
+        or _sweep_wanted(store)
+        or vectors_wait(store)
+        or _observations_wait(store)
     ):
         return
     if inline or not store.settings.flag("git.background"):
@@ -105,6 +112,12 @@ def after_command(store: Store, *, wrote: bool) -> None:
             start_detached(store.places.root)
         if for_session:
             start_detached(store.stand.root, store.caller.session)
+
+
+def after_close(store: Store) -> None:
+    """When a program closes a store: start a detached process for observations that wait, if any do."""
+    if os.environ.get(INLINE_VARIABLE) != "inline" and _observations_wait(store):
+        start_detached(store.places.root)
 
 
 def start_detached(root: str, *more: str, sync: bool = False, module: str = "engram.cli.tidy") -> None:
@@ -131,6 +144,17 @@ def start_detached(root: str, *more: str, sync: bool = False, module: str = "eng
 def _environment() -> dict[str, str]:
     """The environment of a detached process: without what git sets for its hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _observations_wait(store: Store) -> bool:
+    """Whether observations wait to become lore."""
+    if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
+        return False
+    from engram.usecases.observations import work_waits
+
+    with contextlib.suppress(EngramError):
+        return work_waits(store)
+    return False
 
 
 def _sync_due(store: Store) -> bool:

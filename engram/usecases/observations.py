@@ -18,6 +18,7 @@ from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import live
 from engram.usecases.allowed import check_allowed
+from engram.usecases.background import OBSERVATIONS
 from engram.usecases.store import Caller
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
 def waiting(store: Store) -> int:
     """How many observations wait."""
     return len(_spool(store).names())
+
+
+def work_waits(store: Store) -> bool:
+    """Whether somebody should make lore of observations now."""
+    return not _spool(store).is_empty() and _made_today(store) < MOST_A_DAY
 
 
 def enrich(store: Store) -> int:
@@ -169,4 +175,4 @@ def _text(job: dict[str, object], name: str) -> str:
 
 
 def _spool(store: Store) -> Spool:
-    return Spool(os.path.join(store.places.state, "observations"), MOST_WAITING)
+    return Spool(os.path.join(store.places.state, OBSERVATIONS), MOST_WAITING)
