@@ -385,10 +385,12 @@ async def test_agents_use_the_set(tmp_path: Path, era: str) -> None:
         assert mine == {"id": "ada", "name": "ada", "capabilities": ["review"], "settings": {"tone": "short"}}
         given = await answered(client, "handoff", summary=f"Left: retries. {EVIL}", to="bob", agent="ada")
         said = await answered(client, "get_context", topic="queue consumers", agent="bob", max_tokens=500)
-        assert [one["id"] for one in said["handoffs"]] == [given["id"]]
-        assert said["lore"][0]["content"] == QUEUE
+        assert [one["part"] for one in said["found"]] == ["handoff", "lore"]
+        assert said["found"][0]["id"] == given["id"]
+        assert said["found"][1]["content"] == QUEUE
         assert "<system>" not in json.dumps(said)
-        assert "handoffs" not in await answered(client, "get_context", topic="queue", agent="bob")
+        again = await answered(client, "get_context", topic="queue", agent="bob")
+        assert [one["part"] for one in again["found"]] == ["lore"]
         first = await answered(client, "summarize_session", summary="Looked at queues.", participants=["bob"])
         again = await answered(client, "summarize_session", summary="Looked at queues and retries.")
         assert first == {"id": again["id"], "new": True}

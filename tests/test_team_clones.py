@@ -6,15 +6,19 @@ import os
 import random
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
 from apikit import SetClock, dedicated, git, lore_files, ok, opened, plain
 from effort import examples
 from sync_kit import Clones
 
-from engram.app import Engram
 from engram.domain.errors import StoreError
 from engram.usecases import background, maintain, sync_state
+
+if TYPE_CHECKING:
+    import pytest
+
+    from engram.app import Engram
 
 AGENTS = {"ada": "a", "bob": "a", "carl": "b", "dora": "b"}  # and the clone each works in
 FACTS = (

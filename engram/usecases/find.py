@@ -73,13 +73,17 @@ def _newest(
     store: Store, limit: int, categories: Sequence[str], tags: Sequence[str], narrow: Narrow, *, must: bool
 ) -> list[Shown]:
     """The newest of one store; none where it has no such category, unless it `must` have."""
+    filters = {"categories": categories, "status": ACTIVE, "tags": tags, "narrow": narrow}
     try:
-        hits, _ = list_hits(store, limit=None, categories=categories, status=ACTIVE, tags=tags, narrow=narrow)
+        hits, total = list_hits(store, limit=2 * limit, **filters)  # type: ignore[arg-type]
+        found = without_held(store, hits)
+        if len(found) < limit and len(hits) < total:
+            found = without_held(store, list_hits(store, limit=None, **filters)[0])  # type: ignore[arg-type]
     except ValidationError:
         if must:
             raise
         return []
-    paths = [hit.path for hit in without_held(store, hits)[: limit + 5] if hit.created_at < narrow.until]
+    paths = [hit.path for hit in found if hit.created_at < narrow.until][: limit + 1]
     return [Shown(lore, path, "", store.places.scope) for path in paths for lore in loaded(store, [path])]
 
 

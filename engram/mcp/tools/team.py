@@ -49,16 +49,18 @@ class Kept(BaseModel):
     redacted: int = 0
 
 
+class Part(results.FoundLore):
+    """A lore of a context, and what it is there for: handoff, summary (of this session), lore, session, entity."""
+
+    part: str
+
+
 class Prepared(BaseModel):
-    """What to know for a topic; each lore as recall_query gives it."""
+    """What to know for a topic."""
 
     notice: str
     tokens: int
-    handoffs: list[results.FoundLore] = []
-    summary: list[results.FoundLore] = []
-    lore: list[results.FoundLore] = []
-    sessions: list[results.FoundLore] = []
-    entities: list[results.FoundLore] = []
+    found: list[Part] = []
     left_out: int = 0
     notes: list[str] = []
 
@@ -182,12 +184,13 @@ def _found(engram: Engram, found: Found) -> CallToolResult:
 
 
 def _context(found: Context) -> Prepared:
-    return Prepared(
-        notice=NOTICE, tokens=found.tokens, handoffs=list(map(_row, found.handoffs)),
-        summary=list(map(_row, found.summary)), lore=list(map(_row, found.lore)),
-        sessions=list(map(_row, found.sessions)), entities=list(map(_row, found.entities)),
-        left_out=found.left_out, notes=[safe_text(note) for note in found.notes],
-    )  # fmt: skip
+    parts = {
+        "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,
+        "entity": found.entities,
+    }  # fmt: skip
+    rows = [Part(part=part, **one._asdict()) for part, framed in parts.items() for one in framed]
+    notes = [safe_text(note) for note in found.notes]
+    return Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
 
 
 def _row(framed: Framed) -> results.FoundLore:
