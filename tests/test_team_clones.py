@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from apikit import SetClock, dedicated, git, lore_files, ok, opened, plain
 from effort import examples
 from sync_kit import Clones
+from team_kit import changed
 
 from engram.domain.errors import StoreError
 from engram.usecases import background, maintain, sync_state
@@ -110,22 +111,16 @@ def aged(root: Path, settings: str = "") -> SetClock:
         ada.summarize("Old talk about queues.")
         helpful = ada.summarize("Old talk about tides.", new=True).lore.id
         ada.summarize("Old talk, pinned.", new=True)
-        ada.edit(ada.conversations(1)[0].lore.id, _edit(pinned=True))
+        ada.edit(ada.conversations(1)[0].lore.id, changed(pinned=True))
         ada.handoff("Taken.", to="bob")
         ada.get_context("nothing at all", agent="bob")
         ada.handoff("Never taken.", to="bob")
-        ada.edit(ada.record("Gone out of use.", category="observation").lore.id, _edit(status="archived"))
+        ada.edit(ada.record("Gone out of use.", category="observation").lore.id, changed(status="archived"))
         clock.advance(days=60)
         ada.feedback(helpful=helpful)
         ada.summarize("Newer talk.", new=True)
         clock.advance(days=60)
     return clock
-
-
-def _edit(**what: object) -> object:
-    from engram.usecases.edit import Edit
-
-    return Edit(**what)  # type: ignore[arg-type]
 
 
 def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) -> None:

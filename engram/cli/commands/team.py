@@ -18,7 +18,7 @@ DESCRIPTION = (
     "The agents that share this memory (`engram agents` is about which programs are connected):\n"
     "  list, register ID, show ID   who they are, in files of the store; nobody has to be registered\n"
     "  handoff TEXT, handoffs       hand work over, and what nobody has taken yet\n"
-    "  summary TEXT                 sum this session up; again: replaces it, after a pause of half an hour a new one\n"
+    "  summary TEXT                 sum this session up; again: replaces it, unless half an hour passed\n"
     "  context TOPIC                what to know for a topic, handoffs first, within a number of tokens\n"
     "  observe TEXT                 keep a text at once, to become pending lore later"
 )
