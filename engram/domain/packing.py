@@ -9,6 +9,14 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+HEADINGS = HANDED, SO_FAR, KNOWN, EARLIER, ABOUT = (
+    "Handed over to you:",
+    "This session so far:",
+    "Known about this:",
+    "Earlier sessions:",
+    "Entities:",
+)
+WRITTEN = "as written"  # in the place of a tier, of what has none: a file of an entity
 _SHORTEST = 60  # characters of a content that is worth showing
 _MARKS = 32  # characters that the remark on what was left out takes
 

@@ -91,7 +91,7 @@ def goes_on(moments: Sequence[float], last: float, now: float) -> bool:
 
 def tag_for(agent: str) -> str:
     """The tag of work that is handed over to an agent, or to anybody."""
-    return _FOR + (agent or "anybody")
+    return _FOR + (agent.lower() or "anybody")
 
 
 def receiver(lore: Lore) -> str:

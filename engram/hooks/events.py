@@ -56,7 +56,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
     from engram.usecases import session_rules
     from engram.usecases.brief import RULES, brief
-    from engram.usecases.context import told_at_start
+    from engram.usecases.handoffs import told_at_start
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced

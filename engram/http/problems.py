@@ -26,6 +26,7 @@ _STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
     (errors.NotFoundError, 404),
     (errors.AmbiguousError, 409),
     (errors.ConflictError, 409),
+    (errors.NotAllowedError, 403),
 )
 
 

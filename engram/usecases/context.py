@@ -8,8 +8,9 @@ from engram.domain.errors import UsageError
 from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
 from engram.domain.lore import ACTIVE
-from engram.domain.packing import Packed, Section, pack
+from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Packed, Section, pack
 from engram.domain.refs import fold
+from engram.domain.slug import slug
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import conversations, handoffs, live
@@ -30,11 +31,9 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 LEAST, MOST = 200, 20_000  # tokens
-_LORE, _SESSIONS, _ENTITIES, _HANDOFFS = 8, 3, 5, 5
+_LORE, _SESSIONS, _ENTITIES = 8, 3, 5
 _RECENT_DAYS = 30
 _LONGEST_NAME = 5  # words of a topic that are looked up as one name
-HANDED, SO_FAR = "Handed over to you:", "This session so far:"
-KNOWN, EARLIER, ABOUT = "Known about this:", "Earlier sessions:", "Entities:"
 
 
 class Context(NamedTuple):
@@ -74,7 +73,7 @@ def get_context(
     agent = agent or store.caller.agent
     with store.lock:
         here = home_of(store, agent, scope)
-        handed = handoffs.open_handoffs(here, agent or "human", _HANDOFFS)
+        handed = handoffs.open_handoffs(here, agent or "human", handoffs.MOST_TOLD)
         own = conversations.latest_of(here, store.caller.session)
         own = own if own is not None and own.lore.status == ACTIVE else None
         since = store.clock.now().timestamp() - _RECENT_DAYS * 86_400
@@ -141,13 +140,14 @@ def _names_in(topic: str) -> list[str]:
 
 def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
     """The entities that these names mean for certain."""
-    known = all_entities(store)
+    known: Sequence[Entity] = all_entities(store)
     if not known:
         return ()
+    known = [entity for entity in known if entity.slug.isascii() and slug(entity.slug) == entity.slug]
     slugs, entities = by_name(known), {entity.slug: entity for entity in known}
     meant = [slugs.get(fold(name), ()) for name in names]
     found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))
-    return tuple(_as_framed(entities[slug]) for slug in found[:_ENTITIES])
+    return tuple(_as_framed(entities[name]) for name in found[:_ENTITIES])
 
 
 def _as_framed(entity: Entity) -> Framed:
@@ -159,18 +159,4 @@ def _as_framed(entity: Entity) -> Framed:
         part for part in (f"{entity.name} ({entity.type})", ", ".join(related), entity.content) if part
     )
     said = harmless(text, lines=True, is_checked=False)
-    return Framed(entity.slug, entity.slug, said, "ENTITY", 1.0, "as written", FOREIGN, "its file")
-
-
-def told_at_start(store: Store, agent: str, budget: int) -> str:
-    """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
-    from engram.usecases.inject import framed
-
-    with store.lock:
-        handed = handoffs.open_handoffs(store, agent, _HANDOFFS)
-        said = framed(store, [one.lore for one in handed], budget, HANDED)
-        if said:
-            handoffs.take_over(store, handed)
-            ids = [one.lore.id for one in handed]
-            live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
-    return said
+    return Framed(entity.slug, entity.slug, said, "ENTITY", 1.0, WRITTEN, FOREIGN, "its file")

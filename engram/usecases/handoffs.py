@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from engram.domain.budget import tokens
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
+from engram.domain.packing import HANDED
 from engram.domain.team import ANYBODY, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
-from engram.usecases import record as recording
+from engram.usecases import change, live
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 CATEGORY = "CONTEXT_NOTE"
 MOST = 20
+MOST_TOLD = 5  # at once; more of them wait for the next time
 _OPEN = (
     "status = 'active' AND row IN (SELECT row FROM row_tags WHERE tag = ?)"
     " AND row NOT IN (SELECT row FROM row_tags WHERE tag = ?)"
@@ -49,6 +51,8 @@ def handoff(
 
     Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
     """
+    from engram.usecases import record as recording
+
     giver = giver or store.caller.agent or "human"
     to, topic = to.strip(), " ".join(topic.split())
     for name in (to, giver):
@@ -82,6 +86,24 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
             if len(found) < limit and (agent is None or hit.agent != agent):
                 found += _read(store, hit.path)
         return found
+
+
+def told_at_start(store: Store, agent: str, budget: int) -> str:
+    """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
+    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.inject import framed
+
+    with store.lock:
+        here = home_of(store, agent, "")
+        handed = open_handoffs(here, agent, MOST_TOLD)
+        if not handed:
+            return ""
+        elsewhere = {} if here is store else {one.lore.id: here.places.scope for one in handed}
+        said = framed(store, [one.lore for one in handed], budget, HANDED, elsewhere)
+        take_over(here, handed)
+        ids = [one.lore.id for one in handed]
+        live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
+        return said
 
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:

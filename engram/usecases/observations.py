@@ -11,7 +11,7 @@ import os
 from engram.adapters.files.spool import Spool
 from engram.adapters.state.hook_memory import HookMemory
 from engram.domain import fence, ulid
-from engram.domain.errors import EngramError, UsageError, ValidationError
+from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
 from engram.domain.lore import MAX_CONTENT, PENDING
 from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, redact
@@ -117,6 +117,8 @@ def _persist(store: Store, job: dict[str, object]) -> int:
     for draft in _drafts(store, job):
         try:
             done, _ = record_new(store, draft)
+        except (ConflictError, StoreError):  # not now: it goes on waiting
+            raise
         except EngramError:
             continue
         if done is not None:
