@@ -198,6 +198,19 @@ def test_it_runs_by_itself_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
         assert not maintain.is_due(engram.store)
 
 
+def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    clock = aged(root)
+    with opened(root, clock=clock) as engram:
+        mine = engram.record("What a person wrote last.", category="fact").lore
+        sync_state.remember(engram.store, "origin", None)
+        done = maintain.maintain_if_due(engram.store)
+        assert done is not None
+        assert any(step.number for step in done.steps)
+        assert engram.undo().lore == (mine.id,)
+        assert engram.list(limit=None, status="archived").total == 3
+
+
 def test_observations_are_looked_at_by_the_process_that_tidies_up(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:

@@ -20,6 +20,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, observations, sync_state
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
+from engram.usecases.store import BY_ITSELF, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,8 +74,18 @@ def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
 
 
 def maintain_if_due(store: Store) -> Maintained | None:
-    """Do it where a sync came in since the last time, and that is a day ago; None where it is not due."""
-    return maintain(store) if is_due(store) else None
+    """Do it where there was a sync since the last time, a day ago or more; None where it is not due.
+
+    `engram undo` passes over what it does.
+    """
+    if not is_due(store):
+        return None
+    before = store.caller
+    store.caller = Caller(BY_ITSELF, "", "maintain")
+    try:
+        return maintain(store)
+    finally:
+        store.caller = before
 
 
 def is_due(store: Store) -> bool:
