@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, SECRET, TIDES, SetClock, cli, dedicated, git, lore_files, ok, plain
-from mcp_kit import ERAS, inside, refused, text
+from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 from team_kit import EVIL, as_agent, changed
 
@@ -211,10 +211,9 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
 # --- as agents and people use it
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_agents_use_the_set(tmp_path: Path, era: str) -> None:
+async def test_agents_use_the_set(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
-    async with inside(root, era, sets=("core", "team")) as client:
+    async with inside(root, sets=("core", "team")) as client:
         await answered(client, "recall_record", content=QUEUE, category="fact")
         mine = await answered(
             client, "register_agent", id="ada", capabilities="review", settings={"tone": "short"}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import prepared
 from apikit import SetClock, dedicated, git, lore_files, ok, opened, plain
 from effort import examples
 from sync_kit import Clones
@@ -36,7 +37,6 @@ def work(clones: Clones, chance: random.Random, known: list[str]) -> None:
     engram = clones[AGENTS[name]]
     clones.clock.advance(seconds=chance.choice((1, 40, 3000)))
     with engram.calling(f"session of {name}", name):
-        here = [one.lore.id for one in engram.list(limit=None).lore]
         deed = chance.choice(("record", "handoff", "observe", "judge", "context", "summary", "register"))
         if deed == "record" and known:
             engram.record(known.pop(), category="fact", agent=name)
@@ -48,8 +48,9 @@ def work(clones: Clones, chance: random.Random, known: list[str]) -> None:
             engram.observe(
                 f"Root cause: what {name} saw at {clones.clock.moment} was a full disk of the broker."
             )
-        elif deed == "judge" and here:
-            engram.feedback(**{chance.choice(("helpful", "incorrect")): chance.choice(here)}, again=True)
+        elif deed == "judge" and (here := engram.list(limit=3).lore):
+            judged = chance.choice(here).lore.id
+            engram.feedback(**{chance.choice(("helpful", "incorrect")): judged}, again=True)
         elif deed == "context":
             engram.get_context("queue consumers and palettes", 600)
         elif deed == "summary":
@@ -65,8 +66,8 @@ def work(clones: Clones, chance: random.Random, known: list[str]) -> None:
 def test_four_agents_on_two_clones_end_in_the_same_state(tmp_path: Path) -> None:
     for seed in range(examples(1, 12)):
         chance, clones, known = random.Random(seed), Clones(tmp_path / str(seed)), [*FACTS]
-        for turn in range(3):
-            for _ in range(7):
+        for turn in range(2):
+            for _ in range(8):
                 work(clones, chance, known)
             clones.sync(*chance.sample("ab", 1 + turn % 2))
         for name in chance.sample("ab", 2):
@@ -104,10 +105,16 @@ def test_what_one_clone_took_over_nobody_is_told_in_the_other(tmp_path: Path) ->
 # --- the periodic work
 
 
-def aged(root: Path, settings: str = "") -> SetClock:
+def aged(root: Path) -> SetClock:
     """A store with what a year leaves: summaries, a handoff that was taken and one that was not, archived lore."""
+    clock = SetClock(prepared.copy("aged", root, _age))
+    clock._last = 50
+    return clock
+
+
+def _age(root: Path) -> datetime:
     clock = SetClock(datetime(2026, 1, 5, 9, tzinfo=UTC))
-    with opened(root, agent="ada", clock=clock, settings=settings) as ada:
+    with opened(dedicated(root), agent="ada", clock=clock) as ada:
         ada.summarize("Old talk about queues.")
         helpful = ada.summarize("Old talk about tides.", new=True).lore.id
         ada.summarize("Old talk, pinned.", new=True)
@@ -120,11 +127,11 @@ def aged(root: Path, settings: str = "") -> SetClock:
         ada.feedback(helpful=helpful)
         ada.summarize("Newer talk.", new=True)
         clock.advance(days=60)
-    return clock
+    return clock.moment
 
 
 def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) -> None:
-    root = dedicated(tmp_path / "store")
+    root = tmp_path / "store"
     clock = aged(root)
     user = Path(os.environ["XDG_CONFIG_HOME"]) / "engram/config.toml"
     with opened(root, clock=clock) as engram:
@@ -154,7 +161,9 @@ def test_maintain_archives_and_collects_once_and_says_so_before(tmp_path: Path) 
 
 
 def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = aged(tmp_path / "store", '[team]\narchive_days = 30\n[store]\nfolder = "lore"\n')
+    clock = aged(tmp_path / "store")
+    with (tmp_path / "store/.engram.toml").open("a") as file:
+        file.write("[team]\narchive_days = 30\n")
 
     def broken(_store: object, _dry_run: bool) -> int:
         raise StoreError("The disk is full.")
@@ -199,7 +208,7 @@ def test_it_runs_by_itself_after_a_sync_and_once_a_day(tmp_path: Path) -> None:
 
 
 def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
-    root = dedicated(tmp_path / "store")
+    root = tmp_path / "store"
     clock = aged(root)
     with opened(root, clock=clock) as engram:
         mine = engram.record("What a person wrote last.", category="fact").lore
