@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from engram.domain.budget import CHARACTERS_PER_TOKEN, cut, tokens
 from engram.domain.framing import NOTICE, Framed, as_text
+from engram.domain.team import HANDED_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEADINGS = HANDED, SO_FAR, KNOWN, EARLIER, ABOUT = (
-    "Handed over to you:",
+    HANDED_OVER,
     "This session so far:",
     "Known about this:",
     "Earlier sessions:",

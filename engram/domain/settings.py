@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from engram.domain.categories import TYPES, fold
 from engram.domain.errors import ConfigError
-from engram.domain.policy import check_members, check_policies
 from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple
 
@@ -247,11 +246,23 @@ def _check_keys(value: Mapping[str, object], where: str) -> None:
             )
 
 
+def _check_members(value: Mapping[str, object], where: str) -> None:
+    from engram.domain.policy import check_members  # few stores have any
+
+    check_members(value, where)
+
+
+def _check_policies(value: Mapping[str, object], where: str) -> None:
+    from engram.domain.policy import check_policies
+
+    check_policies(value, where)
+
+
 _CHECKS_OF_TABLES = {
     "store.categories": _check_categories,
     "app.keys": _check_keys,
-    "team.members": check_members,
-    "team.policies": check_policies,
+    "team.members": _check_members,
+    "team.policies": _check_policies,
 }
 
 

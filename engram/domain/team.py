@@ -20,6 +20,7 @@ PAUSE_SECONDS = 1800.0  # without a word for longer than this, the next word beg
 SUMMARY = "SESSION_SUMMARY"
 HANDOFF, TAKEN_OVER = "handoff", "taken-over"
 ANYBODY = ""
+HANDED_OVER = "Handed over to you:"
 _FOR = "handoff-for-"
 
 

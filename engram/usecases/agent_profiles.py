@@ -12,10 +12,8 @@ from engram.adapters.files.journal import Change, Operation
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.policy import HUMAN
 from engram.domain.scopes import checked_scope
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.team import AgentProfile, checked_id, checked_profile
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 
 if TYPE_CHECKING:
     from engram.adapters.files.further_keys import Wanted
@@ -38,6 +36,8 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
 
     Raises UsageError, SecretFoundError, StoreError.
     """
+    from engram.usecases import change
+
     profile = checked_profile(profile)
     if profile.default_scope:
         checked_scope(store.settings, profile.default_scope)
@@ -162,6 +162,8 @@ def _operation(store: Store, profile: AgentProfile, written: Change, *, new: boo
 
 
 def _refuse_secrets(store: Store, profile: AgentProfile) -> None:
+    from engram.domain.secrets import find_secrets, refuse
+
     said = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
     for text in said:
         findings = find_secrets(text, store.allowed_secrets)

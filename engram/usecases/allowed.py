@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 
-def check_allowed(store: Store, deed: str, category: str) -> None:
+def check(store: Store, deed: str, category: str) -> None:
     """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else."""
     members, policies = _table(store, "team.members"), _table(store, "team.policies")
-    if not (members or policies):
-        return
     who = store.caller.agent or HUMAN
     named = {_category(store, name): names for name, names in policies.items()}
     why = why_not(members, named, who, deed, category)

@@ -106,6 +106,17 @@ def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> byt
     return with_keys(content, keys)
 
 
+def check_allowed(store: Store, deed: str, category: str = "", *, path: str = "") -> None:
+    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
+
+    It is about lore of a category, or about the lore at `path`, which is only read where there are such settings.
+    """
+    if store.settings.get("team.members") or store.settings.get("team.policies"):
+        from engram.usecases.allowed import check
+
+        check(store, deed, category or load(store, path).lore.category)
+
+
 def check_writable(store: Store) -> None:
     """Raise StoreError for a scope that is configured to be read-only."""
     if store.scope.readonly:

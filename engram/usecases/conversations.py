@@ -9,14 +9,12 @@ from __future__ import annotations
 from engram.adapters.files import further_keys
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.lore import ACTIVE
-from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_content
 from engram.usecases import change, live
 from engram.usecases import record as recording
-from engram.usecases.allowed import check_allowed
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
 
@@ -118,7 +116,7 @@ def _still(store: Store, latest: Conversation) -> bool:
 def _replaced(
     store: Store, latest: Conversation, content: str, here: Sequence[str], files: Sequence[str]
 ) -> Conversation:
-    check_allowed(store, RECORD, SUMMARY)
+    change.check_allowed(store, "record", SUMMARY)
     keys = latest.keys._replace(participants=tuple(dict.fromkeys([*latest.keys.participants, *here])))
 
     def said(lore: Lore) -> Lore:

@@ -6,12 +6,10 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import confidence, times
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
-from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change, live
-from engram.usecases.allowed import check_allowed
 from engram.usecases.listing import Shown
 from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
@@ -71,7 +69,7 @@ def edit(store: Store, name: str, wanted: Edit) -> Shown:
         found = resolve(store, name)
         subject = f"edit: {', '.join(wanted.fields)} ({found.id})"
         where = found.store
-        check_allowed(where, RECORD, change.load(where, found.path).lore.category)
+        change.check_allowed(where, "record", path=found.path)
         done = change.update(where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject)
         live.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
         return Shown(done.after, found.path, found.ref, where.places.scope)
@@ -95,7 +93,7 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
     _refuse_secrets(store, after.decode())
     with store.lock:
-        check_allowed(store, RECORD, file.lore.category)
+        change.check_allowed(store, "record", file.lore.category)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         lore = file.lore._replace(id=lore_id, updated_at=stamp)
         content = codec.rewrite(file, lore, store.categories)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
-from engram.domain.policy import JUDGE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, live
-from engram.usecases.allowed import check_allowed
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ def feedback(
         for kind, lore in found:
             if kind != NOT_RELEVANT:
                 change.check_writable(lore.store)
-                check_allowed(lore.store, JUDGE, change.load(lore.store, lore.path).lore.category)
+                change.check_allowed(lore.store, "judge", path=lore.path)
         judged = [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
         counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
         live.note(store, "feedback", ids=[one.id for one in judged], details=counts)

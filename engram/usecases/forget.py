@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
-from engram.domain.policy import FORGET
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, live
-from engram.usecases.allowed import check_allowed
 from engram.usecases.listing import Shown, get_many
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ def forget(store: Store, names: Sequence[str]) -> list[Shown]:
             where = lore.store
             change.check_writable(where)
             file = change.load(where, lore.path)
-            check_allowed(where, FORGET, file.lore.category)
+            change.check_allowed(where, "forget", file.lore.category)
             gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope))
             deletion = Change(lore.path, None, atomic.digest(file.raw))
             operation = change.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])

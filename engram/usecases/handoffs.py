@@ -5,10 +5,9 @@ from __future__ import annotations
 from engram.domain.budget import tokens
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
-from engram.domain.packing import HANDED
-from engram.domain.team import ANYBODY, HANDOFF, TAKEN_OVER, receiver, tag_for
+from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, live
+from engram.usecases import live
 from engram.usecases.consult import consult
 from engram.usecases.held import without_held
 
@@ -99,7 +98,7 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
         if not handed:
             return ""
         elsewhere = {} if here is store else {one.lore.id: here.places.scope for one in handed}
-        said = framed(store, [one.lore for one in handed], budget, HANDED, elsewhere)
+        said = framed(store, [one.lore for one in handed], budget, HANDED_OVER, elsewhere)
         take_over(here, handed)
         ids = [one.lore.id for one in handed]
         live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
@@ -108,6 +107,8 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
+    from engram.usecases import change
+
     done = []
     for one in taken:
         try:
@@ -123,6 +124,8 @@ def _marked(lore: Lore) -> Lore:
 
 
 def _read(store: Store, path: str) -> list[Handoff]:
+    from engram.usecases import change
+
     try:
         lore = change.load(store, path).lore
     except EngramError:

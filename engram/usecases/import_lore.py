@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from engram.domain.equivalence import NEAR
 from engram.domain.errors import EngramError
 from engram.domain.lore import Lore, Relation
-from engram.domain.policy import RECORD
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
 from engram.usecases import change, live
-from engram.usecases.allowed import check_allowed
 from engram.usecases.import_found import Found
 from engram.usecases.import_kinds import sources
 from engram.usecases.import_present import ORIGIN, Earlier, Present
@@ -175,7 +173,7 @@ class _Run:
         """Write everything that was taken."""
         paths = []
         for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
-            check_allowed(self._store, RECORD, category)
+            change.check_allowed(self._store, "record", category)
         for start in range(0, len(self._new), _BATCH):
             part = self._new[start : start + _BATCH]
             paths += [path for _, path, _ in part]

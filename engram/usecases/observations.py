@@ -13,11 +13,9 @@ from engram.adapters.state.hook_memory import HookMemory
 from engram.domain import fence, ulid
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
 from engram.domain.lore import MAX_CONTENT, PENDING
-from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
-from engram.usecases.allowed import check_allowed
+from engram.usecases import change, live
 from engram.usecases.background import OBSERVATIONS
 from engram.usecases.store import Caller
 
@@ -57,7 +55,7 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         raise ValidationError(
             "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
         )
-    check_allowed(store, RECORD, CATEGORY)
+    change.check_allowed(store, "record", CATEGORY)
     spool, name = _spool(store), store.clock.new_id()
     waiting = _checked_rate(store, spool)
     findings = find_secrets(text, store.allowed_secrets)

@@ -14,12 +14,10 @@ from engram.adapters.files.origin import Origin
 from engram.domain import confidence
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
 from engram.domain.lore import NO_VOTES
-from engram.domain.policy import RECORD
 from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, held, scopes
-from engram.usecases.allowed import check_allowed
 from engram.usecases.resolve import Found, hits_by_id, resolve
 
 if TYPE_CHECKING:
@@ -215,7 +213,7 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
     for step in steps:
         lore, came_from = step.promoted.lore, step.promoted.came_from
         if step.change is not None:
-            check_allowed(target, RECORD, lore.category)
+            change.check_allowed(target, "record", lore.category)
             subject = f"promote: {lore.title} (from {came_from})"
             operations.append(
                 change.operation_for(target, lore, subject, [step.change], [("Engram-Origin", came_from)])

@@ -8,12 +8,10 @@ from engram.domain import times, ulid
 from engram.domain.categories import parse_types
 from engram.domain.errors import ConflictError, ValidationError
 from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
-from engram.domain.policy import RECORD
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change, live
-from engram.usecases.allowed import check_allowed
 from engram.usecases.gate import Admission, Contradiction, admit
 from engram.usecases.similar import Similar, remember, similar
 
@@ -93,7 +91,7 @@ def record(store: Store, draft: Draft) -> Recorded:
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
-        check_allowed(store, RECORD, lore.category)
+        change.check_allowed(store, "record", lore.category)
         merged = None if draft.keys else _merge(store, lore, admission)
         if merged is not None:
             _note(store, merged, began, merged=1)
