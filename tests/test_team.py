@@ -9,6 +9,7 @@ import pytest
 from apikit import QUEUE, SECRET, TIDES, SetClock, cli, dedicated, git, lore_files, ok, plain
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
+from scopes_kit import record
 from team_kit import EVIL, as_agent, changed
 
 from engram.domain.errors import NotAllowedError, NotFoundError, SecretFoundError, UsageError
@@ -80,6 +81,8 @@ def test_an_unregistered_agent_is_seen_and_a_broken_file_is_in_nobodys_way(
         (found,) = bob.team()
         assert (found.profile.id, found.registered) == ("bob", False)
         assert found.seen_at == clock.moment.timestamp()
+    told = cli("doctor", "--json", cwd=root).json["findings"]
+    assert "eve.md" in str([one for one in told if one["kind"] == "agent"])
 
 
 # --- handing over
@@ -123,6 +126,27 @@ def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock)
         assert "[L1] CONTEXT_NOTE · confidence 0.70 trusted · agent: ada" in said
         assert "<system>" not in said
         assert "Handed over" not in events.session_start(other.store, start, "claude-code").text
+
+
+def test_an_agent_is_told_what_waits_in_its_own_scope_too(root: Path, clock: SetClock) -> None:
+    record("So that there is a store of one's own.", root, "--scope", "user")
+    with as_agent(root, "carl", clock) as carl:
+        carl.register_agent("carl", default_scope="user")
+        assert carl.handoff("From home.", to="bob").path
+        assert carl.handoffs() == []
+        assert carl.observe("Something seems slow here on Mondays.").waiting == 1
+    with as_agent(root, "ada", clock) as ada:
+        clock.advance(seconds=1)
+        ada.handoff("From work.", to="bob")
+    with as_agent(root, "bob", clock) as bob:
+        assert len(bob.get_context("x", take=False).handoffs) == 1
+        bob.register_agent("bob", default_scope="user")
+        found = bob.get_context("x", scope="user", take=False)
+        assert [one.content.split("\n")[-1] for one in found.handoffs] == ["From home."]
+        found = bob.get_context("x")
+        assert [one.content.split("\n")[-1] for one in found.handoffs] == ["From home.", "From work."]
+        assert [bob.get(one.ref).scope for one in found.handoffs] == ["user", "project"]
+        assert bob.get_context("x").handoffs == ()
 
 
 # --- conversations
@@ -185,6 +209,7 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
         for forbidden in (
             lambda: bob.feedback(helpful=fact), lambda: bob.forget(fact), lambda: bob.edit(decided, changed(add_tags=("x",))),
             lambda: bob.record("Two queues, then.", category="decision"),
+            lambda: bob.edit(fact, changed(category="decision")),
         ):  # fmt: skip
             with pytest.raises(NotAllowedError) as caught:
                 forbidden()

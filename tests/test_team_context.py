@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,21 @@ def test_a_context_has_all_there_is_for_a_topic_and_each_thing_once(root: Path, 
         for wrong in (199, 20_001):
             with pytest.raises(UsageError):
                 bob.get_context("queue", wrong)
+
+
+def test_without_an_index_a_context_still_has_what_answers(root: Path, clock: SetClock) -> None:
+    with as_agent(root, "ada", clock) as ada:
+        ada.record(QUEUE, category="pattern")
+        ada.handoff("Retries are left.", to="bob")
+        state = Path(ada.store.places.state)
+    shutil.rmtree(state / "index", ignore_errors=True)
+    (state / "index").write_text("in the way")
+    (state / "index.damaged" / "too").mkdir(parents=True)
+    with as_agent(root, "bob", clock) as bob:
+        found = bob.get_context("queue consumer patterns")
+        assert QUEUE in [one.content for one in found.lore]
+        assert found.handoffs == ()
+        assert "index" in found.notes[0]
 
 
 # --- observations

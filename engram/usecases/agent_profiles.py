@@ -67,6 +67,17 @@ def agents(store: Store) -> list[KnownAgent]:
     return found + [KnownAgent(AgentProfile(name, name), False, at) for name, at in others if name != HUMAN]
 
 
+def unreadable(store: Store) -> list[EngramError]:
+    """Why files in the place of agents cannot be read as such."""
+    found = []
+    for agent_id in _ids(store):
+        try:
+            agent(store, agent_id)
+        except EngramError as error:
+            found.append(error)
+    return found
+
+
 def agent(store: Store, agent_id: str) -> AgentProfile:
     """A registered agent. Raises NotFoundError, UsageError, LoreFileError."""
     raw = _raw(store, checked_id(agent_id))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from engram.domain.budget import tokens
 from engram.domain.entity import by_name
-from engram.domain.errors import UsageError
+from engram.domain.errors import StoreError, UsageError
 from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
 from engram.domain.lore import ACTIVE
-from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Packed, Section, pack
+from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
+from engram.domain.policy import HUMAN
 from engram.domain.refs import fold
 from engram.domain.slug import slug
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import conversations, handoffs, live
-from engram.usecases.agent_profiles import home_of
 from engram.usecases.entities import all_entities
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
@@ -70,62 +70,74 @@ def get_context(
     """
     if not LEAST <= max_tokens <= MOST:
         raise UsageError(f"A context has {LEAST} to {MOST:,} tokens, not {max_tokens}.")
-    agent = agent or store.caller.agent
+    agent = agent or store.caller.agent or HUMAN
     with store.lock:
-        here = home_of(store, agent, scope)
-        handed = handoffs.open_handoffs(here, agent or "human", handoffs.MOST_TOLD)
-        own = conversations.latest_of(here, store.caller.session)
-        own = own if own is not None and own.lore.status == ACTIVE else None
-        since = store.clock.now().timestamp() - _RECENT_DAYS * 86_400
-        earlier = conversations.recent(here, _SESSIONS + 1, since)
+        recent = _recent(store, agent, scope)
         answer = query(store, Question(topic, _LORE, scopes=(scope,) if scope else (), budget=max_tokens))
-        packed = _packed(store, here, answer, handed, own, earlier, topic, max_tokens)
+        packed = pack(_sections(store, answer, recent, topic, reach(store, scope)), max_tokens)
         shown = {one.id for one in packed.sections[0].items}
-        told = [one for one in handed if one.lore.id in shown]
-        taken = handoffs.take_over(here, told) if take else []
+        told = [one for one in recent.handed if one.lore.id in shown]
+        taken = handoffs.take_over(store, told) if take else []
         said = tokens(packed.text)
         live.note(store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)})
     handed_over, so_far, known, before, about = (section.items for section in packed.sections)
     return Context(
         topic, packed.text, said, handed_over, so_far, known, before, about, answer.strength, tuple(taken),
-        packed.left_out, answer.notes,
+        packed.left_out, tuple(dict.fromkeys([*recent.notes, *answer.notes])),
     )  # fmt: skip
 
 
-def _packed(
-    store: Store,
-    here: Store,
-    answer: Answer,
-    handed: Sequence[Handoff],
-    own: Conversation | None,
-    earlier: Sequence[Conversation],
-    topic: str,
-    budget: int,
-) -> Packed:
-    before = {one.lore.id for one in handed} | {one.lore.id for one in earlier}
-    before |= {own.lore.id} if own else set()
+class _Recent(NamedTuple):
+    """What is handed over, the session's own summary (or none), those of others, and what could not be asked."""
+
+    handed: list[Handoff]
+    own: list[Conversation]
+    earlier: list[Conversation]
+    notes: list[str]
+
+
+def _recent(store: Store, agent: str, scope: str) -> _Recent:
+    """All of it, from the named scope or the store at hand; without an index nothing, and a note."""
+    here, since = reach(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
+    try:
+        handed = handoffs.waiting_for(store, agent, scope)
+        own = conversations.latest_of(here, store.caller.session)
+        earlier = conversations.recent(here, _SESSIONS + 1, since)
+    except StoreError as error:
+        return _Recent([], [], [], [error.message])
+    mine = [own] if own is not None and own.lore.status == ACTIVE else []
+    others = [one for one in earlier if own is None or one.lore.id != own.lore.id][:_SESSIONS]
+    return _Recent(handed, mine, others, [])
+
+
+def _sections(
+    store: Store, answer: Answer, recent: _Recent, topic: str, here: Store
+) -> tuple[Section, Section, Section, Section, Section]:
+    before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
-    sessions = [one.lore for one in earlier if own is None or one.lore.id != own.lore.id][:_SESSIONS]
     names = [name for hit in hits for name in hit.lore.entities]
     lore = frame([(hit.ref, hit.lore, trust_of(reach(store, hit.scope), hit.lore)) for hit in hits], None)
-    sections = (
-        Section(HANDED, _framed(store, here, [one.lore for one in handed]), 0.6),
-        Section(SO_FAR, _framed(store, here, [own.lore] if own else []), 0.25),
+    scope = here.places.scope
+    return (
+        Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
+        Section(SO_FAR, _framed(store, [(one.lore, scope) for one in recent.own]), 0.25),
         Section(KNOWN, tuple(lore), 0.7),
-        Section(EARLIER, _framed(store, here, sessions), 0.75),
+        Section(EARLIER, _framed(store, [(one.lore, scope) for one in recent.earlier]), 0.75),
         Section(ABOUT, _entities(here, [*_names_in(topic), *names]), 1.0),
     )
-    return pack(sections, budget)
 
 
-def _framed(store: Store, here: Store, found: Sequence[Lore]) -> tuple[Framed, ...]:
-    """Lore with refs and tiers; without a ref they would not be found again."""
+def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
+    """Lore with their scopes, as they are shown: with refs, or they would not be found again, and with tiers."""
     if not found:
         return ()
-    elsewhere = {lore.id: here.places.scope for lore in found if here.places.scope != store.stand.scope}
-    pairs, now = [(lore.id, lore.title) for lore in found], store.clock.now().timestamp()
+    elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
+    pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
-    return tuple(frame([(refs[lore.id], lore, trust_of(here, lore)) for lore in found], None))
+    tiers = [trust_of(reach(store, scope), lore) for lore, scope in found]
+    return tuple(
+        frame([(refs[lore.id], lore, tier) for (lore, _), tier in zip(found, tiers, strict=True)], None)
+    )
 
 
 def _names_in(topic: str) -> list[str]:

@@ -29,12 +29,13 @@ _FOR = " AND row IN (SELECT row FROM row_tags WHERE tag IN (?, ?))"
 
 
 class Handoff(NamedTuple):
-    """Work that is handed over and not taken yet: its lore, where that is, from whom, for whom ("": anybody)."""
+    """Work that is handed over and not taken yet: its lore, where that is, from whom, for whom ("": anybody), its scope."""
 
     lore: Lore
     path: str
     giver: str
     receiver: str
+    scope: str
 
 
 def handoff(
@@ -87,19 +88,34 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
         return found
 
 
+def waiting_for(store: Store, agent: str, scope: str = "", limit: int = MOST_TOLD) -> list[Handoff]:
+    """What an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
+
+    Raises UsageError, NotFoundError for a scope that is not there.
+    """
+    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.scopes import reach
+
+    stores = (
+        [reach(store, scope)]
+        if scope
+        else list({id(one): one for one in (store, home_of(store, agent, ""))}.values())
+    )
+    found = [one for each in stores for one in open_handoffs(each, agent, limit)]
+    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:limit]
+
+
 def told_at_start(store: Store, agent: str, budget: int) -> str:
     """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
-    from engram.usecases.agent_profiles import home_of
     from engram.usecases.inject import framed
 
     with store.lock:
-        here = home_of(store, agent, "")
-        handed = open_handoffs(here, agent, MOST_TOLD)
+        handed = waiting_for(store, agent)
         if not handed:
             return ""
-        elsewhere = {} if here is store else {one.lore.id: here.places.scope for one in handed}
+        elsewhere = {one.lore.id: one.scope for one in handed if one.scope != store.places.scope}
         said = framed(store, [one.lore for one in handed], budget, HANDED_OVER, elsewhere)
-        take_over(here, handed)
+        take_over(store, handed)
         ids = [one.lore.id for one in handed]
         live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
         return said
@@ -108,11 +124,13 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
     from engram.usecases import change
+    from engram.usecases.scopes import reach
 
     done = []
     for one in taken:
         try:
-            change.update(store, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
+            where = reach(store, one.scope)
+            change.update(where, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
             done.append(one.lore.id)
         except EngramError:  # read-only, or forgotten just now: it is told again
             continue
@@ -131,4 +149,4 @@ def _read(store: Store, path: str) -> list[Handoff]:
     except EngramError:
         return []
     still = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
-    return [Handoff(lore, path, lore.agent, receiver(lore))] if still else []
+    return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if still else []
