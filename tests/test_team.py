@@ -125,7 +125,8 @@ def test_a_session_begins_with_what_was_handed_over(root: Path, clock: SetClock)
         assert "Handed over to you:" in said
         assert "[L1] CONTEXT_NOTE · confidence 0.70 trusted · agent: ada" in said
         assert "<system>" not in said
-        assert "Handed over" not in events.session_start(other.store, start, "claude-code").text
+        assert said.count("Take care.") == 1, "not in the brief, too"
+        assert "Take care." not in events.session_start(other.store, start, "claude-code").text
 
 
 def test_an_agent_is_told_what_waits_in_its_own_scope_too(root: Path, clock: SetClock) -> None:

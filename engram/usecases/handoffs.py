@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.adapters.state.hook_memory import SHOWN, HookMemory
 from engram.domain.budget import tokens
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
@@ -116,7 +117,9 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
         elsewhere = {one.lore.id: one.scope for one in handed if one.scope != store.places.scope}
         said = framed(store, [one.lore for one in handed], budget, HANDED_OVER, elsewhere)
         take_over(store, handed)
-        ids = [one.lore.id for one in handed]
+        ids, now = [one.lore.id for one in handed], store.clock.now().timestamp()
+        for lore_id in ids:
+            HookMemory(store.state).mark(SHOWN, store.caller.session, lore_id, now)
         live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
         return said
 
