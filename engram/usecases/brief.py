@@ -5,7 +5,6 @@ from __future__ import annotations
 from engram.domain import ranking
 from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
-from engram.domain.team import HANDOFF
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import inject, live
 from engram.usecases.consult import consult
@@ -32,7 +31,7 @@ _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
 # What is handed over to somebody is told to that agent alone, before the brief.
 _USABLE = (
     "status = 'active' AND confidence >= ? AND (expires_at IS NULL OR expires_at > ?)"
-    f" AND row NOT IN (SELECT row FROM row_tags WHERE tag = '{HANDOFF}')"
+    " AND row NOT IN (SELECT row FROM row_tags WHERE tag = 'handoff')"
 )
 _ORDERS = (
     f"ORDER BY pinned DESC, confidence DESC, validation_count DESC LIMIT {_POOL}",
