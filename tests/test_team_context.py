@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from apikit import QUEUE, SECRET, SetClock, lore_files, plain
 from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
+from engram.adapters.files.jottings import Jottings
 from engram.domain.budget import tokens
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.framing import Framed, as_text
@@ -123,6 +125,32 @@ def test_an_observation_outlives_the_process_and_becomes_pending_lore(root: Path
         assert cause.files == ("src/q.py",)
         assert {one.lore.category for one in found} >= {"OBSERVATION"}
         assert bob.store.caller == Caller("session of bob", "bob")
+
+
+def test_jottings_survive_kills_and_nobody_gets_one_twice(tmp_path: Path) -> None:
+    kept = Jottings(str(tmp_path / "kept"))
+    for name in "abc":
+        kept.put(name, {"text": f"{name} ä\n"})
+    waiting = tmp_path / "kept/waiting.jsonl"
+    waiting.write_bytes(waiting.read_bytes() + b'{"name": "half')  # a writer was killed
+    kept.put("d", {"text": "after"})
+    assert kept.names() == ["a", "b", "c", "d"]
+    assert [kept.count(back) for back in (0, 1, 3, 6)] == [(5, ""), (5, "d"), (5, "c"), (5, "")]
+    jobs = kept.jobs()
+    assert next(jobs) == ("a", {"text": "a ä\n", "name": "a"})
+    kept.done("a")
+    assert next(jobs)[0] == "b"  # whoever did this was killed before it was done
+    kept.put("e", {"text": "meanwhile"})
+    again = Jottings(kept.folder)
+    assert [name for name, _ in again.jobs()] == ["a", "b", "c", "d", "e"], "nothing was settled yet"
+    kept.settle()
+    last = Jottings(kept.folder)
+    for name, _ in last.jobs():
+        last.done(name)
+    assert last.names() == ["b", "c", "d", "e"]
+    last.settle()
+    assert last.is_empty()
+    assert sorted(os.listdir(kept.folder)) == ["write.lock"]
 
 
 def test_observations_have_limits(root: Path, clock: SetClock, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.spool import Spool
+from engram.adapters.files.jottings import Jottings
 from engram.adapters.state.hook_memory import HookMemory
 from engram.domain import fence, ulid
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
@@ -56,8 +56,8 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
             "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
         )
     change.check_allowed(store, "record", CATEGORY)
-    spool, name = _spool(store), store.clock.new_id()
-    waiting = _checked_rate(store, spool)
+    kept, name = _kept(store), store.clock.new_id()
+    waiting = _checked_rate(store, kept)
     findings = find_secrets(text, store.allowed_secrets)
     job = {
         "text": redact(text, findings),
@@ -65,20 +65,19 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         "session": store.caller.session,
         "files": [*files][:20],
     }
-    if not spool.put(name, job):
-        raise _too_many(f"{MOST_WAITING:,} observations wait already.")
+    kept.put(name, job)
     live.note(store, "capture", query=text[:200] if not findings else "", details={"kept": 1})
     return Observed(name, waiting + 1, len(findings))
 
 
 def waiting(store: Store) -> int:
     """How many observations wait."""
-    return len(_spool(store).names())
+    return _kept(store).count(1)[0]
 
 
 def work_waits(store: Store) -> bool:
     """Whether somebody should make lore of observations now."""
-    return not _spool(store).is_empty() and _made_today(store) < MOST_A_DAY
+    return not _kept(store).is_empty() and _made_today(store) < MOST_A_DAY
 
 
 def enrich(store: Store) -> int:
@@ -86,26 +85,35 @@ def enrich(store: Store) -> int:
 
     One is taken away only when its lore are written.
     """
-    spool, count = _spool(store), 0
-    if spool.is_empty():
+    kept, count = _kept(store), 0
+    if kept.is_empty():
         return 0
-    lock, before = spool.lock(), store.caller
+    lock = kept.lock()
     try:
         if not lock.try_acquire():
             return 0
-        for name, job in spool.jobs():
-            if _made_today(store) >= MOST_A_DAY:
-                break
-            with store.lock:
-                store.caller = Caller(_text(job, "session"), _text(job, "agent"), "observe")
-                try:
-                    count += _persist(store, job)
-                finally:
-                    store.caller = before
-            spool.done(name)
+        try:
+            for name, job in kept.jobs():
+                if _made_today(store) >= MOST_A_DAY:
+                    break
+                count += _persist_as(store, job)
+                kept.done(name)
+        finally:
+            kept.settle()
     finally:
         lock.release()
     return count
+
+
+def _persist_as(store: Store, job: dict[str, object]) -> int:
+    """Make lore of one in the name of the agent that observed it."""
+    with store.lock:
+        before = store.caller
+        store.caller = Caller(_text(job, "session"), _text(job, "agent"), "observe")
+        try:
+            return _persist(store, job)
+        finally:
+            store.caller = before
 
 
 def _persist(store: Store, job: dict[str, object]) -> int:
@@ -150,15 +158,14 @@ def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
     ]
 
 
-def _checked_rate(store: Store, spool: Spool) -> int:
-    """How many wait. Raises UsageError where too many came within a minute."""
-    names, since = spool.names(), store.clock.now().timestamp() - 60
-    lately = sum(
-        ulid.is_valid(name) and ulid.moment(name).timestamp() > since for name in names[-MOST_A_MINUTE:]
-    )
-    if lately >= MOST_A_MINUTE:
+def _checked_rate(store: Store, kept: Jottings) -> int:
+    """How many wait. Raises UsageError where those are too many, or too many came within a minute."""
+    count, name = kept.count(MOST_A_MINUTE)
+    if count >= MOST_WAITING:
+        raise _too_many(f"{MOST_WAITING:,} observations wait already.")
+    if ulid.is_valid(name) and ulid.moment(name).timestamp() > store.clock.now().timestamp() - 60:
         raise _too_many(f"{MOST_A_MINUTE} observations came within a minute.")
-    return len(names)
+    return count
 
 
 def _too_many(message: str) -> UsageError:
@@ -174,5 +181,5 @@ def _text(job: dict[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _spool(store: Store) -> Spool:
-    return Spool(os.path.join(store.places.state, OBSERVATIONS), MOST_WAITING)
+def _kept(store: Store) -> Jottings:
+    return Jottings(os.path.join(store.places.state, OBSERVATIONS))

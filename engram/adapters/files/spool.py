@@ -20,14 +20,13 @@ _SUFFIX = ".json"
 class Spool:
     """The jobs in one folder, the oldest first by their names."""
 
-    def __init__(self, folder: str, most: int = MOST_WAITING) -> None:
-        """`folder` is made when the first job comes; at most `most` jobs wait in it."""
+    def __init__(self, folder: str) -> None:
+        """`folder` is made when the first job comes."""
         self.folder = folder
-        self._most = most
 
     def put(self, name: str, job: Mapping[str, object]) -> bool:
         """Keep a job under a name that sorts by time; False where too many wait already. Raises StoreError."""
-        if len(self._names()) >= self._most:
+        if len(self._names()) >= MOST_WAITING:
             return False
         path = os.path.join(self.folder, name + _SUFFIX)
         atomic.write(path, json.dumps(job).encode(), "job")
@@ -36,10 +35,6 @@ class Spool:
     def is_empty(self) -> bool:
         """Whether no job waits."""
         return not self._names()
-
-    def names(self) -> list[str]:
-        """The names of the jobs that wait, the oldest first."""
-        return [name.removesuffix(_SUFFIX) for name in self._names()]
 
     def lock(self) -> FileLock:
         """The lock of the process that works on the jobs."""
