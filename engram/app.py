@@ -21,6 +21,7 @@ from engram.graphing import Graphing
 from engram.linking import Linking
 from engram.looking import Looking, Words, words
 from engram.putting import Putting
+from engram.teaming import Teaming
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Exploring, Graphing, Linking, Putting):
+class Engram(Looking, Curating, Exploring, Graphing, Linking, Putting, Teaming):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -322,11 +323,13 @@ class Engram(Looking, Curating, Exploring, Graphing, Linking, Putting):
         """Commit what waits and close every file."""
         self._stop_committers()
         if self._background:
+            from engram.usecases.background import after_close
             from engram.usecases.commit import commit_quietly
             from engram.usecases.session_store import sweep
 
             commit_quietly(self.store)
             sweep(self.store)
+            after_close(self.store)
         self.store.close()
 
     def leave(self, patience: float = 1.0) -> None:

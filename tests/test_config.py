@@ -111,6 +111,8 @@ def test_a_stores_file_cannot_set_what_is_the_users_alone(tmp_path: Path, user_f
         "trust.accept": '["ada@example.org"]',
         **{f"scopes.{scope}.weight": "2.5" for scope in BUILT_IN_SCOPES},
         **{f"scopes.{scope}.retention_days": "3" for scope in BUILT_IN_SCOPES},
+        **{f"scopes.{scope}.garbage_days": "3" for scope in BUILT_IN_SCOPES},
+        "maintain.auto": "false",
         "sync.interval": "15",
         "sync.on_session": "true",
         "hooks.ask": "false",

@@ -117,6 +117,13 @@ class CursorGoneError(NotFoundError):
     """A cursor of a list of changes that is not kept any more; begin without one."""
 
 
+class NotAllowedError(EngramError):
+    """The store's own settings leave this to somebody else."""
+
+    code = "not-allowed"
+    exit_code = NEEDS_HUMAN
+
+
 class LoreFileError(EngramError):
     """A lore file cannot be read as lore. `path` is relative to the store, `line` counts from 1 (0: unknown)."""
 

@@ -10,6 +10,7 @@ import unicodedata
 
 from engram.domain import fence, framing
 from engram.domain.harmless import FRAME, UNCHECKED
+from engram.domain.packing import HEADINGS, WRITTEN
 from engram.domain.tiers import FOREIGN, IMPORT, TIERS
 from engram.domain.typed import NamedTuple
 
@@ -23,6 +24,7 @@ _NAMED = re.compile(r"\[L\d+ [0-9A-Z]{26}\]")
 _FACTS = re.compile(
     rf"(?:L\d+|[0-9A-Z]{{26}}) · [A-Z_]+ · \d\.\d\d (?:cold|warm|trusted|authoritative) · ({'|'.join(TIERS)}): [\w@.+, -]+"
 )
+_ENTITY = re.compile(rf"[a-z0-9-]+ · ENTITY · \d\.\d\d {WRITTEN} · ({FOREIGN}): [\w ]+")
 _MARKUP = re.compile(
     r"<\s*/?\s*(?:system|tool|function|invoke|assistant|human|user\b|antml|instruction|parameter\b)|<\s*\||<<\s*sys|\[/?inst\]",
     re.IGNORECASE,
@@ -60,6 +62,13 @@ def leaks_of_fence(text: str) -> list[Leak]:
 def leaks_of_quotes(text: str) -> list[Leak]:
     """What got through in a text that a tool answers with: notices, lines of facts, quoted lines, blank ones."""
     return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE,))
+
+
+def leaks_of_context(text: str) -> list[Leak]:
+    """The same of a context, which has headings, and entities by their slugs."""
+    return _lines(
+        [line for line in text.split("\n") if line], ">", (_FACTS, _ENTITY), (framing.NOTICE, *HEADINGS)
+    )
 
 
 def leaks_of_data(text: str, *, is_checked: bool) -> list[Leak]:

@@ -16,7 +16,7 @@ _DAY = 86_400.0
 
 
 class Scope(NamedTuple):
-    """What the settings say of one scope. `retention_days` 0: for ever. `url` and `path` are of teams alone."""
+    """What the settings say of one scope. `retention_days` and `garbage_days` 0: for ever. `url` and `path` are of teams alone."""
 
     name: str
     weight: float
@@ -24,6 +24,7 @@ class Scope(NamedTuple):
     url: str = ""
     path: str = ""
     readonly: bool = False
+    garbage_days: int = 0
 
     @property
     def kind(self) -> str:
@@ -37,15 +38,20 @@ class Scope(NamedTuple):
         """
         return now - self.retention_days * _DAY if self.retention_days and self.name != SESSION else 0.0
 
+    def garbage_before(self, now: float) -> float:
+        """The moment (Unix seconds) before which what is out of use is deleted; 0 where nothing is."""
+        return now - self.garbage_days * _DAY if self.garbage_days else 0.0
+
 
 def scope_named(settings: Settings, name: str) -> Scope:
     """The scope of that name, as configured."""
     prefix = f"scopes.{name}."
     weight, days = settings.number(prefix + "weight"), int(settings.number(prefix + "retention_days"))
+    garbage = 0 if name == SESSION else int(settings.number(prefix + "garbage_days"))
     if name in BUILT_IN_SCOPES:
-        return Scope(name, weight, days)
+        return Scope(name, weight, days, garbage_days=garbage)
     url, path = settings.text(prefix + "url"), settings.text(prefix + "path")
-    return Scope(name, weight, days, url, path, settings.flag(prefix + "readonly"))
+    return Scope(name, weight, days, url, path, settings.flag(prefix + "readonly"), garbage)
 
 
 def scope_names(settings: Settings) -> tuple[str, ...]:

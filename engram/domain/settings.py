@@ -75,12 +75,18 @@ KEYS = (
     Key("sync.interval", 0, "Minutes between syncs that happen by themselves, in the background after a command (0: never). After failures the next try is later.", user_only=True, low=0, high=10080),
     Key("sync.on_session", False, "Whether the start and the end of a session sync, in the background.", user_only=True),
     Key("git.background", True, "Whether commits happen in the background, after the command has answered.", user_only=True),
+    Key("team.members", {}, "Who may do what here: a table of agent = deeds (`record`, `judge`, `forget`), `human` for people, `*` for everybody else. Empty: everybody everything. A guard rail, see docs/team.md."),
+    Key("team.policies", {}, "Categories that are left to some: a table of category = names. A guard rail, too."),
+    Key("team.archive_days", 90, "Days after which `engram maintain` archives summaries of sessions that nobody found helpful since, and handoffs that were taken over (0: never).", low=0, high=36500),
+    Key("maintain.auto", True, "Whether `engram maintain` runs by itself, in the background after a sync, at most once a day.", user_only=True),
     Key("scopes.session.weight", 1.5, "How much the score of a session's lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.session.retention_days", 7, "Days after which the store of a session that nobody used is deleted.", user_only=True, low=1, high=3650),
     Key("scopes.project.weight", 1.0, "How much the score of the project's lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.project.retention_days", 0, "Days after which the project's lore is not recalled any more, counted from when it was recorded or last found helpful (0: never; pinned lore: never).", user_only=True, low=0, high=36500),
+    Key("scopes.project.garbage_days", 0, "Days after which `engram maintain` deletes what is archived, superseded or past its retention (0: never). History keeps them.", user_only=True, low=0, high=36500),
     Key("scopes.user.weight", 0.7, "How much the score of your own lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.user.retention_days", 0, "The same days for your own store.", user_only=True, low=0, high=36500),
+    Key("scopes.user.garbage_days", 0, "The same days for your own store.", user_only=True, low=0, high=36500),
     Key("app.theme", "dark", "The colours of the terminal app.", user_only=True, choices=THEMES),
     Key("app.keys", {}, "Keys of your own in the terminal app: a table of action = keys, such as `archive = \"A\"` (docs/app.md).", user_only=True),
 )  # fmt: skip
@@ -91,6 +97,7 @@ TEAM_KEYS = (
     Key("scopes.NAME.weight", 0.8, "How much the score of its lore weighs.", user_only=True, low=0, high=10),
     Key("scopes.NAME.readonly", False, "Whether nothing is written to it from here, and `sync` only brings in.", user_only=True),
     Key("scopes.NAME.retention_days", 0, "The same days for this team's lore.", user_only=True, low=0, high=36500),
+    Key("scopes.NAME.garbage_days", 0, "Days after which `engram maintain` deletes what is archived or past its retention there.", user_only=True, low=0, high=36500),
 )  # fmt: skip
 SCOPES = "scopes"
 BUILT_IN_SCOPES = ("session", "project", "user")
@@ -241,7 +248,24 @@ def _check_keys(value: Mapping[str, object], where: str) -> None:
             )
 
 
-_CHECKS_OF_TABLES = {"store.categories": _check_categories, "app.keys": _check_keys}
+def _check_members(value: Mapping[str, object], where: str) -> None:
+    from engram.domain.policy import check_members  # few stores have any
+
+    check_members(value, where)
+
+
+def _check_policies(value: Mapping[str, object], where: str) -> None:
+    from engram.domain.policy import check_policies
+
+    check_policies(value, where)
+
+
+_CHECKS_OF_TABLES = {
+    "store.categories": _check_categories,
+    "app.keys": _check_keys,
+    "team.members": _check_members,
+    "team.policies": _check_policies,
+}
 
 
 def _check_folder(value: str, where: str) -> None:

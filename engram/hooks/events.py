@@ -56,6 +56,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
     from engram.usecases import session_rules
     from engram.usecases.brief import RULES, brief
+    from engram.usecases.handoffs import told_at_start
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
@@ -65,7 +66,10 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     _share_session(store.caller.session, agent)
     if not _is_heard(agent, names.SESSION_START):
         return Reply(later=PULL)
-    notes = brief(store, payload.cwd)
+    handed = told_at_start(
+        store, store.caller.agent or agent, int(store.settings.number("hooks.brief_budget"))
+    )
+    notes = "\n\n".join(part for part in (handed, brief(store, payload.cwd)) if part)
     if rules:
         notes = session_rules.put(rules, notes)
     again = payload.source in ("resume", "fork")

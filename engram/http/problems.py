@@ -30,6 +30,7 @@ _STATUS: tuple[tuple[type[errors.EngramError], int], ...] = (
     (errors.ConflictError, 409),
     (errors.SyncBlockedError, 409),
     (errors.RemoteError, 502),
+    (errors.NotAllowedError, 403),
 )
 
 

@@ -19,19 +19,24 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _SWEEP_AGE_NS = 10_000_000_000
+OBSERVATIONS = "observations"  # the folder of those that wait, in the private state
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
 
 
 def tidy(store: Store, *, sync: bool = False) -> None:
     """Bring index, git and the table of the history up to date; trouble is left for `status` to show.
 
-    Then sync where that is due; with `sync` in any case.
+    Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
     from engram.usecases.auto_sync import sync_if_due, sync_now
     from engram.usecases.commit import commit_quietly
     from engram.usecases.history_feed import keep_fed
+    from engram.usecases.maintain import maintain_if_due
+    from engram.usecases.observations import enrich
 
     _refresh_quietly(store)
+    with contextlib.suppress(EngramError):
+        enrich(store)
     commit_quietly(store)
     keep_fed(store)
     _maintain(store)
@@ -39,6 +44,8 @@ def tidy(store: Store, *, sync: bool = False) -> None:
         _refresh_quietly(reach(store, SESSION))
     sweep(store)
     sync_now(store) if sync else sync_if_due(store)
+    if maintain_if_due(store) is not None:
+        commit_quietly(store)
     _make_vectors(store)
 
 
@@ -81,7 +88,13 @@ def after_command(store: Store, *, wrote: bool) -> None:
         for one in others:
             start_detached(one.places.root)
     if not (
-        wrote or sync_due or sweeping or _commits_wait(store) or _sweep_wanted(store) or vectors_wait(store)
+        wrote
+        or sync_due
+        or sweeping
+        or _commits_wait(store)
+        or _sweep_wanted(store)
+        or vectors_wait(store)
+        or _observations_wait(store)
     ):
         return
     if inline or not store.settings.flag("git.background"):
@@ -99,6 +112,12 @@ def after_command(store: Store, *, wrote: bool) -> None:
             start_detached(store.places.root)
         if for_session:
             start_detached(store.stand.root, store.caller.session)
+
+
+def after_close(store: Store) -> None:
+    """When a program closes a store: start a detached process for observations that wait, if any do."""
+    if os.environ.get(INLINE_VARIABLE) != "inline" and _observations_wait(store):
+        start_detached(store.places.root)
 
 
 def start_detached(root: str, *more: str, sync: bool = False, module: str = "engram.cli.tidy") -> None:
@@ -125,6 +144,17 @@ def start_detached(root: str, *more: str, sync: bool = False, module: str = "eng
 def _environment() -> dict[str, str]:
     """The environment of a detached process: without what git sets for its hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _observations_wait(store: Store) -> bool:
+    """Whether observations wait to become lore."""
+    if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
+        return False
+    from engram.usecases.observations import work_waits
+
+    with contextlib.suppress(EngramError):
+        return work_waits(store)
+    return False
 
 
 def _sync_due(store: Store) -> bool:

@@ -28,7 +28,11 @@ MOST = 8
 _POOL = 400
 _RECENT = 60
 _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
-_USABLE = "status = 'active' AND confidence >= ? AND (expires_at IS NULL OR expires_at > ?)"
+# What is handed over to somebody is told to that agent alone, before the brief.
+_USABLE = (
+    "status = 'active' AND confidence >= ? AND (expires_at IS NULL OR expires_at > ?)"
+    " AND row NOT IN (SELECT row FROM row_tags WHERE tag = 'handoff')"
+)
 _ORDERS = (
     f"ORDER BY pinned DESC, confidence DESC, validation_count DESC LIMIT {_POOL}",
     f"ORDER BY updated_at DESC LIMIT {_RECENT}",

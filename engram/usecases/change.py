@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _TRIES = 40
 ANY = "*"  # in place of a digest: the lore must be there, with whatever text
+NO_KEYS: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Changed(NamedTuple):
@@ -49,10 +50,11 @@ def update(
     subject: str,
     details: Callable[[Lore, Lore], Sequence[tuple[str, str]]] | None = None,
     digest: str = "",
+    keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
 ) -> Changed:
     """Replace a lore by what `compute` makes of it, durably.
 
-    `details` gives further trailers of the commit from the lore before and after.
+    `details` gives further trailers of the commit from the lore before and after; `keys` are for the file, no fields.
 
     With a `digest` it is changed only while that is its file's. Raises StaleError where it is not,
     NotFoundError when the file is no longer that lore, ConflictError when it keeps changing.
@@ -65,11 +67,11 @@ def update(
             )
         check_digest(file, digest)
         after = compute(file.lore)
-        if after == file.lore and file.adopted:
+        if after == file.lore and file.adopted and not keys:
             return Changed(path, file.lore, after, atomic.digest(file.raw))
         after = after._replace(updated_at=times.after(store.clock.now(), file.lore.updated_at))
         check(after, store.categories)
-        content = codec.rewrite(file, after, store.categories)
+        content = _with_keys(codec.rewrite(file, after, store.categories), keys)
         operation = operation_for(
             store,
             after,
@@ -97,11 +99,37 @@ def check_digest(file: LoreFile, digest: str) -> None:
         )
 
 
-def create(store: Store, lore: Lore, subject: str, op: str = "") -> tuple[str, Operation]:
-    """The path of a new lore and the operation that writes it."""
+def create(
+    store: Store,
+    lore: Lore,
+    subject: str,
+    op: str = "",
+    *,
+    keys: Mapping[str, str | tuple[str, ...]] = NO_KEYS,
+) -> tuple[str, Operation]:
+    """The path of a new lore and the operation that writes it; `keys` are further ones of its file, no fields."""
     path = new_path(store, lore)
-    content = codec.write_new(lore, store.categories)
+    content = _with_keys(codec.write_new(lore, store.categories), keys)
     return path, operation_for(store, lore, subject, [Change(path, content, None)], (), op)
+
+
+def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> bytes:
+    if not keys:
+        return content
+    from engram.adapters.files.further_keys import with_keys
+
+    return with_keys(content, keys)
+
+
+def check_allowed(store: Store, deed: str, category: str = "", *, path: str = "") -> None:
+    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
+
+    It is about lore of a category, or about the lore at `path`, which is only read where there are such settings.
+    """
+    if store.settings.get("team.members") or store.settings.get("team.policies"):
+        from engram.usecases.allowed import check
+
+        check(store, deed, category or load(store, path).lore.category)
 
 
 def check_writable(store: Store) -> None:

@@ -56,6 +56,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         named = {one.where for one in merges}
         files = [*_files(store, named), *_entities(store, named), *_links(store)]
         told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
+        told += _agents(store)
         return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
 
@@ -216,6 +217,14 @@ def _unsigned(store: Store) -> list[Finding]:
     message = f"commits are not signed, though git is to sign them (commit.gpgsign): {why}"
     hint = "Have the key in an agent, or make `git commit -S` work without a question; the next commit tries again."
     return [Finding("signing", store.places.root, message, hint)] if why else []
+
+
+def _agents(store: Store) -> list[Finding]:
+    """Files of registered agents that cannot be read."""
+    from engram.usecases.agent_profiles import FOLDER, unreadable
+
+    where = f"{store.places.folder}/{FOLDER}"
+    return [Finding("agent", where, error.message, error.hint) for error in unreadable(store)]
 
 
 def _settings(store: Store) -> list[Finding]:

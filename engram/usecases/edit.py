@@ -112,6 +112,9 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "") 
     """
     subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
     where = found.store
+    change.check_allowed(where, "record", path=found.path)
+    if wanted.category is not None:
+        change.check_allowed(where, "record", where.categories.parse(wanted.category))
     done = change.update(
         where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject, digest=digest
     )
@@ -131,11 +134,15 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         raise ValidationError(
             "file", f"The edited text is no lore: {where}{error.reason}.", error.hint
         ) from None
+    is_known = bool(lore_id)
     lore_id = lore_id or file.lore.id
     if (file.adopted or _has_id(store, path, before)) and file.lore.id != lore_id:
         raise ValidationError("id", "The id of a lore never changes.", f"Put `id: {lore_id}` back.")
     _refuse_secrets(store, after.decode())
     with store.lock:
+        if is_known:
+            change.check_allowed(store, "record", path=path)
+        change.check_allowed(store, "record", file.lore.category)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         lore = file.lore._replace(id=lore_id, updated_at=stamp)
         content = codec.rewrite(file, lore, store.categories)

@@ -40,7 +40,7 @@ def feedback(
 ) -> list[Judged]:
     """Judge lore by ref, id, id prefix or words of it. The same judgement of a lore counts once a session unless `again`.
 
-    All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError.
+    All names are resolved before anything is written. Raises UsageError, NotFoundError, AmbiguousError, NotAllowedError.
     """
     wanted = [(HELPFUL, name) for name in helpful] + [(INCORRECT, name) for name in incorrect]
     wanted += [(NOT_RELEVANT, name) for name in not_relevant]
@@ -52,6 +52,7 @@ def feedback(
         for kind, lore in found:
             if kind != NOT_RELEVANT:
                 change.check_writable(lore.store)
+                change.check_allowed(lore.store, "judge", path=lore.path)
         judged = [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
         counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
         live.note(store, "feedback", ids=[one.id for one in judged], details=counts)

@@ -19,7 +19,7 @@ def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
     """Delete the named lore; all names are resolved before the first file goes. Returns what was deleted.
 
     With a `digest` a lore goes only while that is its file's. Raises StaleError where it is not, NotFoundError,
-    AmbiguousError, ConflictError.
+    AmbiguousError, NotAllowedError, ConflictError.
     """
     with store.lock:
         found = get_many(store, names)
@@ -29,6 +29,7 @@ def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
             where = lore.store
             change.check_writable(where)
             file = change.load(where, lore.path)
+            change.check_allowed(where, "forget", file.lore.category)
             change.check_digest(file, digest)
             there = atomic.digest(file.raw)
             gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope, there))

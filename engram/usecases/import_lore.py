@@ -172,6 +172,8 @@ class _Run:
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken: as one deed, however many commits it takes."""
+        for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
+            change.check_allowed(self._store, "record", category)
         deed = self._store.deed
         if deed is None and len(self._new) > _BATCH:
             self._store.deed = Deed(self._store.clock.new_id(), {})

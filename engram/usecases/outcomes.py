@@ -151,6 +151,7 @@ def _draft(store: Store, report: Report, learned: Candidate, files: Sequence[str
         status=PENDING,
         agent=report.agent,
         redact=True,
+        keys={"session": report.session, "participants": (report.agent,)} if summed_up else {},
     )
 
 

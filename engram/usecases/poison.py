@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from engram.usecases.store import Store
 
-BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, GET = WAYS = (
-    "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "recall_get",
+BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, CONTEXT, GET = WAYS = (
+    "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "get_context", "recall_get",
 )  # fmt: skip
 _ALL = 1_000_000  # tokens: for a text with everything in it
 _HERE = ("agent", "human")
@@ -146,6 +146,7 @@ def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
 def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Every text that would be put before an agent: by which way, the text, what looks at it."""
     from engram.usecases.brief import brief
+    from engram.usecases.context import get_context
 
     in_fence, in_quotes = injected.leaks_of_fence, injected.leaks_of_quotes
     root = store.places.root
@@ -159,6 +160,8 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
             _new_session(store, f"{way}{number}")
             yield way, _by_hook(store, way, asked, one.lore.files), in_fence
         yield QUERY, _answer(store, asked), in_quotes
+        context = get_context(store, asked[:200], take=False).text
+        yield CONTEXT, context, injected.leaks_of_context
         if not one.is_quarantined:
             shown.append((f"L{number} {one.lore.id}", one.lore.title))
             yield from _whole(store, one)

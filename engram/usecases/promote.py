@@ -213,6 +213,7 @@ def _write(target: Store, steps: Sequence[Step]) -> None:
     for step in steps:
         lore, came_from = step.promoted.lore, step.promoted.came_from
         if step.change is not None:
+            change.check_allowed(target, "record", lore.category)
             subject = f"promote: {lore.title} (from {came_from})"
             operations.append(
                 change.operation_for(target, lore, subject, [step.change], [("Engram-Origin", came_from)])

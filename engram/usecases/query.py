@@ -42,7 +42,8 @@ class Question(NamedTuple):
     `hop` adds lore about entities that the question or the best of the answer name.
     `keep` gives refs and a line in the live record; `budget` is about how many tokens of the answer the caller shows,
     for that line. `as_of` asks the store of a commit or date. `scopes` names
-    those to ask; by default all that there are, or the one that the store was opened by name as.
+    those to ask; by default all that there are, or the one that the store was opened by name as. `agents`, `since` and
+    `until` as in `Filters`.
     """
 
     text: str
@@ -58,6 +59,9 @@ class Question(NamedTuple):
     scopes: tuple[str, ...] = ()
     budget: int | None = None
     hop: bool | None = None
+    agents: tuple[str, ...] = ()
+    since: float = 0.0
+    until: float = float("inf")
 
 
 class Recalled(NamedTuple):
@@ -265,6 +269,9 @@ def filters_for(store: Store, question: Question) -> Filters:
         question.files,
         store.scope.horizon(store.clock.now().timestamp()),
         held.texts(store),
+        agents=question.agents,
+        since=question.since,
+        until=question.until,
     )
 
 

@@ -17,6 +17,7 @@ from engram.usecases.mentions import with_mentioned
 from engram.usecases.similar import Similar, remember, similar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Draft(NamedTuple):
-    """What a caller wants to record. `confidence` 0..1; empty values take their defaults."""
+    """What a caller wants to record. `confidence` 0..1; empty values take their defaults.
+
+    `keys` are for its file and no fields of lore; a lore that has some is never taken into another.
+    """
 
     content: str
     category: str = ""
@@ -41,6 +45,7 @@ class Draft(NamedTuple):
     pinned: bool = False
     expires_at: datetime | None = None
     redact: bool = False
+    keys: Mapping[str, str | tuple[str, ...]] = {}
 
 
 class Recorded(NamedTuple):
@@ -83,7 +88,7 @@ def weigh(store: Store, draft: Draft) -> Weighed:
 def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) -> Recorded:
     """Write a new lore, with an id that is free where one is given; without `fold` no other lore takes it in.
 
-    Raises ValidationError, SecretFoundError, StoreError; then nothing was written.
+    Raises ValidationError, SecretFoundError, NotAllowedError, StoreError; then nothing was written.
     """
     began = store.clock.nanoseconds()
     lore, redacted = prepare(store, draft, lore_id)
@@ -92,12 +97,13 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) 
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
-        merged = _merge(store, lore, admission) if fold else None
+        change.check_allowed(store, "record", lore.category)
+        merged = _merge(store, lore, admission) if fold and not draft.keys else None
         if merged is not None:
             _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)
         lore = lore._replace(status=admission.status)
-        path, operation = change.create(store, lore, f"record: {lore.title}")
+        path, operation = change.create(store, lore, f"record: {lore.title}", keys=draft.keys)
         change.write(store, [operation])
         remember(store, lore, path)
         _note(store, lore, began, merged=0)

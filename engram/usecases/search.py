@@ -37,7 +37,8 @@ class Filters(NamedTuple):
 
     What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
     of texts that wait for a person; None stands for every text of that lore. The lore with the id `admitted` passes
-    all of this: to see what letting it in would do. `among` are the only rows that are looked at (None: all).
+    all of this: to see what letting it in would do. `agents` are those that recorded it, `since` and `until` (Unix
+    seconds, until itself not included) limit when that was. `among` are the only rows that are looked at (None: all).
     """
 
     min_confidence: int
@@ -49,6 +50,9 @@ class Filters(NamedTuple):
     held: Mapping[str, Collection[str] | None] = {}
     admitted: str = ""
     among: frozenset[int] | None = None
+    agents: tuple[str, ...] = ()
+    since: float = 0.0
+    until: float = float("inf")
 
 
 class Candidate(NamedTuple):
@@ -187,18 +191,32 @@ def standing(hit: Hit, rank: float | None = None) -> Standing:
 
 def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
     """The rows that explicit filters leave, or None without such filters."""
-    if not (filters.categories or filters.types or filters.tags):
+    if not (filters.categories or filters.types or filters.tags or _narrows(filters)):
         return None if filters.among is None else set(filters.among)
     conditions, values = ["status = 'active'"], list[object]()
-    for column, wanted in (("category", filters.categories), ("type", filters.types)):
+    lists = (("category", filters.categories), ("type", filters.types), ("agent", filters.agents))
+    for column, wanted in lists:
         if wanted:
             conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
             values += wanted
     for tag in filters.tags:
         conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
         values.append(tag)
+    if _narrows(filters):
+        conditions.append("created_at >= ? AND created_at < ?")
+        values += (filters.since, filters.until)
     found = set(generation.catalog.select_rows(" AND ".join(conditions), values))
     return found if filters.among is None else found & filters.among
+
+
+def _narrows(filters: Filters) -> bool:
+    """Whether agents or times are asked for."""
+    return bool(filters.agents or filters.since or filters.until != float("inf"))
+
+
+def _by_and_at(filters: Filters, agent: str, created_at: float) -> bool:
+    """Whether agent and time of a lore are those asked for."""
+    return (not filters.agents or agent in filters.agents) and filters.since <= created_at < filters.until
 
 
 def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines | None:
@@ -244,6 +262,7 @@ def _passes(hit: Hit, filters: Filters, now: float) -> bool:
         and (hit.expires_at is None or hit.expires_at > now)
         and (not filters.categories or hit.category in filters.categories)
         and (not filters.types or hit.type in filters.types)
+        and _by_and_at(filters, hit.agent, hit.created_at)
         and not (
             filters.horizon
             and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), filters.horizon)
@@ -266,6 +285,7 @@ def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
         and (not filters.categories or lore.category in filters.categories)
         and (not filters.types or lore.type in filters.types)
         and set(filters.tags) <= set(lore.tags)
+        and _by_and_at(filters, lore.agent, lore.created_at.timestamp())
         and not (filters.horizon and is_past(lore, filters.horizon))
         and not lore_waits(filters, lore)
     )

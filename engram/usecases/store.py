@@ -78,6 +78,9 @@ class Caller(NamedTuple):
     via: str = ""
 
 
+BY_ITSELF = "maintenance"  # the session of what Engram does by itself, now and then
+
+
 class Deed(NamedTuple):
     """What several operations have in common that are done, and taken back, as one: its id, and how many by scope."""
 

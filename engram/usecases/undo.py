@@ -12,6 +12,7 @@ from itertools import chain, groupby, islice
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.feedback import kind_of
+from engram.usecases.store import BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +50,8 @@ def undo(store: Store, count: int = 1, deed: str = "") -> Undone:
         raise UsageError(f"The number of operations must be 1 or more, not {count}.")
     with store.lock:
         for _ in range(_TRIES):
-            own = standing(_own(store))
+            # What was done by itself is not what a person means to take back.
+            own = (commit for commit in standing(_own(store)) if commit.session != BY_ITSELF)
             done = _undo(store, _together(_of_deed(own, deed, count) if deed else own), 1 if deed else count)
             if done is not None:
                 return done

@@ -213,6 +213,16 @@ class LiveTable:
         )
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._taken_in().run(query)]
 
+    def last_by_agent(self) -> dict[str, float]:
+        """When each agent that said its name did something last (Unix seconds)."""
+        query = "SELECT agent, max(at) FROM retrievals WHERE agent != '' GROUP BY agent"
+        return {str(agent): float(at) for agent, at in self._taken_in().run(query)}
+
+    def moments_of(self, session: str, since: float, most: int = 10_000) -> list[float]:
+        """When a session did something after a moment, the latest first (Unix seconds)."""
+        query = "SELECT at FROM retrievals WHERE at > ? AND session = ? ORDER BY number DESC LIMIT ?"
+        return [float(at) for (at,) in self._taken_in().run(query, (since, session, most))]
+
     def latencies(self, bounds: Sequence[float]) -> tuple[list[int], float, int]:
         """Of all queries: how many took at most each of so many milliseconds, their sum, their number."""
         counts = ", ".join(["coalesce(sum(took_ms <= ?), 0)"] * len(bounds))

@@ -18,6 +18,7 @@ SETS = {
     "curate": "engram.mcp.tools.curate",
     COMPAT: "engram.mcp.tools.compat",
     "graph": "engram.mcp.tools.graph",
+    "team": "engram.mcp.tools.team",
 }
 
 

@@ -1,0 +1,93 @@
+"""Keys of a file that are no fields of lore, written one a line: of a session's summary, of an agent.
+
+Every other byte of the file stays as it is.
+"""
+
+from __future__ import annotations
+
+from engram.adapters.files import frontmatter
+from engram.adapters.files.scalars import scalar
+from engram.adapters.files.tree import Problem
+from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.adapters.files.tree import Value
+
+    Wanted = str | tuple[str, ...] | Mapping[str, str]
+
+
+def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
+    """The keys of a file's frontmatter with their values, and its text. Raises LoreFileError."""
+    try:
+        document, entries = frontmatter.load(frontmatter.decode(raw))
+    except Problem as problem:
+        raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
+    return {entry.key: entry.value for entry in entries}, frontmatter.normalise(document.body)
+
+
+def with_keys(raw: bytes, wanted: Mapping[str, Wanted], text: str | None = None) -> bytes:
+    """The file saying these values; an empty one removes its key, a new key is the last. `text` replaces the text.
+
+    Lines of keys that say so already stay. Raises ValidationError for what no file can say, or is no file of ours.
+    """
+    try:
+        document, entries = frontmatter.load(frontmatter.decode(raw))
+        newline, known = document.newline, {entry.key: entry for entry in entries}
+        lines = document.block.splitlines(keepends=True)
+        new = []
+        for key, value in wanted.items():
+            line = [f"{key}: {_said(value)}{newline}"] if value else []
+            entry = known.get(key)
+            if entry is None:
+                new += line
+            elif _plain(entry.value) != _plain(value):
+                lines[entry.start : entry.end] = [*line, *[""] * (entry.end - entry.start - len(line))]
+        block, body = "".join([*lines, *new]), document.body
+        if text is not None and text != frontmatter.normalise(body):
+            body = (
+                frontmatter.replace_content(body, text, newline)
+                if body.strip()
+                else f"{newline}{text}{newline}"
+            )
+        frontmatter.check_size(block)
+        opening, closing = document.opening or f"---{newline}", document.closing or f"---{newline}"
+        changed = (document.bom + opening + block + closing + body).encode()
+        frontmatter.decode(changed)
+        frontmatter.load(changed.decode())
+    except Problem as problem:
+        raise ValidationError("file", f"The file cannot say that: {problem.message}.", problem.hint) from None
+    except UnicodeEncodeError:
+        raise ValidationError("file", "A text has half of a character in it.", "Send UTF-8.") from None
+    return changed
+
+
+def text_of(value: object) -> str:
+    """A value that is to be one text; "" for any other."""
+    return value if isinstance(value, str) else ""
+
+
+def words_of(value: object) -> tuple[str, ...]:
+    """A value that is to be a list of texts; a text alone is one."""
+    items: Sequence[object] = value if isinstance(value, list | tuple) else [value]
+    return tuple(item for item in items if isinstance(item, str) and item)
+
+
+def table_of(value: object) -> tuple[tuple[str, str], ...]:
+    """A value that is to be names with texts."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return tuple((name, text) for name, text in pairs if isinstance(text, str))
+
+
+def _said(value: Wanted) -> str:
+    if isinstance(value, str):
+        return scalar(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join([scalar(item, flow=True) for item in value])}]"
+    return f"{{{', '.join([f'{name}: {scalar(text, flow=True)}' for name, text in value.items()])}}}"
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, dict) else value

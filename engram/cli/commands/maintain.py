@@ -1,0 +1,49 @@
+"""`engram maintain`: the periodic work on a store."""
+
+from __future__ import annotations
+
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Do what is due: make pending lore of observations, let unused lore fade, archive old summaries and\n"
+    "handoffs, delete what the settings call garbage, sweep old sessions, let git pack its objects. Doing it\n"
+    "twice is doing it once. After a sync it runs by itself, in the background, at most once a day."
+)
+EXAMPLES = ("engram maintain --dry-run", "engram maintain --scope user --json")
+SAYS = {
+    "observations": "pending lore made of observations",
+    "decay": "lore faded",
+    "importance": "graph whose importance was computed anew",
+    "archive": "old summaries and handoffs archived",
+    "garbage": "lore deleted (history keeps them)",
+    "sessions": "stores of old sessions swept",
+    "objects": "loose objects packed by git",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--dry-run", action="store_true", help="say what is due; change nothing")
+
+
+def run(call: Call) -> int:
+    """Do it; 1 where a step failed."""
+    from engram.usecases.maintain import maintain
+
+    done = maintain(call.store, dry_run=call.arguments.dry_run)
+    call.wrote = not done.dry_run
+    call.output.document(done.as_dict())
+    for step in done.steps:
+        if step.error:
+            call.output.note(safe_text(f"{step.step}: {step.error}"))
+        else:
+            call.output.line(f"{step.number:>7,} {SAYS.get(step.step, step.step)}")
+    if done.dry_run:
+        call.output.rule("Nothing was changed.")
+    return int(any(step.error for step in done.steps))

@@ -1,0 +1,64 @@
+"""`engram search`: lore by text, tags, category, agent and dates together."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD, CYAN, DIM, bar, counted
+from engram.cli.parsing import add_filters
+from engram.cli.present import confidence, lore_json
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "Active lore that fulfil every filter, of all scopes (`--scope`: of one): with a text the best answers to it,\n"
+    "without one the newest. `engram list` lists one store in any order, `engram query` recalls for a task."
+)
+EXAMPLES = (
+    "engram search --agent ada --since 2026-11-01",
+    "engram search retries --tag queue --category decision --until 2026-10-31",
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("text", metavar="TEXT", nargs="*", help="words to look for")
+    add("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
+    add_filters(parser)
+    add(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only what this agent recorded (repeatable)",
+    )
+    add("--since", default="", metavar="DATE", help="only what was recorded from this date (or time) on")
+    add("--until", default="", metavar="DATE", help="only what was recorded up to this date, itself included")
+
+
+def run(call: Call) -> int:
+    """Search and show."""
+    from engram.usecases.find import find
+
+    given = call.arguments
+    found = find(
+        call.store, " ".join(given.text), tags=given.tag, categories=given.category, agents=given.agent,
+        since=given.since, until=given.until, scope=call.scope, limit=given.limit,
+    )  # fmt: skip
+    rows = [{**lore_json(one.lore, one.path), "ref": one.ref, "scope": one.scope} for one in found.lore]
+    call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})
+    styled = call.output.styled
+    for one in found.lore:
+        lore = one.lore
+        head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
+        call.output.line(head + styled(safe_text(lore.title), BOLD))
+        facts = f"    {lore.category} · {lore.agent or 'unknown'} · {lore.created_at:%Y-%m-%d} · {one.scope}"
+        call.output.line(styled(safe_text(facts), DIM))
+    call.output.rule(counted(len(found.lore), "lore", "lore") if found.lore else "No lore fits.")
+    for note in found.notes:
+        call.output.note(note)
+    return 0

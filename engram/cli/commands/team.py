@@ -1,0 +1,261 @@
+"""`engram team`: the agents that share this memory, and what they hand over, sum up, observe and should know."""
+
+from __future__ import annotations
+
+from engram.cli.output import CYAN, counted, shorten
+from engram.domain.errors import UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from engram.cli.call import Call
+    from engram.usecases.agent_profiles import KnownAgent
+
+DESCRIPTION = (
+    "The agents that share this memory (`engram agents` is about which programs are connected):\n"
+    "  list, register ID, show ID   who they are, in files of the store; nobody has to be registered\n"
+    "  handoff TEXT, handoffs       hand work over, and what nobody has taken yet\n"
+    "  summary TEXT                 sum this session up; again: replaces it, unless half an hour passed\n"
+    "  context TOPIC                what to know for a topic, handoffs first, within a number of tokens\n"
+    "  observe TEXT                 keep a text at once, to become pending lore later"
+)
+EXAMPLES = (
+    "engram team register ada --name Ada --capability review --set tone=short",
+    'engram team handoff "The consumer is done, retries are left." --to bob --topic queue',
+    'engram team context "queue retries" --tokens 800 --agent bob',
+    'engram team summary "Moved the queue to the new broker." --with bob',
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "action",
+        nargs="?",
+        default="list",
+        choices=tuple(_ACTIONS),
+        metavar="ACTION",
+        help="list (default), …",
+    )
+    add("text", nargs="*", metavar="WORD", help="the id, text or topic (a text may be - for standard input)")
+    add("--agent", default="", metavar="ID", help="who hands over, observes or asks (default: the caller)")
+    add("--to", default="", metavar="ID", help="handoff: for whom (default: anybody)")
+    add("--topic", default="", help="handoff: what it is about, in a few words")
+    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
+    add(
+        "--with",
+        dest="participants",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="summary: who took part",
+    )
+    add("--new", action="store_true", help="summary: of a new conversation")
+    add("--tokens", type=int, default=1000, metavar="N", help="context: at most so many (default 1000)")
+    add("--keep", action="store_true", help="context: do not take the handoffs over")
+    add("--name", default="", help="register: its name")
+    add(
+        "--capability",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="register: what it can do (repeatable)",
+    )
+    add("--default-scope", default="", metavar="SCOPE", help="register: where it hands over and observes")
+    add(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="register: a setting",
+    )
+
+
+def run(call: Call) -> int:
+    """Do what was asked for."""
+    _ACTIONS[call.arguments.action](call)
+    return 0
+
+
+def _text(call: Call, what: str) -> str:
+    from engram.cli.call import text_or_stdin
+
+    words = call.arguments.text
+    if not words:
+        raise UsageError(f"No {what} was given.", f"engram team {call.arguments.action} {what.upper()}")
+    return text_or_stdin(" ".join(words), what)
+
+
+def _list(call: Call) -> None:
+    from engram.usecases.agent_profiles import agents
+
+    if call.arguments.text:
+        raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
+    found = agents(call.store)
+    call.output.document({"agents": [agent_json(one) for one in found]})
+    for one in found:
+        _line(call, one)
+    if not found:
+        call.output.line("No agent is registered or was seen here yet.")
+
+
+def _register(call: Call) -> None:
+    from engram.domain.team import AgentProfile
+    from engram.usecases.agent_profiles import KnownAgent, register_agent, seen_at
+
+    given = call.arguments
+    settings = tuple(_pair(one) for one in given.settings)
+    profile = AgentProfile(
+        _text(call, "id"), given.name, tuple(given.capability), given.default_scope, settings
+    )
+    done = register_agent(call.store, profile)
+    call.wrote = True
+    one = KnownAgent(done, True, seen_at(call.store, done.id))
+    call.output.document({"agent": agent_json(one)})
+    _line(call, one)
+
+
+def _show(call: Call) -> None:
+    from engram.usecases.agent_profiles import KnownAgent, agent, seen_at
+
+    found = agent(call.store, _text(call, "id"))
+    one = KnownAgent(found, True, seen_at(call.store, found.id))
+    call.output.document({"agent": agent_json(one)})
+    _line(call, one)
+    for name, value in found.settings:
+        call.output.line(safe_text(f"  {name} = {value}"))
+    if found.default_scope:
+        call.output.line(f"  default scope: {found.default_scope}")
+    if found.text:
+        call.output.line(safe_text(found.text, lines=True))
+
+
+def _handoff(call: Call) -> None:
+    from engram.cli.present import lore_json
+    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.handoffs import handoff
+
+    given = call.arguments
+    where = home_of(call.store, given.agent or call.store.caller.agent, "")
+    done = handoff(
+        where, _text(call, "text"), to=given.to, giver=given.agent, topic=given.topic, files=given.file
+    )
+    call.wrote = True
+    call.output.document({"lore": lore_json(done.lore, done.path), "to": given.to, "why": done.why})
+    call.output.line(f"{call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
+    if done.why:
+        call.output.note(f"It waits for a person: {done.why}.")
+
+
+def _handoffs(call: Call) -> None:
+    from engram.domain.times import render
+    from engram.usecases.handoffs import open_handoffs
+
+    if call.arguments.text:
+        raise UsageError("`engram team handoffs` takes nothing.", "Of one agent: --agent ID")
+    found = open_handoffs(call.store, call.arguments.agent or None, limit=1000)
+    rows = [
+        {
+            "id": one.lore.id, "from": one.giver, "to": one.receiver, "title": one.lore.title,
+            "created_at": render(one.lore.created_at), "path": one.path,
+        }
+        for one in found
+    ]  # fmt: skip
+    call.output.document({"handoffs": rows})
+    for one in found:
+        call.output.line(f"{call.output.styled(one.lore.id, CYAN)} {safe_text(one.lore.title)}")
+    if not found:
+        call.output.line("Nothing is handed over.")
+
+
+def _summary(call: Call) -> None:
+    from engram.cli.present import lore_json
+    from engram.usecases.conversations import summarize
+
+    given = call.arguments
+    done = summarize(
+        call.store, _text(call, "text"), participants=given.participants, files=given.file, new=given.new
+    )
+    call.wrote = True
+    keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
+    call.output.document({"lore": lore_json(done.lore, done.path), **keys, "new": done.new})
+    what = "Began" if done.new else "Went on with"
+    call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
+
+
+def _context(call: Call) -> None:
+    from engram.usecases.context import get_context
+
+    given = call.arguments
+    topic = _text(call, "topic")
+    found = get_context(
+        call.store, topic, given.tokens, agent=given.agent, scope=call.scope, take=not given.keep
+    )
+    call.wrote = bool(found.taken)
+    call.output.document(found.as_dict())
+    call.output.line(safe_text(found.text, lines=True))
+    left = f", {counted(found.left_out, 'lore', 'lore')} did not fit" if found.left_out else ""
+    call.output.rule(f"about {found.tokens:,} tokens{left}")
+    for note in found.notes:
+        call.output.note(note)
+
+
+def _observe(call: Call) -> None:
+    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.observations import observe
+
+    given = call.arguments
+    where = home_of(call.store, given.agent or call.store.caller.agent, "")
+    done = observe(where, _text(call, "text"), agent=given.agent, files=given.file)
+    call.wrote = True
+    call.output.document(done._asdict())
+    call.output.line(
+        f"Kept; {counted(done.waiting, 'observation waits', 'observations wait')} to be looked at."
+    )
+    if done.redacted:
+        call.output.note(f"Masked {counted(done.redacted, 'secret')}.")
+
+
+_ACTIONS: dict[str, Callable[[Call], None]] = {
+    "list": _list,
+    "register": _register,
+    "show": _show,
+    "handoff": _handoff,
+    "handoffs": _handoffs,
+    "summary": _summary,
+    "context": _context,
+    "observe": _observe,
+}
+
+
+def agent_json(one: KnownAgent) -> dict[str, object]:
+    """The JSON of an agent; `seen_at` is null where it was not seen on this machine."""
+    return {**one.profile.as_dict(), "registered": one.registered, "seen_at": _seen(one)}
+
+
+def _seen(one: KnownAgent) -> str | None:
+    from datetime import UTC, datetime
+
+    from engram.domain.times import render, whole_seconds
+
+    return render(whole_seconds(datetime.fromtimestamp(one.seen_at, UTC))) if one.seen_at else None
+
+
+def _line(call: Call, one: KnownAgent) -> None:
+    profile = one.profile
+    facts = [profile.name if profile.name != profile.id else "", ", ".join(profile.capabilities)]
+    facts += ["" if one.registered else "not registered", f"seen {_seen(one)}" if one.seen_at else ""]
+    said = shorten(safe_text(" · ".join(fact for fact in facts if fact)), call.output.width - 26)
+    call.output.line(f"{call.output.styled(f'{safe_text(profile.id):<24}', CYAN)} {said}")
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, sign, value = given.partition("=")
+    if not sign or not name:
+        raise UsageError(f"'{given[:60]}' is no setting.", "Write --set name=value.")
+    return name, value

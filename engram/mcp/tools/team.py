@@ -1,0 +1,209 @@
+"""The set `team`: tools for agents that share a memory: who they are, what they hand over, sum up, observe, look for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, Field
+
+from engram.domain.framing import NOTICE, as_text, frame, harmless_data
+from engram.domain.safe_text import safe_text
+from engram.mcp import results
+from engram.mcp.caller import use
+from engram.mcp.tools.arguments import Words
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.framing import Framed
+    from engram.usecases.context import Context
+    from engram.usecases.find import Found
+
+_NOTHING = "No lore fits."
+
+
+class Agent(BaseModel):
+    """An agent as it is registered."""
+
+    id: str
+    name: str
+    capabilities: list[str] = []
+    default_scope: str = ""
+    settings: dict[str, str] = {}
+
+
+class Written(BaseModel):
+    """A lore that was written; `pending` says why it waits for a person, `new` that a conversation began."""
+
+    id: str
+    pending: str = ""
+    new: bool = False
+
+
+class Kept(BaseModel):
+    """An observation that is kept; so many wait."""
+
+    id: str
+    waiting: int
+    redacted: int = 0
+
+
+class Part(results.FoundLore):
+    """A lore of a context, and what it is there for: handoff, summary (of this session), lore, session, entity."""
+
+    part: str
+
+
+class Prepared(BaseModel):
+    """What to know for a topic."""
+
+    notice: str
+    tokens: int
+    found: list[Part] = []
+    left_out: int = 0
+    notes: list[str] = []
+
+
+async def register_agent(
+    id: Annotated[str, Field(description="Lower-case words with -")],  # noqa: A002
+    name: str = "",
+    capabilities: Words = (),
+    default_scope: str = "",
+    settings: dict[str, str] = {},  # noqa: B006 - pydantic copies it
+) -> Annotated[CallToolResult, Agent]:
+    """Say who you are and what you can do; again: what changed."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.register_agent(
+            id, name=name, capabilities=capabilities, default_scope=default_scope, settings=settings
+        )
+        facts = {key: value for key, value in done.as_dict().items() if key != "text"}
+        data = Agent.model_validate(harmless_data(facts, is_checked=False))
+        return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
+
+    return await use(work, index=False)
+
+
+async def handoff(
+    summary: Annotated[str, Field(description="What was done, what is left, what to watch")],
+    to: Annotated[str, Field(description="An agent's id; empty: whoever comes next")] = "",
+    topic: str = "",
+    files: Words = (),
+    agent: Annotated[str, Field(description="Your id")] = "",
+) -> Annotated[CallToolResult, Written]:
+    """Hand your work over: the other agent is told first, once, in its next session or get_context."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.handoff(summary, to=to, topic=topic, files=files, agent=agent)
+        pending = f" It waits for a person: {done.why}." if done.why else ""
+        said = f"Handed over as {done.lore.id}.{pending}"
+        return answer(said, Written(id=done.lore.id, pending=done.why))
+
+    return await use(work)
+
+
+async def get_context(
+    topic: Annotated[str, Field(description="What you are about to work on")],
+    max_tokens: Annotated[int, Field(ge=200, le=20_000)] = 1000,
+    agent: Annotated[str, Field(description="Your id")] = "",
+    scope: str = "",
+) -> Annotated[CallToolResult, Prepared]:
+    """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
+
+    def work(engram: Engram) -> CallToolResult:
+        found = engram.get_context(topic, max_tokens, agent=agent, scope=scope)
+        return answer(found.text, _context(found))
+
+    return await use(work)
+
+
+async def summarize_session(
+    summary: Annotated[str, Field(description="Asked, decided, done, left open")],
+    participants: Annotated[Words, Field(description="Others who took part")] = (),
+    files: Words = (),
+    new: Annotated[bool, Field(description="Begin another conversation")] = False,
+) -> Annotated[CallToolResult, Written]:
+    """Keep the summary of this conversation for later sessions; again: replaces it."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.summarize(summary, participants=participants, files=files, new=new)
+        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}."
+        return answer(said, Written(id=done.lore.id, new=done.new))
+
+    return await use(work)
+
+
+async def observe(
+    text: Annotated[str, Field(max_length=8000)],
+    files: Words = (),
+    agent: Annotated[str, Field(description="Your id")] = "",
+) -> Annotated[CallToolResult, Kept]:
+    """Note something in passing, at once and without thought; later it becomes lore, if there is something in it."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.observe(text, files=files, agent=agent)
+        return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
+
+    return await use(work, index=False)
+
+
+async def search(
+    text: str = "",
+    tags: Words = (),
+    categories: Words = (),
+    agents: Words = (),
+    since: Annotated[str, Field(description="Date, as 2026-11-01")] = "",
+    until: Annotated[str, Field(description="Date, itself included")] = "",
+    scope: str = "",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+) -> Annotated[CallToolResult, results.Found]:
+    """Lore that fulfil every filter; without text the newest."""
+
+    def work(engram: Engram) -> CallToolResult:
+        found = engram.search(
+            text, tags=tags, categories=categories, agents=agents, since=since, until=until, scope=scope, limit=limit
+        )  # fmt: skip
+        return _found(engram, found)
+
+    return await use(work)
+
+
+def _found(engram: Engram, found: Found) -> CallToolResult:
+    from engram.usecases.origin import trust_of
+    from engram.usecases.scopes import reach
+
+    tiers = [trust_of(reach(engram.store, one.scope), one.lore) for one in found.lore]
+    shown = [(one.ref, one.lore, tier) for one, tier in zip(found.lore, tiers, strict=True)]
+    framed = frame(shown, int(engram.store.settings.number("recall.budget")))
+    notice = NOTICE if framed else _NOTHING
+    data = results.Found(
+        strength=found.strength, notice=notice, lore=list(map(_row, framed)), notes=list(found.notes)
+    )
+    return answer("\n\n".join(["\n".join([notice, *found.notes]), *map(as_text, framed)]), data)
+
+
+def _context(found: Context) -> Prepared:
+    parts = {
+        "handoff": found.handoffs, "summary": found.summary, "lore": found.lore, "session": found.sessions,
+        "entity": found.entities,
+    }  # fmt: skip
+    rows = [Part(part=part, **one._asdict()) for part, framed in parts.items() for one in framed]
+    notes = [safe_text(note) for note in found.notes]
+    return Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
+
+
+def _row(framed: Framed) -> results.FoundLore:
+    return results.FoundLore(**framed._asdict())
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this set."""
+    return [
+        lore_tool(get_context, "Context for a topic", writing()),
+        lore_tool(handoff, "Hand over", writing()),
+        lore_tool(summarize_session, "Summarize the session", writing()),
+        lore_tool(observe, "Observe", writing()),
+        lore_tool(search, "Search lore", reading()),
+        lore_tool(register_agent, "Register an agent", writing(idempotent=True)),
+    ]

@@ -1,0 +1,173 @@
+"""The part of the Python API for several agents: who they are, what they hand over, their context, and the upkeep."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import MappingProxyType
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engram.domain.team import AgentProfile
+    from engram.usecases.agent_profiles import KnownAgent
+    from engram.usecases.context import Context
+    from engram.usecases.conversations import Conversation
+    from engram.usecases.find import Found
+    from engram.usecases.handoffs import Handoff
+    from engram.usecases.maintain import Maintained
+    from engram.usecases.observations import Observed
+    from engram.usecases.record import Recorded
+    from engram.usecases.store import Store
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+
+class Teaming(ABC):
+    """Several agents in one memory; `engram.app.Engram` has all of it. Without `agent` the caller is meant."""
+
+    store: Store
+
+    def register_agent(
+        self,
+        id: str,  # noqa: A002
+        *,
+        name: str = "",
+        capabilities: str | Sequence[str] = (),
+        default_scope: str = "",
+        settings: Mapping[str, str] = NO_SETTINGS,
+        text: str = "",
+    ) -> AgentProfile:
+        """Write down what an agent is, in a file of the store; again: what differs. Raises UsageError, SecretFoundError."""
+        from engram.domain.team import AgentProfile
+        from engram.usecases.agent_profiles import register_agent
+
+        profile = AgentProfile(id, name, _words(capabilities), default_scope, tuple(settings.items()), text)
+        registered = register_agent(self.store, profile)
+        self._changed()
+        return registered
+
+    def team(self) -> list[KnownAgent]:
+        """The registered agents, and those that were seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
+        from engram.usecases.agent_profiles import agents
+
+        return agents(self.store)
+
+    def handoff(
+        self,
+        summary: str,
+        *,
+        to: str = "",
+        agent: str = "",
+        topic: str = "",
+        files: str | Sequence[str] = (),
+        scope: str = "",
+    ) -> Recorded:
+        """Hand work over to the agent `to`, or to whoever comes next; it is told first, once.
+
+        Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
+        """
+        from engram.usecases.agent_profiles import home_of
+        from engram.usecases.handoffs import handoff
+
+        where = home_of(self.store, agent or self.store.caller.agent, scope)
+        done = handoff(where, summary, to=to, giver=agent, topic=topic, files=_words(files))
+        self._changed()
+        return done
+
+    def handoffs(self, agent: str | None = None) -> list[Handoff]:
+        """What is handed over and not taken, the oldest first; `agent`: only what is for that one, or for anybody."""
+        from engram.usecases.handoffs import open_handoffs
+
+        return open_handoffs(self.store, agent)
+
+    def summarize(
+        self,
+        summary: str,
+        *,
+        participants: str | Sequence[str] = (),
+        files: str | Sequence[str] = (),
+        new: bool = False,
+    ) -> Conversation:
+        """Keep the summary of this session's conversation, in the place of the one before; `new` begins another one.
+
+        So does half an hour without a word. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
+        """
+        from engram.usecases.conversations import summarize
+
+        done = summarize(self.store, summary, participants=_words(participants), files=_words(files), new=new)
+        self._changed()
+        return done
+
+    def conversations(self, limit: int = 10) -> list[Conversation]:
+        """The latest summaries of sessions, newest first: `.lore`, and `.keys` with session, parent, participants."""
+        from engram.usecases.conversations import recent
+
+        with self.store.lock:
+            return recent(self.store, limit)
+
+    def get_context(
+        self, topic: str, max_tokens: int = 1000, *, agent: str = "", scope: str = "", take: bool = True
+    ) -> Context:
+        """What to know for a topic, as `.text` of at most `max_tokens`: handoffs, lore, sessions, entities.
+
+        Handoffs that are shown count as taken over, unless not `take`. Raises UsageError, ValidationError, StoreError.
+        """
+        from engram.usecases.context import get_context
+
+        found = get_context(self.store, topic, max_tokens, agent=agent, scope=scope, take=take)
+        self._changed()
+        return found
+
+    def observe(
+        self, text: str, *, agent: str = "", files: str | Sequence[str] = (), scope: str = ""
+    ) -> Observed:
+        """Keep a text durably, at once; later it becomes pending lore, if there is something in it.
+
+        Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
+        """
+        from engram.usecases.agent_profiles import home_of
+        from engram.usecases.observations import observe
+
+        where = home_of(self.store, agent or self.store.caller.agent, scope)
+        return observe(where, text, agent=agent, files=_words(files))
+
+    def search(
+        self,
+        text: str = "",
+        *,
+        tags: str | Sequence[str] = (),
+        categories: str | Sequence[str] = (),
+        agents: str | Sequence[str] = (),
+        since: str = "",
+        until: str = "",
+        scope: str = "",
+        limit: int = 10,
+    ) -> Found:
+        """Active lore that fulfil every filter, the best answers to `text`, else the newest; `until` is a whole day.
+
+        Raises UsageError, ValidationError, NotFoundError, StoreError.
+        """
+        from engram.usecases.find import find
+
+        return find(
+            self.store, text, tags=_words(tags), categories=_words(categories), agents=_words(agents), since=since,
+            until=until, scope=scope, limit=limit,
+        )  # fmt: skip
+
+    def maintain(self, *, dry_run: bool = False) -> Maintained:
+        """The periodic work: observations, decay, archive, garbage, old sessions, git's objects; `.steps` say what."""
+        from engram.usecases.maintain import maintain
+
+        done = maintain(self.store, dry_run=dry_run)
+        self._changed()
+        return done
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """Have committed what was written."""
+
+
+def _words(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

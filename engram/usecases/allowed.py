@@ -1,0 +1,35 @@
+"""Whether the store lets the caller do something: the guard rails of `team.members` and `team.policies`."""
+
+from __future__ import annotations
+
+from engram.domain.errors import EngramError, NotAllowedError
+from engram.domain.policy import HUMAN, why_not
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.usecases.store import Store
+
+
+def check(store: Store, deed: str, category: str) -> None:
+    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else."""
+    members, policies = _table(store, "team.members"), _table(store, "team.policies")
+    who = store.caller.agent or HUMAN
+    named = {_category(store, name): names for name, names in policies.items()}
+    why = why_not(members, named, who, deed, category)
+    if why:
+        raise NotAllowedError(
+            f"{who} may not {deed} {category} in this store: {why}.",
+            "Ask somebody who may, or have `.engram.toml` of the store changed.",
+        )
+
+
+def _table(store: Store, key: str) -> dict[str, list[str]]:
+    found = store.settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _category(store: Store, name: str) -> str:
+    try:
+        return store.categories.parse(name)
+    except EngramError:
+        return name

@@ -1,0 +1,174 @@
+"""What an agent should have before it, for a topic, in a budget: work handed to it, lore, sessions, entities."""
+
+from __future__ import annotations
+
+from engram.domain.budget import tokens
+from engram.domain.entity import by_name
+from engram.domain.errors import StoreError, UsageError
+from engram.domain.framing import Framed, frame
+from engram.domain.harmless import harmless
+from engram.domain.lore import ACTIVE
+from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
+from engram.domain.policy import HUMAN
+from engram.domain.refs import fold
+from engram.domain.slug import slug
+from engram.domain.tiers import FOREIGN
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import conversations, handoffs, live
+from engram.usecases.entities import all_entities
+from engram.usecases.origin import trust_of
+from engram.usecases.query import Question, query
+from engram.usecases.scopes import reach
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.entity import Entity
+    from engram.domain.lore import Lore
+    from engram.usecases.conversations import Conversation
+    from engram.usecases.handoffs import Handoff
+    from engram.usecases.query import Answer
+    from engram.usecases.store import Store
+
+LEAST, MOST = 200, 20_000  # tokens
+_LORE, _SESSIONS, _ENTITIES = 8, 3, 5
+_RECENT_DAYS = 30
+_LONGEST_NAME = 5  # words of a topic that are looked up as one name
+
+
+class Context(NamedTuple):
+    """What was found, as one text of at most the budget and as data; `taken` are the handoffs that count as taken over.
+
+    `left_out` counts what did not fit; `notes` say what search had to do without.
+    """
+
+    topic: str
+    text: str
+    tokens: int
+    handoffs: tuple[Framed, ...]
+    summary: tuple[Framed, ...]
+    lore: tuple[Framed, ...]
+    sessions: tuple[Framed, ...]
+    entities: tuple[Framed, ...]
+    strength: str
+    taken: tuple[str, ...]
+    left_out: int
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The context as JSON."""
+        parts = ("handoffs", "summary", "lore", "sessions", "entities")
+        return {**self._asdict(), **{name: [one._asdict() for one in getattr(self, name)] for name in parts}}
+
+
+def get_context(
+    store: Store, topic: str, max_tokens: int = 1000, *, agent: str = "", scope: str = "", take: bool = True
+) -> Context:
+    """What is known for a topic, within `max_tokens`. Handoffs that are shown count as taken over, unless not `take`.
+
+    `agent` is who asks (default: the caller). Raises UsageError, ValidationError, NotFoundError, StoreError.
+    """
+    if not LEAST <= max_tokens <= MOST:
+        raise UsageError(f"A context has {LEAST} to {MOST:,} tokens, not {max_tokens}.")
+    agent = agent or store.caller.agent or HUMAN
+    with store.lock:
+        recent = _recent(store, agent, scope)
+        answer = query(store, Question(topic, _LORE, scopes=(scope,) if scope else (), budget=max_tokens))
+        packed = pack(_sections(store, answer, recent, topic, reach(store, scope)), max_tokens)
+        shown = {one.id for one in packed.sections[0].items}
+        told = [one for one in recent.handed if one.lore.id in shown]
+        taken = handoffs.take_over(store, told) if take else []
+        said = tokens(packed.text)
+        live.note(store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)})
+    handed_over, so_far, known, before, about = (section.items for section in packed.sections)
+    return Context(
+        topic, packed.text, said, handed_over, so_far, known, before, about, answer.strength, tuple(taken),
+        packed.left_out, tuple(dict.fromkeys([*recent.notes, *answer.notes])),
+    )  # fmt: skip
+
+
+class _Recent(NamedTuple):
+    """What is handed over, the session's own summary (or none), those of others, and what could not be asked."""
+
+    handed: list[Handoff]
+    own: list[Conversation]
+    earlier: list[Conversation]
+    notes: list[str]
+
+
+def _recent(store: Store, agent: str, scope: str) -> _Recent:
+    """All of it, from the named scope or the store at hand; without an index nothing, and a note."""
+    here, since = reach(store, scope), store.clock.now().timestamp() - _RECENT_DAYS * 86_400
+    try:
+        handed = handoffs.waiting_for(store, agent, scope)
+        own = conversations.latest_of(here, store.caller.session)
+        earlier = conversations.recent(here, _SESSIONS + 1, since)
+    except StoreError as error:
+        return _Recent([], [], [], [error.message])
+    mine = [own] if own is not None and own.lore.status == ACTIVE else []
+    others = [one for one in earlier if own is None or one.lore.id != own.lore.id][:_SESSIONS]
+    return _Recent(handed, mine, others, [])
+
+
+def _sections(
+    store: Store, answer: Answer, recent: _Recent, topic: str, here: Store
+) -> tuple[Section, Section, Section, Section, Section]:
+    before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
+    hits = [hit for hit in answer.lore if hit.lore.id not in before]
+    names = [name for hit in hits for name in hit.lore.entities]
+    lore = frame([(hit.ref, hit.lore, trust_of(reach(store, hit.scope), hit.lore)) for hit in hits], None)
+    scope = here.places.scope
+    return (
+        Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
+        Section(SO_FAR, _framed(store, [(one.lore, scope) for one in recent.own]), 0.25),
+        Section(KNOWN, tuple(lore), 0.7),
+        Section(EARLIER, _framed(store, [(one.lore, scope) for one in recent.earlier]), 0.75),
+        Section(ABOUT, _entities(here, [*_names_in(topic), *names]), 1.0),
+    )
+
+
+def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ...]:
+    """Lore with their scopes, as they are shown: with refs, or they would not be found again, and with tiers."""
+    if not found:
+        return ()
+    elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
+    pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
+    refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
+    tiers = [trust_of(reach(store, scope), lore) for lore, scope in found]
+    return tuple(
+        frame([(refs[lore.id], lore, tier) for (lore, _), tier in zip(found, tiers, strict=True)], None)
+    )
+
+
+def _names_in(topic: str) -> list[str]:
+    """The runs of words of a topic that may be names, the longest first."""
+    words = topic.split()[:60]
+    return [
+        " ".join(words[at : at + length]).strip(".,;:!?()\"'")
+        for length in range(min(_LONGEST_NAME, len(words)), 0, -1)
+        for at in range(len(words) - length + 1)
+    ]
+
+
+def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
+    """The entities that these names mean for certain."""
+    known: Sequence[Entity] = all_entities(store)
+    if not known:
+        return ()
+    known = [entity for entity in known if entity.slug.isascii() and slug(entity.slug) == entity.slug]
+    slugs, entities = by_name(known), {entity.slug: entity for entity in known}
+    meant = [slugs.get(fold(name), ()) for name in names]
+    found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))
+    return tuple(_as_framed(entities[name]) for name in found[:_ENTITIES])
+
+
+def _as_framed(entity: Entity) -> Framed:
+    """An entity as lore are framed: nobody stands in for what is in its file."""
+    related = [
+        f"{one.kind} {one.to}" + (f" since {one.since}" if one.since else "") for one in entity.relationships
+    ]
+    text = "\n".join(
+        part for part in (f"{entity.name} ({entity.type})", ", ".join(related), entity.content) if part
+    )
+    said = harmless(text, lines=True, is_checked=False)
+    return Framed(entity.slug, entity.slug, said, "ENTITY", 1.0, WRITTEN, FOREIGN, "its file")

@@ -1,0 +1,128 @@
+"""Conversations: the summary of what a session talked about, kept as lore, one for each stretch without a long pause.
+
+A summary said again within a conversation replaces the one before; after a pause of more than half an hour, or where
+the caller marks a new one, it is a lore of its own that names the one before as its parent.
+"""
+
+from __future__ import annotations
+
+from engram.adapters.files import further_keys
+from engram.domain.errors import EngramError, ValidationError
+from engram.domain.lore import ACTIVE
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.team import SUMMARY, SessionKeys, goes_on
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.validation import check_content
+from engram.usecases import change, live
+from engram.usecases import record as recording
+from engram.usecases.consult import consult
+from engram.usecases.held import without_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+_LOOKED_AT = 50  # of the latest summaries, among which a session's own is looked for
+
+
+class Conversation(NamedTuple):
+    """The summary of a conversation: its lore, where it is, whose session it was; `new` if this call began it."""
+
+    lore: Lore
+    path: str
+    keys: SessionKeys
+    new: bool = False
+
+
+def summarize(
+    store: Store,
+    summary: str,
+    *,
+    participants: Sequence[str] = (),
+    files: Sequence[str] = (),
+    new: bool = False,
+) -> Conversation:
+    """Keep the summary of the conversation that the caller's session is in; `new` marks the beginning of another one.
+
+    The caller is among the participants. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
+    """
+    content = recording.tidy(summary)
+    check_content(content)
+    findings = find_secrets(content, store.allowed_secrets)
+    if findings:
+        raise refuse(findings, "the summary")
+    with store.lock:
+        latest = latest_of(store, store.caller.session)
+        here = tuple(dict.fromkeys(name for name in (store.caller.agent, *participants) if name))
+        if any(len(name) > 200 or not name.isprintable() for name in here):
+            raise ValidationError("participants", "A participant is a name on one line.", "For example: ada")
+        if latest is not None and not new and _still(store, latest):
+            return _replaced(store, latest, content, here, files)
+        keys = SessionKeys(store.caller.session, latest.lore.id if latest else "", here)
+        draft = recording.Draft(content, SUMMARY, files=tuple(files), keys=keys._asdict())
+        done = recording.record(store, draft)
+        return Conversation(done.lore, done.path, keys, True)
+
+
+def latest_of(store: Store, session: str) -> Conversation | None:
+    """The summary that a session wrote last; None where it wrote none."""
+    where = "category = ? AND status IN ('active', 'pending')"
+    hits = _select(store, where, [SUMMARY])
+    return next((one for one in _loaded(store, hits) if one.keys.session == session), None)
+
+
+def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
+    """The latest active summaries, the newest first; only of what changed after `since` (Unix seconds)."""
+    where = "category = ? AND status = ? AND updated_at > ?"
+    found = _loaded(store, without_held(store, _select(store, where, [SUMMARY, ACTIVE, since])))
+    return [one for one, _ in zip(found, range(limit), strict=False)]
+
+
+def keys_of(file: LoreFile, path: str) -> SessionKeys:
+    """What the file of a summary says of its session. Raises LoreFileError."""
+    keys, _ = further_keys.read(file.raw, path)
+    return SessionKeys(
+        further_keys.text_of(keys.get("session")),
+        further_keys.text_of(keys.get("parent")),
+        further_keys.words_of(keys.get("participants", "")),
+    )
+
+
+def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
+    tail = f"ORDER BY updated_at DESC, id DESC LIMIT {_LOOKED_AT}"
+    return consult(store, lambda generation: generation.catalog.select(where, values, tail))
+
+
+def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
+    for hit in hits:
+        try:
+            file = change.load(store, hit.path)
+            if file.lore.id == hit.id:
+                yield Conversation(file.lore, hit.path, keys_of(file, hit.path))
+        except EngramError:
+            continue
+
+
+def _still(store: Store, latest: Conversation) -> bool:
+    """Whether the conversation of that summary is still going on."""
+    last, now = latest.lore.updated_at.timestamp(), store.clock.now().timestamp()
+    return goes_on(store.session_state.live.moments_of(store.caller.session, last), last, now)
+
+
+def _replaced(
+    store: Store, latest: Conversation, content: str, here: Sequence[str], files: Sequence[str]
+) -> Conversation:
+    change.check_allowed(store, "record", SUMMARY)
+    keys = latest.keys._replace(participants=tuple(dict.fromkeys([*latest.keys.participants, *here])))
+
+    def said(lore: Lore) -> Lore:
+        return lore._replace(content=content, files=tuple(dict.fromkeys([*lore.files, *files])))
+
+    subject = f"summary: {latest.lore.title}"
+    done = change.update(store, latest.path, latest.lore.id, said, subject, keys=keys._asdict())
+    live.note(store, "record", query=done.after.title, ids=[done.after.id])
+    return Conversation(done.after, latest.path, keys)

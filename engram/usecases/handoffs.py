@@ -1,0 +1,155 @@
+"""Handing work over: a lore that the receiving agent is told first, once, when it next begins or asks for context."""
+
+from __future__ import annotations
+
+from engram.adapters.state.hook_memory import SHOWN, HookMemory
+from engram.domain.budget import tokens
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.lore import ACTIVE
+from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import live
+from engram.usecases.consult import consult
+from engram.usecases.held import without_held
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Lore
+    from engram.usecases.record import Recorded
+    from engram.usecases.store import Store
+
+CATEGORY = "CONTEXT_NOTE"
+MOST = 20
+MOST_TOLD = 5  # at once; more of them wait for the next time
+_OPEN = (
+    "status = 'active' AND row IN (SELECT row FROM row_tags WHERE tag = ?)"
+    " AND row NOT IN (SELECT row FROM row_tags WHERE tag = ?)"
+)
+_FOR = " AND row IN (SELECT row FROM row_tags WHERE tag IN (?, ?))"
+
+
+class Handoff(NamedTuple):
+    """Work that is handed over and not taken yet: its lore, where that is, from whom, for whom ("": anybody), its scope."""
+
+    lore: Lore
+    path: str
+    giver: str
+    receiver: str
+    scope: str
+
+
+def handoff(
+    store: Store,
+    summary: str,
+    *,
+    to: str = ANYBODY,
+    giver: str = "",
+    topic: str = "",
+    files: Sequence[str] = (),
+) -> Recorded:
+    """Hand work over to an agent (or to whoever comes next), as lore.
+
+    Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
+    """
+    from engram.usecases import record as recording
+
+    giver = giver or store.caller.agent or "human"
+    to, topic = to.strip(), " ".join(topic.split())
+    for name in (to, giver):
+        if len(name) > 100 or not name.isprintable():
+            raise UsageError("The name of an agent is one line of at most 100 characters.")
+    if to == giver:
+        raise UsageError(f"{to} cannot hand over to itself.", "Name another agent, or none for anybody.")
+    if not summary.strip():
+        raise UsageError("There is nothing to hand over.", "Say what was done and what is left.")
+    title = f"Handoff from {giver} to {to or 'anybody'}" + (f": {topic}" if topic else "")
+    draft = recording.Draft(
+        f"{title}\n\n{summary.strip()}", CATEGORY, tags=(HANDOFF, tag_for(to)), files=tuple(files), agent=giver,
+        keys={"session": store.caller.session},
+    )  # fmt: skip
+    return recording.record(store, draft)
+
+
+def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> list[Handoff]:
+    """What is handed over and not taken, the oldest first: all of it, or what is for one agent and for anybody.
+
+    What an agent hands to anybody is not for itself.
+    """
+    where, values = _OPEN, [HANDOFF, TAKEN_OVER]
+    if agent is not None:
+        where, values = where + _FOR, [*values, tag_for(agent), tag_for(ANYBODY)]
+    tail = "ORDER BY created_at, id"
+    with store.lock:
+        hits = consult(store, lambda generation: generation.catalog.select(where, values, tail))
+        found: list[Handoff] = []
+        for hit in without_held(store, hits):
+            if len(found) < limit and (agent is None or hit.agent != agent):
+                found += _read(store, hit.path)
+        return found
+
+
+def waiting_for(store: Store, agent: str, scope: str = "", limit: int = MOST_TOLD) -> list[Handoff]:
+    """What an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
+
+    Raises UsageError, NotFoundError for a scope that is not there.
+    """
+    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.scopes import reach
+
+    stores = (
+        [reach(store, scope)]
+        if scope
+        else list({id(one): one for one in (store, home_of(store, agent, ""))}.values())
+    )
+    found = [one for each in stores for one in open_handoffs(each, agent, limit)]
+    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:limit]
+
+
+def told_at_start(store: Store, agent: str, budget: int) -> str:
+    """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
+    from engram.usecases.inject import framed
+
+    with store.lock:
+        handed = waiting_for(store, agent)
+        if not handed:
+            return ""
+        elsewhere = {one.lore.id: one.scope for one in handed if one.scope != store.places.scope}
+        said = framed(store, [one.lore for one in handed], budget, HANDED_OVER, elsewhere)
+        take_over(store, handed)
+        ids, now = [one.lore.id for one in handed], store.clock.now().timestamp()
+        for lore_id in ids:
+            HookMemory(store.state).mark(SHOWN, store.caller.session, lore_id, now)
+        live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
+        return said
+
+
+def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
+    """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
+    from engram.usecases import change
+    from engram.usecases.scopes import reach
+
+    done = []
+    for one in taken:
+        try:
+            where = reach(store, one.scope)
+            change.update(where, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
+            done.append(one.lore.id)
+        except EngramError:  # read-only, or forgotten just now: it is told again
+            continue
+    return done
+
+
+def _marked(lore: Lore) -> Lore:
+    return lore._replace(tags=tuple(dict.fromkeys([*lore.tags, TAKEN_OVER])))
+
+
+def _read(store: Store, path: str) -> list[Handoff]:
+    from engram.usecases import change
+
+    try:
+        lore = change.load(store, path).lore
+    except EngramError:
+        return []
+    still = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags
+    return [Handoff(lore, path, lore.agent, receiver(lore), store.places.scope)] if still else []

@@ -1,0 +1,243 @@
+"""The periodic work on a store, in one: what was observed, what fades, what is old, what is garbage, and git's objects.
+
+Doing it twice is doing it once. It runs by itself after a sync, at most once a day, in the background.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files import atomic
+from engram.adapters.files.journal import Change
+from engram.domain import times
+from engram.domain.consolidation import DECAY
+from engram.domain.errors import EngramError
+from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.domain.scopes import past_retention
+from engram.domain.team import SUMMARY, TAKEN_OVER
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, observations, sync_state
+from engram.usecases.consult import consult
+from engram.usecases.held import without_held
+from engram.usecases.store import BY_ITSELF, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.lore import Lore
+    from engram.usecases.store import Store
+
+_NAME = "last-maintenance.json"
+_DAY = 86_400.0
+_NAMED = 100  # lore that a commit names; it has the paths of all
+_OLD = (
+    "status = ? AND pinned = 0 AND max(updated_at, coalesce(last_validated, 0)) < ?"
+    " AND (category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?))"
+)
+_UNUSED = "pinned = 0 AND ((status IN ('archived', 'superseded') AND updated_at < ?) OR created_at < ?)"
+
+
+class Done(NamedTuple):
+    """One step of the work: the `number` of what it was about, and why nothing came of it ("" if something did)."""
+
+    step: str
+    number: int
+    error: str = ""
+
+
+class Maintained(NamedTuple):
+    """What was done, or would be, step by step."""
+
+    scope: str
+    dry_run: bool
+    steps: tuple[Done, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The work as JSON."""
+        return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
+
+
+def maintain(store: Store, *, dry_run: bool = False) -> Maintained:
+    """Do what is due; `dry_run` only says what that is. A step that fails stops no other."""
+    steps = []
+    for name, work in STEPS.items():
+        try:
+            with store.lock:
+                steps.append(Done(name, work(store, dry_run)))
+        except EngramError as error:
+            steps.append(Done(name, 0, error.message))
+    if not dry_run:
+        _remember(store)
+    return Maintained(store.places.scope, dry_run, tuple(steps))
+
+
+def maintain_if_due(store: Store) -> Maintained | None:
+    """Do it where there was a sync since the last time, a day ago or more; None where it is not due.
+
+    `engram undo` passes over what it does.
+    """
+    if not is_due(store):
+        return None
+    before = store.caller
+    store.caller = Caller(BY_ITSELF, "", "maintain")
+    try:
+        return maintain(store)
+    finally:
+        store.caller = before
+
+
+def is_due(store: Store) -> bool:
+    """Whether it is to be done by itself now."""
+    if not store.settings.flag("maintain.auto"):
+        return False
+    synced, before = _time(sync_state.last(store)["succeeded"]), last_time(store)
+    now = store.clock.now().timestamp()
+    # A clock that was set back must not put it off for ever.
+    return synced > 0 and (before <= 0 or before > now or (synced >= before and now - before >= _DAY))
+
+
+def last_time(store: Store) -> float:
+    """When it was done last (Unix seconds, 0.0: never)."""
+    try:
+        return _time(json.loads(atomic.read(os.path.join(store.places.state, _NAME)))["at"])
+    except (EngramError, ValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _observations(store: Store, dry_run: bool) -> int:
+    return observations.waiting(store) if dry_run else observations.enrich(store)
+
+
+def _decay(store: Store, dry_run: bool) -> int:
+    if store.scope.readonly:
+        return 0
+    from engram.usecases.consolidate import plan
+    from engram.usecases.consolidate_apply import apply
+
+    found = plan(store, kinds=(DECAY,))
+    return sum(step.selected for step in found.steps) if dry_run else sum(apply(store, found).done.values())
+
+
+def _archive(store: Store, dry_run: bool) -> int:
+    """Summaries of sessions and handoffs that were taken over, of which nobody said anything for long."""
+    days = store.settings.number("team.archive_days")
+    if not days or store.scope.readonly:
+        return 0
+    before = store.clock.now().timestamp() - days * _DAY
+    hits = _hits(store, _OLD, (ACTIVE, before, SUMMARY, TAKEN_OVER))
+    return _changed(store, hits, "archive", _archived, dry_run=dry_run)
+
+
+def _garbage(store: Store, dry_run: bool) -> int:
+    """What is out of use for longer than `scopes.NAME.garbage_days`; git's history keeps it."""
+    now = store.clock.now().timestamp()
+    before = store.scope.garbage_before(now)
+    if not before or store.scope.readonly:
+        return 0
+    horizon = store.scope.horizon(before)
+    hits = [hit for hit in _hits(store, _UNUSED, (before, horizon)) if _is_garbage(hit, before, horizon)]
+    return _changed(store, hits, "delete", None, dry_run=dry_run)
+
+
+def _is_garbage(hit: Hit, before: float, horizon: float) -> bool:
+    if hit.status in ("archived", "superseded") and hit.updated_at < before:
+        return True
+    return bool(horizon) and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon)
+
+
+def _sessions(store: Store, dry_run: bool) -> int:
+    from engram.usecases.session_store import sweep, sweep_due
+
+    return int(sweep_due(store)) if dry_run else sweep(store)
+
+
+def _objects(store: Store, dry_run: bool) -> int:
+    """Let git pack its loose objects, where it finds them many; how many there were."""
+    repository = store.places.repository
+    if repository is None or not store.files.journaled:
+        return 0
+    from engram.adapters.git import maintain as git
+
+    count = git.loose_objects(repository)
+    if count <= git.THRESHOLD:
+        return 0
+    if not dry_run:
+        git.maintain(repository)
+    return count
+
+
+def _importance(store: Store, dry_run: bool) -> int:
+    from engram.usecases.importance import refresh_importance
+
+    return 0 if dry_run else int(refresh_importance(store))
+
+
+STEPS: Mapping[str, Callable[[Store, bool], int]] = {
+    "observations": _observations,
+    "decay": _decay,
+    "importance": _importance,
+    "archive": _archive,
+    "garbage": _garbage,
+    "sessions": _sessions,
+    "objects": _objects,
+}
+
+
+def _hits(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
+    found = consult(
+        store, lambda generation: generation.catalog.select(f"adopted = 1 AND {where}", values, "ORDER BY id")
+    )
+    return without_held(store, found)
+
+
+def _changed(
+    store: Store,
+    hits: Sequence[Hit],
+    what: str,
+    compute: Callable[[Store, Lore], Lore] | None,
+    *,
+    dry_run: bool,
+) -> int:
+    """Change (or delete) these files as one commit; how many. One that cannot be read is left alone."""
+    from engram.adapters.files import codec
+
+    changes, lore = [], []
+    for hit in hits:
+        try:
+            file = change.load(store, hit.path)
+        except EngramError:
+            continue
+        if file.lore.id != hit.id or file.lore.conflicts:
+            continue  # a person has something to settle there
+        content = (
+            None if compute is None else codec.rewrite(file, compute(store, file.lore), store.categories)
+        )
+        changes.append(Change(hit.path, content, atomic.digest(file.raw)))
+        lore.append(file.lore)
+    if changes and not dry_run:
+        details = [("Engram-Lore", one.id) for one in lore[1:_NAMED]]
+        subject = f"maintain: {what} {len(lore)} lore"
+        change.write(store, [change.operation_for(store, lore[0], subject, changes, details)])
+    return len(changes)
+
+
+def _archived(store: Store, lore: Lore) -> Lore:
+    return lore._replace(status=ARCHIVED, updated_at=times.after(store.clock.now(), lore.updated_at))
+
+
+def _remember(store: Store) -> None:
+    """Note when it was done; where that cannot be written, it is done again."""
+    at = times.render(times.whole_seconds(store.clock.now()))
+    try:
+        atomic.write(os.path.join(store.places.state, _NAME), json.dumps({"at": at}).encode(), "maintenance")
+    except EngramError:
+        return
+
+
+def _time(text: object) -> float:
+    try:
+        return times.parse(text).timestamp() if isinstance(text, str) else 0.0
+    except ValueError:
+        return 0.0

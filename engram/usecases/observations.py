@@ -1,0 +1,185 @@
+"""Observations: texts that are kept at once and looked at later, when somebody has the time to make lore of them.
+
+What the rules of extraction find in one becomes pending lore; one in which they find nothing, and that is no junk, is
+pending lore itself. A person lets them in.
+"""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files.jottings import Jottings
+from engram.adapters.state.hook_memory import HookMemory
+from engram.domain import fence, ulid
+from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
+from engram.domain.lore import MAX_CONTENT, PENDING
+from engram.domain.secrets import find_secrets, redact
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import change, live
+from engram.usecases.background import OBSERVATIONS
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.record import Draft
+    from engram.usecases.store import Store
+
+MOST_CHARACTERS = 8_000
+MOST_A_MINUTE = 120
+MOST_WAITING = 1_000
+MOST_A_DAY = 100  # lore that are made of them
+MOST_EACH = 3
+OBSERVED = "observed"
+CATEGORY = "OBSERVATION"
+_CONFIDENCE = 0.5
+_DAY = 86_400.0
+
+
+class Observed(NamedTuple):
+    """An observation that is kept: its id, how many wait with it, how many secrets were masked."""
+
+    id: str
+    waiting: int
+    redacted: int = 0
+
+
+def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = ()) -> Observed:
+    """Keep a text durably, to be looked at later. Secrets in it are masked first.
+
+    Raises ValidationError for one that is empty or has more than 8,000 characters, UsageError where there are too many,
+    NotAllowedError, StoreError.
+    """
+    text = fence.without_frames(text).strip()
+    if not text or len(text) > MOST_CHARACTERS:
+        raise ValidationError(
+            "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
+        )
+    change.check_allowed(store, "record", CATEGORY)
+    kept, name = _kept(store), store.clock.new_id()
+    waiting = _checked_rate(store, kept)
+    findings = find_secrets(text, store.allowed_secrets)
+    job = {
+        "text": redact(text, findings),
+        "agent": agent or store.caller.agent,
+        "session": store.caller.session,
+        "files": [*files][:20],
+    }
+    kept.put(name, job)
+    live.note(store, "capture", query=text[:200] if not findings else "", details={"kept": 1})
+    return Observed(name, waiting + 1, len(findings))
+
+
+def waiting(store: Store) -> int:
+    """How many observations wait."""
+    return _kept(store).count(1)[0]
+
+
+def work_waits(store: Store) -> bool:
+    """Whether somebody should make lore of observations now."""
+    return not _kept(store).is_empty() and _made_today(store) < MOST_A_DAY
+
+
+def enrich(store: Store) -> int:
+    """Make pending lore of the observations that wait; how many lore. Another process that is at it is left to it.
+
+    One is taken away only when its lore are written.
+    """
+    kept, count = _kept(store), 0
+    if kept.is_empty():
+        return 0
+    lock = kept.lock()
+    try:
+        if not lock.try_acquire():
+            return 0
+        try:
+            for name, job in kept.jobs():
+                if _made_today(store) >= MOST_A_DAY:
+                    break
+                count += _persist_as(store, job)
+                kept.done(name)
+        finally:
+            kept.settle()
+    finally:
+        lock.release()
+    return count
+
+
+def _persist_as(store: Store, job: dict[str, object]) -> int:
+    """Make lore of one in the name of the agent that observed it."""
+    with store.lock:
+        before = store.caller
+        store.caller = Caller(_text(job, "session"), _text(job, "agent"), "observe")
+        try:
+            return _persist(store, job)
+        finally:
+            store.caller = before
+
+
+def _persist(store: Store, job: dict[str, object]) -> int:
+    from engram.usecases.extract import record_new
+
+    count = 0
+    for draft in _drafts(store, job):
+        try:
+            done, _ = record_new(store, draft)
+        except (ConflictError, StoreError):  # not now: it goes on waiting
+            raise
+        except EngramError:
+            continue
+        if done is not None:
+            HookMemory(store.state).mark(OBSERVED, "", done.lore.id, store.clock.now().timestamp())
+            count += 1
+    return count
+
+
+def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
+    from engram.domain.extraction import AGENT, Turn, extract
+    from engram.domain.junk import why_junk
+    from engram.usecases.record import Draft
+
+    text, listed = _text(job, "text"), job.get("files")
+    files = tuple(map(str, listed)) if isinstance(listed, list) else ()
+    bare = Draft(
+        text, CATEGORY, ("observed",), _CONFIDENCE, (OBSERVED,), files, status=PENDING, agent=_text(job, "agent"), redact=True
+    )  # fmt: skip
+    found = extract([Turn(AGENT, text, "observation")], MOST_EACH)
+    if not found:
+        return [] if why_junk(text) or len(text) > MAX_CONTENT else [bare]
+    return [
+        bare._replace(
+            content=one.content,
+            category=one.category if one.category in store.categories else CATEGORY,
+            tags=tuple(dict.fromkeys([OBSERVED, *one.tags])),
+            files=tuple(dict.fromkeys([*files, *one.files])),
+            entities=one.entities,
+        )
+        for one in found
+    ]
+
+
+def _checked_rate(store: Store, kept: Jottings) -> int:
+    """How many wait. Raises UsageError where those are too many, or too many came within a minute."""
+    count, name = kept.count(MOST_A_MINUTE)
+    if count >= MOST_WAITING:
+        raise _too_many(f"{MOST_WAITING:,} observations wait already.")
+    if ulid.is_valid(name) and ulid.moment(name).timestamp() > store.clock.now().timestamp() - 60:
+        raise _too_many(f"{MOST_A_MINUTE} observations came within a minute.")
+    return count
+
+
+def _too_many(message: str) -> UsageError:
+    return UsageError(message, "Observe what matters; `engram maintain` works through those that wait.")
+
+
+def _made_today(store: Store) -> int:
+    return HookMemory(store.state).count(OBSERVED, store.clock.now().timestamp() - _DAY)
+
+
+def _text(job: dict[str, object], name: str) -> str:
+    value = job.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _kept(store: Store) -> Jottings:
+    return Jottings(os.path.join(store.places.state, OBSERVATIONS))
