@@ -10,7 +10,7 @@ from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy
 
@@ -56,6 +56,10 @@ class RehearsedIndex:
                 self._hits[row] = hit._replace(status=status, confidence=confidence)
                 changed.add(row)
         return changed
+
+    def revise(self, revised: Callable[[Hit], Hit]) -> None:
+        """Have each line be what `revised` makes of it."""
+        self._hits = {row: revised(hit) for row, hit in self._hits.items()}
 
     def hits(self, rows: Iterable[int]) -> list[Hit]:
         """The lines of these rows, as the catalog would give them."""

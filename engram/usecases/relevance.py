@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 class Relevance:
     """The relevance of each row to one query: from word hits, and from `cosines` (float32, rows) where there are any.
 
-    `allowed` are the rows that explicit filters leave (None: all).
+    `allowed` are the rows that explicit filters leave (None: all); `weight` is how much words weigh against meaning.
     """
 
-    def __init__(self, found: WordHits, cosines: Floats | None, allowed: set[int] | None) -> None:
+    def __init__(
+        self, found: WordHits, cosines: Floats | None, allowed: set[int] | None, weight: float
+    ) -> None:
         """Nothing is computed yet."""
         self._found = found
         self._cosines = cosines
         self._allowed = allowed
+        self._weight = weight
         self._rows: list[int] = []
         self._values: list[float] = []  # of `_rows`: how relevant each is
         self._asked = 0
@@ -78,7 +81,7 @@ class Relevance:
         else:
             rows = numpy.fromiter((row for row in self._allowed if row < len(fused)), dtype=numpy.int64)
             rows = rows[_largest(fused[rows], count)]
-        return rows.tolist(), (fused[rows].astype(numpy.float64) / (1 + ranking.WORDS)).tolist()
+        return rows.tolist(), (fused[rows].astype(numpy.float64) / (1 + self._weight)).tolist()
 
     def _fuse(self, cosines: Floats) -> Floats:
         """`ranking.relevance` of every row, but for its division by a constant."""
@@ -91,7 +94,7 @@ class Relevance:
             scores = numpy.fromiter(self._found.scores.values(), dtype=numpy.float32)
             known = rows < len(fused)
             coverage = numpy.minimum(scores[known] / self._found.perfect, 1.0)
-            fused[rows[known]] += ranking.WORDS * coverage**ranking.SHARPNESS
+            fused[rows[known]] += self._weight * coverage**ranking.SHARPNESS
         return fused
 
 

@@ -15,6 +15,7 @@ SETS = {
     CORE: "engram.mcp.tools.core",
     "explore": "engram.mcp.tools.explore",
     "skills": "engram.mcp.tools.skills",
+    "curate": "engram.mcp.tools.evolve",
 }
 
 
