@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from engram.domain.judged import Interval, Quality
 
 LEAST_JUDGED = 30  # retrievals
-LEAST_MOVED = 6  # questions of a half whose answer is another: six that all gain are chance once in 64 times
+LEAST_MOVED = 6  # questions of a half that fare better or worse: that six all gain is chance once in 64 times
 LEAST_GAIN = 0.01
-MOST_LOST = 0.02  # of the lore that helped: from the fifth place to the sixth it is one step
+MOST_LOST = 0.05  # of the lore that helped: all of them were shown once, and what would be shown instead was never judged
 LEAST_HELPFUL = (
     150  # lore of a half: where none of 300 is lost, fewer than one in a hundred is, with 95 % certainty
 )
@@ -47,7 +47,8 @@ class Replay(NamedTuple):
 class Evidence(NamedTuple):
     """Why a change is proposed, from the half of the questions that it was not found with.
 
-    `moved` of `questions` have another answer; `gain` is the interval of the mean change of nDCG.
+    `moved` of `questions` fare better or worse; `gain` is the mean change of nDCG, and where it lies. For a step that hides
+    lore it is of all questions, with a penalty for lore that did not help; else of those with which something helped.
     """
 
     questions: int
@@ -132,7 +133,7 @@ def _row(evidence: Evidence) -> tuple[str, str, str]:
     return (
         f"{before.mrr:.3f} → {after.mrr:.3f}",
         f"{before.ndcg:.3f} → {after.ndcg:.3f}",
-        f"{gain.low:+.3f} to {gain.high:+.3f}",
+        f"{gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})",
     )
 
 
@@ -150,10 +151,9 @@ def steps(present: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def is_sound(evidence: Evidence, *, hides: bool) -> bool:
     """Whether this is evidence enough: enough questions moved, a gain worth having, and harm left out."""
-    gained = evidence.after.ndcg - evidence.before.ndcg
     return (
         evidence.moved >= LEAST_MOVED
-        and gained >= LEAST_GAIN
+        and evidence.gain.mean >= LEAST_GAIN
         and evidence.gain.low > 0
         and is_harmless(evidence.before, evidence.after, hides=hides)
     )

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PENALTY = 0.25  # what a lore that did not help takes off, where one that helped counts 1
+PENALTY = 0.25  # what a lore that did not help takes off, where one that helped gives 1
 
 
 class Question(NamedTuple):
@@ -21,7 +21,7 @@ class Question(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Means over questions: reciprocal rank of the first lore that helped, nDCG with a penalty, share shown of what helped.
+    """Means over questions: reciprocal rank of the first lore that helped, nDCG, share shown of what helped.
 
     `helpful` is how many lore helped.
     """
@@ -33,8 +33,9 @@ class Quality(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Where a mean lies, with 98 % certainty."""
+    """A mean, and where it lies with 95 % certainty."""
 
+    mean: float
     low: float
     high: float
 
@@ -44,24 +45,27 @@ def reciprocal_rank(question: Question, ids: Sequence[str]) -> float:
     return next((1 / place for place, lore_id in enumerate(ids, 1) if lore_id in question.helpful), 0.0)
 
 
-def gain(question: Question, ids: Sequence[str]) -> float:
-    """nDCG, in which a lore that did not help counts less than one of which nothing was said: −0.25..1."""
+def gain(question: Question, ids: Sequence[str], *, penalty: float = 0.0) -> float:
+    """nDCG: 1 where all that helped stand first. A lore that did not help takes off its place's worth times `penalty`.
+
+    A penalty is fair only between an answer and a part of it: what another answer has instead, nobody judged.
+    """
     total = 0.0
     for place, lore_id in enumerate(ids, 2):
         if lore_id in question.helpful:
             total += 1 / math.log2(place)
         elif lore_id in question.unhelpful:
-            total -= PENALTY / math.log2(place)
+            total -= penalty / math.log2(place)
     best = sum(1 / math.log2(place) for place in range(2, 2 + max(1, len(question.helpful))))
     return total / best
 
 
 def quality(questions: Sequence[Question], answers: Mapping[str, Sequence[str]]) -> Quality:
-    """The means. Reciprocal rank says nothing of questions with which nothing helped."""
+    """The means over the questions with which something helped."""
     answerable = [question for question in questions if question.helpful]
     return Quality(
         mean([reciprocal_rank(question, answers[question.text]) for question in answerable]),
-        mean([gain(question, answers[question.text]) for question in questions]),
+        mean([gain(question, answers[question.text]) for question in answerable]),
         mean([_recall(question, answers[question.text]) for question in answerable]),
         sum([len(question.helpful) for question in answerable]),
     )

@@ -107,14 +107,13 @@ class Trial:
         self, questions: Sequence[Question], values: Mapping[str, float], done: Collection[str]
     ) -> tuple[str, float] | None:
         """The step that serves these questions best, where any does."""
+        best, most = None, evolution.LEAST_GAIN
         before = self._quality(questions, values)
-        best, most = None, before.ndcg + evolution.LEAST_GAIN
-        for key, value in evolution.steps({key: now for key, now in values.items() if key not in done}):
-            after = self._quality(questions, {**values, key: value})
-            if after.ndcg >= most and evolution.is_harmless(
-                before, after, hides=_hides(values, (key, value))
-            ):
-                best, most = (key, value), after.ndcg
+        for step in evolution.steps({key: now for key, now in values.items() if key not in done}):
+            after = self._quality(questions, {**values, step[0]: step[1]})
+            gained = judged.mean(self._changes(questions, values, step))
+            if gained >= most and evolution.is_harmless(before, after, hides=_hides(values, step)):
+                best, most = step, gained
         return best
 
     def _quality(self, questions: Sequence[Question], values: Mapping[str, float]) -> Quality:
@@ -124,18 +123,26 @@ class Trial:
         self, questions: Sequence[Question], values: Mapping[str, float], step: tuple[str, float]
     ) -> Evidence:
         """How these questions fare after a step from `values`."""
+        changes = self._changes(questions, values, step)
+        before, after = (self._quality(questions, one) for one in (values, {**values, step[0]: step[1]}))
+        return Evidence(
+            len(changes), sum([change != 0 for change in changes]), before, after, interval(changes)
+        )
+
+    def _changes(
+        self, questions: Sequence[Question], values: Mapping[str, float], step: tuple[str, float]
+    ) -> list[float]:
+        """By how much each question gains: those with which something helped, or all where the step only hides lore."""
         texts = [question.text for question in questions]
         before, after = (self._answers(texts, one) for one in (values, {**values, step[0]: step[1]}))
-        changes = [
-            judged.gain(one, after[one.text]) - judged.gain(one, before[one.text]) for one in questions
+        hides = _hides(values, step)
+        penalty = judged.PENALTY if hides else 0.0
+        return [
+            judged.gain(one, after[one.text], penalty=penalty)
+            - judged.gain(one, before[one.text], penalty=penalty)
+            for one in questions
+            if hides or one.helpful
         ]
-        return Evidence(
-            len(questions),
-            sum([before[text] != after[text] for text in texts]),
-            judged.quality(questions, before),
-            judged.quality(questions, after),
-            interval(changes),
-        )
 
     def _answers(self, texts: Sequence[str], values: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
         """The ids that each question shows with these values."""
