@@ -52,11 +52,11 @@ def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, use
         found = evolve(store)
         if not (apply and found.proposals):
             return found
-        return found._replace(file=_apply(store, found.proposals, user=user))
+        return found._replace(file=apply_proposals(store, found.proposals, user=user))
 
 
-def _apply(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
-    """The file that was changed."""
+def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
+    """Write them into the store's file, or the person's own; the file that was changed. Raises UsageError, StoreError."""
     own = os.path.realpath(places.user_config_file())  # people link it from where they keep it
     values: dict[str, object] = {proposal.key: proposal.after for proposal in proposals}
     hidden = [] if user else sorted(values.keys() & config_file.read(own).keys())
