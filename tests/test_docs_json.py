@@ -34,6 +34,7 @@ SCRIPT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("edit", ("edit", "L1", "--add-tag", "billing")),
     ("list", ("list", "--tag", "billing")),
     ("worth", ("worth", "L1")),
+    ("evolve", ("evolve",)),
     ("log", ("log", "L1")),
     ("log --limit 1", ("log", "--limit", "1")),
     ("diff", ("diff", "L1")),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 SET = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
-ASKED = 100
+ASKED = 60
 SEEDS = 20
 BADLY_SET = "\n[ranking]\nwords = 0.9  # words alone, nearly\n"
 FINE = Quality(0.5, 0.5, 1.0, 40)
