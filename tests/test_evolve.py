@@ -255,6 +255,13 @@ def test_what_was_taken_back_counts_no_more(tmp_path: Path) -> None:
         assert engram.evolve().judged == 0
 
 
+def test_a_session_that_begins_anew_forgets_its_feedback_and_the_live_record_does_not(small: Engram) -> None:
+    small.store.clock.advance(hours=13)  # type: ignore[attr-defined]
+    ask(small, "brokers deliver twice", helpful="L1")
+    assert small.store.state.run("SELECT count(*) FROM feedback") == [(1,)]
+    assert small.evolve().judged == 2
+
+
 def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -> None:
     before = hits(small)
     ask(small, "brokers deliver twice", incorrect=QUEUE[:20])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
 
 LATEST = 20_000  # queries that are looked at
-MOST_QUESTIONS = 1000  # that are asked again, the latest
+MOST_QUESTIONS = 600  # that are asked again, the latest
 _DAY = 86_400.0
 
 
