@@ -49,7 +49,8 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     now = store.clock.now().timestamp()
     began = store.clock.nanoseconds()
     hits = consult(store, lambda generation: _pool(store, generation, now))
-    hits.sort(key=lambda hit: (-worth(hit, touched, now), hit.id))
+    half_life = ranking.weights_of(store.settings).half_life
+    hits.sort(key=lambda hit: (-worth(hit, touched, now, half_life), hit.id))
     found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
     chosen = inject.put_before(store, found, most)
     said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
@@ -59,12 +60,15 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     return said
 
 
-def worth(hit: Hit, touched: Sequence[str], now: float) -> float:
-    """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common."""
+def worth(hit: Hit, touched: Sequence[str], now: float, half_life: float = 1.0) -> float:
+    """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common.
+
+    `half_life` is what half-lives are multiplied by.
+    """
     files = hit.files.split("\n") if hit.files else []
     validated = min(hit.validation_count, _MOST_VALIDATIONS)
     return (
-        ranking.weigh(standing(hit), now)
+        ranking.weigh(standing(hit), now, half_life)
         + _PINNED * bool(hit.pinned)
         + _OVERLAP * ranking.path_overlap(files, touched)
         + _VALIDATED * validated

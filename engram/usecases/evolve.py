@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from engram.usecases.rehearsal import Rehearsal
     from engram.usecases.store import Store
 
-    Answers = Mapping[str, Sequence[str]]
-
 MOST_REPLAYED = 300  # past questions, the latest
 
 
