@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
 
 SET = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
-ASKED = 60
+ASKED, UNSEEN = 60, 100
 SEEDS = 20
 BADLY_SET = "\n[ranking]\nwords = 0.9  # words alone, nearly\n"
 FINE = Quality(0.5, 0.5, 1.0, 40)
@@ -78,7 +78,7 @@ class Team:
             ]
             for question in questions[:ASKED]:
                 self._judge(engram, question)
-        self.unseen = questions[ASKED:]
+        self.unseen = questions[ASKED : ASKED + UNSEEN]
 
     def _judge(self, engram: Engram, question: Question) -> None:
         """As a person would: what helped, and what stood above it and did not."""

@@ -108,9 +108,12 @@ class Trial:
         best, most = None, evolution.LEAST_GAIN
         before = self._quality(questions, values)
         for step in evolution.steps({key: now for key, now in values.items() if key not in done}):
+            hides = _hides(values, step)
+            if not evolution.is_harmless(before, before, hides=hides):
+                continue  # too few to tell, whatever it did
             after = self._quality(questions, {**values, step[0]: step[1]})
             gained = judged.mean(self._changes(questions, values, step))
-            if gained >= most and evolution.is_harmless(before, after, hides=_hides(values, step)):
+            if gained >= most and evolution.is_harmless(before, after, hides=hides):
                 best, most = step, gained
         return best
 
