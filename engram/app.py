@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from engram.curating import Curating
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
+from engram.evolving import Evolving
 from engram.exploring import Exploring
 from engram.graphing import Graphing
 from engram.linking import Linking
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Exploring, Graphing, Linking, Putting, Teaming):
+class Engram(Looking, Curating, Evolving, Exploring, Graphing, Linking, Putting, Teaming):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.

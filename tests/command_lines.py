@@ -128,6 +128,12 @@ COMMAND_LINES: dict[str, list[list[str]]] = {
         ["consolidate", "--only", "x"],
         ["consolidate", "--to", "nowhere"],
     ],
+    "evolve": [
+        ["evolve"],
+        ["evolve", "--apply", "--user"],
+        ["evolve", "--revert"],
+        ["evolve", "--revert", "--apply"],
+    ],
     "worth": [["worth"], ["worth", "L1"], ["worth", "L9"], ["worth", "--limit", "-1"]],
     "trust": [["trust"], ["trust", "accept"], ["trust", "accept", "--all"], ["trust", "reject", "nobody"]],
     "remote": [["remote"], ["remote", "add", "origin"], ["remote", "remove", "nobody"], ["remote", "x"]],

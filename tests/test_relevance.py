@@ -51,7 +51,7 @@ def test_words_and_cosines_together_order_rows_as_the_formula_does(
     random = np.random.default_rng(seed)
     scores = {int(row): float(random.integers(1, 40)) for row in random.integers(0, rows + 2, 100)}
     allowed = {int(row) for row in random.integers(0, rows, rows // 2)} if filtered else None
-    ranked = Relevance(WordHits(scores, 30.0, {}), near, allowed)
+    ranked = Relevance(WordHits(scores, 30.0, {}), near, allowed, ranking.WORDS)
 
     def expected(row: int) -> float:
         return ranking.relevance(min(1.0, scores.get(row, 0.0) / 30), best[row])

@@ -221,7 +221,13 @@ def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engram.usecases.import_lore._BATCH", 2)
-    notes = [TIDES, COLOUR, "Glue holds where nails do not.", "A fifth wheel is of no use.", "Bolts are tightened crosswise."]
+    notes = [
+        TIDES,
+        COLOUR,
+        "Glue holds where nails do not.",
+        "A fifth wheel is of no use.",
+        "Bolts are tightened crosswise.",
+    ]
     source = tmp_path / "notes.jsonl"
     source.write_text("".join(f"{json.dumps({'content': note, 'category': 'FACT'})}\n" for note in notes))
     ok("record", "Nobody reads this one.", "-c", "fact", cwd=root)

@@ -25,6 +25,7 @@ COMMANDS = (
     Command("forget", "forget", "delete lore (history keeps them)"),
     Command("review", "review", "what waits for a person, and decisions about it"),
     Command("consolidate", "consolidate", "tidy up: merge, archive, promote, decay; a plan first"),
+    Command("evolve", "evolve", "what judged queries tell of the ranking, and what to set otherwise"),
     Command("worth", "worth", "how often lore were shown and helped, and what they cost"),
     Command("undo", "undo", "take back the last operations"),
     Command("redo", "redo", "bring back what the last undo took back"),

@@ -16,6 +16,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.domain.settings import Settings
+
 WORDS = 2.25
 SHARPNESS = 1.75
 NEAR = 1.0
@@ -25,8 +27,35 @@ STANDING = 0.1
 PATH_GAIN = 0.25
 HALF_LIFE_DAYS = {"working": 0.042, "episodic": 1.0, "semantic": 7.0, "procedural": 30.0}
 KIND_PRIORITY = {"semantic": 1.0, "procedural": 1.0, "episodic": 0.6, "working": 0.4}
+WORDS_KEY, STANDING_KEY, HALF_LIFE_KEY, THRESHOLD_KEY = KEYS = (
+    "ranking.words", "ranking.standing", "ranking.half_life", "ranking.threshold"
+)  # fmt: skip
 _DAY = 86_400.0
 _UNSAID = 0.5  # the importance of a lore of which nobody and nothing says any
+
+
+class Weights(NamedTuple):
+    """What a store may set otherwise.
+
+    `words` and `standing` as WORDS and STANDING, `half_life` a factor on HALF_LIFE_DAYS, and how much more than usual
+    must speak for a lore that is shown.
+    """
+
+    words: float
+    standing: float
+    half_life: float = 1.0
+    threshold: float = 0.0
+
+
+def weights_of(settings: Settings) -> Weights:
+    """The weights that settings say; what they leave as it is, is as measured, to the last digit."""
+    words, standing = WORDS, STANDING
+    if settings.differs(WORDS_KEY):
+        share = settings.number(WORDS_KEY)
+        words = share / (1 - share) * (1 + NEAR)
+    if settings.differs(STANDING_KEY):
+        standing = settings.number(STANDING_KEY)
+    return Weights(words, standing, settings.number(HALF_LIFE_KEY), settings.number(THRESHOLD_KEY))
 
 
 class Standing(NamedTuple):
@@ -72,36 +101,40 @@ class Score(NamedTuple):
         }
 
 
-def relevance(coverage: float, cosine: float | None, near: float | None = None) -> float:
-    """How well the text answers, 0..1; by words alone where there are no vectors."""
+def relevance(
+    coverage: float, cosine: float | None, near: float | None = None, words: float | None = None
+) -> float:
+    """How well the text answers, 0..1; by words alone where there are no vectors. `words` is their weight, if not WORDS."""
     if cosine is None:
         return coverage
-    found = max(cosine, 0.0) + WORDS * coverage**SHARPNESS
+    weight = WORDS if words is None else words
+    found = max(cosine, 0.0) + weight * coverage**SHARPNESS
     if near is None:
-        return float(found / (1 + WORDS))
-    return float((found + NEAR * near) / (1 + WORDS + NEAR))
+        return float(found / (1 + weight))
+    return float((found + NEAR * near) / (1 + weight + NEAR))
 
 
-def memory_strength(standing: Standing, now: float) -> float:
+def memory_strength(standing: Standing, now: float, factor: float = 1.0) -> float:
     """How present a lore is, 0..1: halves each half-life of its type since it last changed or was validated.
 
-    Each validation doubles the half-life's worth, as spaced repetition does; pinned lore does not fade.
+    Each validation doubles the half-life's worth, as spaced repetition does; pinned lore does not fade. `factor` is what
+    half-lives are multiplied by.
     """
     if standing.pinned:
         return 1.0
     since = max(standing.updated_at, standing.last_validated or 0.0)
     days = max(0.0, now - since) / _DAY
-    half_life = HALF_LIFE_DAYS.get(standing.type, 7.0) * (1 + standing.validation_count)
+    half_life = factor * HALF_LIFE_DAYS.get(standing.type, 7.0) * (1 + standing.validation_count)
     return float(0.5 ** min(days / half_life, 60.0))
 
 
-def weigh(standing: Standing, now: float) -> float:
+def weigh(standing: Standing, now: float, half_life: float = 1.0) -> float:
     """A lore's standing, 0..1: confidence first, then kind, memory strength and importance."""
     importance = _UNSAID if standing.importance is None else standing.importance
     return (
         0.5 * standing.confidence / 1000
         + 0.2 * KIND_PRIORITY.get(standing.type, 1.0)
-        + 0.2 * memory_strength(standing, now)
+        + 0.2 * memory_strength(standing, now, half_life)
         + 0.1 * importance
     )
 
@@ -123,12 +156,14 @@ def score(
     missing: float | None = None,
     overlap: float = 0.0,
     scope: float = 1.0,
+    weights: Weights | None = None,
 ) -> Score:
     """The score of one lore. `overlap` (0..1) is how much its files are the caller's; `scope` a store's weight."""
-    relevant = relevance(coverage, cosine, near)
-    weight = weigh(standing, now)
+    used = weights or Weights(WORDS, STANDING)
+    relevant = relevance(coverage, cosine, near, used.words)
+    weight = weigh(standing, now, used.half_life)
     path = 1 + PATH_GAIN * overlap
-    total = relevant * (1 - STANDING + STANDING * weight) * path * scope
+    total = relevant * (1 - used.standing + used.standing * weight) * path * scope
     return Score(total, relevant, coverage, cosine, near, missing, weight, path, scope)
 
 

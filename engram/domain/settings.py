@@ -55,6 +55,10 @@ KEYS = (
     Key("recall.limit", 5, "How many lore a query returns.", low=1, high=100),
     Key("recall.min_confidence", 0.5, "Lore below this confidence is not recalled.", low=0, high=1),
     Key("recall.budget", 500, "About how many tokens of lore a query prints.", low=50, high=100000),
+    Key("ranking.words", 0.53, "The share of a lore's relevance that words have; the rest is meaning's. This key and the three after it are what `engram evolve` can propose (docs/evolution.md).", low=0, high=0.9),
+    Key("ranking.standing", 0.1, "The share of a score that depends on confidence, use and kind.", low=0, high=0.5),
+    Key("ranking.half_life", 1.0, "What the half-lives of memory strength are multiplied by.", low=0.25, high=4),
+    Key("ranking.threshold", 0.0, "How much more than usual must speak for a lore for it to be shown.", low=-0.2, high=0.4),
     Key("recall.log", True, "Whether queries, tools and hooks leave a line in the live record (local, never in git).", user_only=True),
     Key("graph.hop", False, "Whether a query also brings lore one step away: about an entity that the question or the best of its answer name."),
     Key("embedding.provider", "bundled", "What turns text into vectors: the `bundled` model, a model2vec folder at `path`, a sentence transformer in ONNX there (`onnx`), an OpenAI-compatible `endpoint` (only in your own file: lore is sent to it), or `none` (words only). See docs/embedding.md.", choices=PROVIDERS, own_choices=("endpoint",)),
@@ -121,6 +125,10 @@ class Settings:
         """The value of a text key."""
         return str(self.get(name))
 
+    def differs(self, name: str) -> bool:
+        """Whether a file says something else than the default."""
+        return name in self._values and self._values[name] != key_named(name).default
+
     def number(self, name: str) -> float:
         """The value of a number key."""
         value = self.get(name)
@@ -130,6 +138,10 @@ class Settings:
     def flag(self, name: str) -> bool:
         """The value of a yes/no key."""
         return bool(self.get(name))
+
+    def but(self, values: Mapping[str, object]) -> Settings:
+        """These settings, with other values for some keys."""
+        return Settings({**self._values, **values})
 
     def items(self) -> dict[str, object]:
         """Every key with the value in force; those of teams are not among them."""

@@ -53,7 +53,8 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     now = store.clock.now().timestamp()
     began = store.clock.nanoseconds()
     hits, ranks = consult(store, lambda generation: _pool(store, generation, now))
-    hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id)), hit.id))
+    half_life = ranking.weights_of(store.settings).half_life
+    hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
     found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
     chosen = inject.put_before(store, found, most)
     said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
@@ -63,15 +64,17 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     return said
 
 
-def worth(hit: Hit, touched: Sequence[str], now: float, rank: float | None = None) -> float:
+def worth(
+    hit: Hit, touched: Sequence[str], now: float, rank: float | None = None, half_life: float = 1.0
+) -> float:
     """How much a lore is worth to somebody who begins to work here: its standing, pin, validations, files in common.
 
-    `rank` is how important the graph makes it, 0..1.
+    `rank` is how important the graph makes it, 0..1, `half_life` what half-lives are multiplied by.
     """
     files = hit.files.split("\n") if hit.files else []
     validated = min(hit.validation_count, _MOST_VALIDATIONS)
     return (
-        ranking.weigh(standing(hit, rank), now)
+        ranking.weigh(standing(hit, rank), now, half_life)
         + _PINNED * bool(hit.pinned)
         + _OVERLAP * ranking.path_overlap(files, touched)
         + _VALIDATED * validated

@@ -10,7 +10,7 @@ import sqlite3
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
-from engram.domain import strength
+from engram.domain import ranking, strength
 from engram.domain.budget import CHARACTERS_PER_TOKEN
 from engram.domain.categories import parse_types
 from engram.domain.errors import StoreError, UsageError
@@ -160,7 +160,7 @@ def _recall(
         if source is not store:
             filters = filters._replace(held=held.texts(store, whole=True))
         strategy, found = candidates(source, question, filters, limit, notes)
-        kept = worth_showing(found)
+        kept = worth_showing(found, source.settings.number(ranking.THRESHOLD_KEY))
         shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
         strong = {hit.path for hit in kept}
         weak = [hit.id for hit in found[: max(limit, MOST_WEAK)] if hit.path not in strong]
@@ -186,12 +186,15 @@ def candidates(
     return strategy, found
 
 
-def worth_showing(found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates for which enough speaks beside the best one; none where nothing answers."""
+def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
+    """The candidates for which enough speaks beside the best one; none where nothing answers.
+
+    `threshold` is how much more that has to be than usual.
+    """
     spoken = [evidence(hit) for hit in found]
     if _strength(found, spoken) == strength.NONE:
         return []
-    shown_from = strength.bounds(found[0].score.cosine).shown
+    shown_from = strength.bounds(found[0].score.cosine).shown + threshold
     return [hit for hit, much in zip(found, spoken, strict=True) if much >= shown_from]
 
 

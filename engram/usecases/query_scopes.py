@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain import strength
+from engram.domain import ranking, strength
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.query import (
@@ -62,13 +62,14 @@ def recall_from(
         raise trouble
     shown = _shown(found, limit, notes)
     there = {hit.lore.id for hit in shown}
-    weak = [hit.id for _, _, hit in found if hit.id not in there and (not shown or _is_weak(hit))]
+    weak = [hit.id for store, _, hit in found if hit.id not in there and (not shown or _is_weak(store, hit))]
     used = [strategies[hit.scope] for hit in shown] or list(strategies.values())[:1]
     return max(used, key=STRATEGIES.index, default=STRATEGIES[0]), shown, tuple(weak[:MOST_WEAK])
 
 
-def _is_weak(hit: Candidate) -> bool:
-    return evidence(hit) < strength.bounds(hit.score.cosine).shown
+def _is_weak(store: Store, hit: Candidate) -> bool:
+    threshold = store.settings.number(ranking.THRESHOLD_KEY)
+    return evidence(hit) < strength.bounds(hit.score.cosine).shown + threshold
 
 
 def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalled]:
@@ -78,7 +79,7 @@ def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalle
     order = sorted(found, key=lambda one: (-round(one[2].score.total * one[0].scope.weight, 6), one[2].id))
     shown: dict[str, Recalled] = {}
     for store, filters, hit in order:
-        if hit.id in shown or _is_weak(hit):
+        if hit.id in shown or _is_weak(store, hit):
             continue
         try:
             for _, lore in read_shown(store, filters, [hit], 1):

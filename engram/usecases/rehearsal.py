@@ -20,6 +20,7 @@ from engram.adapters.index.generation import Generation
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain import strength
 from engram.domain.errors import NotFoundError, StoreError
+from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import Answered
 from engram.usecases import query, search
@@ -32,8 +33,10 @@ from engram.usecases.rehearsed_index import RehearsedIndex
 from engram.usecases.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.settings import Settings
     from engram.usecases.rehearsed_index import Facts
     from engram.usecases.search import Candidate
 
@@ -100,11 +103,31 @@ class Rehearsal:
         """What each query shows, and the lore without which its answer would be weaker."""
         asked = [*queries]
         with damage_noticed():
-            embedder = self._copy.embedder
-            unknown = [text for text in asked if text not in self._answers]
-            if embedder is not None and not embedder.costly and unknown:
-                self._asked.look_up(embedder.embed(unknown))
+            self._look_up([text for text in asked if text not in self._answers])
             return {text: self._answer(text) for text in asked}
+
+    def shown(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
+        """What each query shows, the best first, with scores."""
+        asked = [*queries]
+        with damage_noticed():
+            self._look_up(asked)
+            return {text: self._shown(text) for text in asked}
+
+    def tune(self, settings: Settings) -> None:
+        """Ask from now on as with these settings."""
+        self._copy.settings = settings
+        self._answers.clear()
+
+    def revise(self, revised: Callable[[Hit], Hit]) -> None:
+        """Have the catalog's line of each lore be what `revised` makes of it, until something is written."""
+        self._asked.revise(revised)
+        self._answers.clear()
+
+    def _look_up(self, queries: Sequence[str]) -> None:
+        """Find the vectors of many questions at once, where that costs nothing but time."""
+        embedder = self._copy.embedder
+        if embedder is not None and not embedder.costly and queries:
+            self._asked.look_up(embedder.embed(queries))
 
     def write(self, contents: Mapping[str, bytes | None]) -> None:
         """Have these files these contents (None: there is none). As in the index itself, a small one is made anew."""
@@ -161,6 +184,10 @@ class Rehearsal:
         return known[0]
 
     def _found(self, text: str) -> Answered:
+        shown = self._shown(text)
+        return Answered(tuple([hit.id for hit in shown]), _needed(shown))
+
+    def _shown(self, text: str) -> list[Candidate]:
         meaning = self._copy.embedder is not None
         found = search.indexed(
             self._copy,
@@ -170,8 +197,8 @@ class Rehearsal:
             self._limit,
             meaning=meaning,
         )
-        shown = query.worth_showing(found)[: self._limit]
-        return Answered(tuple([hit.id for hit in shown]), _needed(shown))
+        threshold = self._copy.settings.number(THRESHOLD_KEY)
+        return query.worth_showing(found, threshold)[: self._limit]
 
 
 def _needed(shown: Sequence[Candidate]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy
 
@@ -63,6 +63,10 @@ class RehearsedIndex:
         """How important the graph makes these lore, by id."""
         known = self._ranks
         return {node: known[node] for node in nodes if node in known} if known else {}
+
+    def revise(self, revised: Callable[[Hit], Hit]) -> None:
+        """Have each line be what `revised` makes of it."""
+        self._hits = {row: revised(hit) for row, hit in self._hits.items()}
 
     def hits(self, rows: Iterable[int]) -> list[Hit]:
         """The lines of these rows, as the catalog would give them."""

@@ -24,14 +24,17 @@ _FEW = 1000
 class Relevance:
     """The relevance of rows to one query: from word hits, and from `cosines` where there are any.
 
-    `allowed` are the rows that explicit filters leave (None: all).
+    `allowed` are the rows that explicit filters leave (None: all); `weight` is how much words weigh against meaning.
     """
 
-    def __init__(self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None) -> None:
+    def __init__(
+        self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None, weight: float
+    ) -> None:
         """Nothing is computed yet."""
         self._found = found
         self._cosines = cosines
         self._allowed = allowed
+        self._weight = weight
         self._rows: list[int] = []
         self._values: list[float] = []  # of `_rows`: how relevant each is
         self._asked = 0
@@ -103,11 +106,11 @@ class Relevance:
         fused = numpy.maximum(near, 0.0)
         if said and self._found.perfect:
             coverage = numpy.array([scores[row] for row in said], dtype=numpy.float32) / self._found.perfect
-            fused[: len(said)] += ranking.WORDS * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
+            fused[: len(said)] += self._weight * numpy.minimum(coverage, 1.0) ** ranking.SHARPNESS
         first = _largest(fused, count)
         rows = places[first].tolist()
         self._known.update(zip(rows, near[first].tolist(), strict=True))
-        return rows, (fused[first].astype(numpy.float64) / (1 + ranking.WORDS)).tolist()
+        return rows, (fused[first].astype(numpy.float64) / (1 + self._weight)).tolist()
 
 
 def _largest(values: Floats, count: int) -> NDArray[intp]:

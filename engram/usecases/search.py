@@ -10,7 +10,7 @@ from engram.adapters.index.damage import damage_noticed
 from engram.domain import ranking
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, Lore
-from engram.domain.ranking import Score, Standing
+from engram.domain.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import held
@@ -72,33 +72,40 @@ def indexed(
         allowed = _allowed_rows(generation, filters)
         words = generation.words
         terms = words.terms(text)
+        weights = ranking.weights_of(store.settings)
         embedder = store.embedder if meaning else None
         cosines = _cosines(embedder, generation, text) if embedder else None
         every = generation.next_row
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
-            ranked = Relevance(found, cosines, allowed)
+            ranked = Relevance(found, cosines, allowed, weights.words)
             asked = None
             if cosines is not None and embedder is not None:
                 from engram.usecases.second_look import Asked  # words alone do without
 
                 asked = Asked(embedder, words, text, found)
-            candidates = _best(store, generation, ranked, asked, filters, limit)
+            candidates = _best(store, generation, ranked, asked, filters, limit, weights)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
 
 
 def _best(
-    store: Store, generation: Generation, ranked: Relevance, asked: Asked | None, filters: Filters, limit: int
+    store: Store,
+    generation: Generation,
+    ranked: Relevance,
+    asked: Asked | None,
+    filters: Filters,
+    limit: int,
+    weights: Weights,
 ) -> list[Candidate]:
     """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
     largest = 1 + ranking.PATH_GAIN * bool(filters.files)
     pool = max(
         POOL if generation.has_links else FEW,
         2 * limit,
-        ranked.rivals(limit, (1 - ranking.STANDING) / largest, POOL),
+        ranked.rivals(limit, (1 - weights.standing) / largest, POOL),
     )
     while True:
         rows = ranked.best(pool)
@@ -114,7 +121,7 @@ def _best(
 
             closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
-        candidates = _rank(hits, ranked, closer, filters.files, now, ranks)
+        candidates = _rank(hits, ranked, closer, filters.files, now, ranks, weights)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
@@ -138,7 +145,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
     from engram.usecases.indexing import searchable
 
     wanted = [word for word in without_stop_words(text.lower().split()) if word]
-    now = store.clock.now()
+    now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
     for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
         lore = _read_quietly(store, path)
@@ -147,7 +154,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
         said = searchable(lore).lower()
         coverage = sum(word in said for word in wanted) / max(len(wanted), 1)
         if coverage and not find_secrets(searchable(lore), store.allowed_secrets):
-            score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp())
+            score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp(), weights=weights)
             found.append(Candidate(path, stamp, lore.id, score))
     return _sorted(found)[: max(limit * 4, 20)]
 
@@ -236,6 +243,7 @@ def _rank(
     files: Sequence[str],
     now: float,
     ranks: Mapping[str, float],
+    weights: Weights,
 ) -> list[Candidate]:
     candidates = []
     parts = ranked.parts([hit.row for hit in hits])
@@ -244,8 +252,16 @@ def _rank(
         if files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), files)
         near, missing = closer.get(hit.row, _NOT_LOOKED)
-        known = standing(hit, ranks.get(hit.id))
-        score = ranking.score(coverage, cosine, known, now, near=near, missing=missing, overlap=overlap)
+        score = ranking.score(
+            coverage,
+            cosine,
+            standing(hit, ranks.get(hit.id)),
+            now,
+            near=near,
+            missing=missing,
+            overlap=overlap,
+            weights=weights,
+        )
         candidates.append(Candidate(hit.path, (hit.mtime_ns, hit.size, hit.inode), hit.id, score))
     return _sorted(candidates)
 

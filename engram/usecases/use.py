@@ -22,18 +22,18 @@ _REPEATED = 10  # how often a question is looked for among the answers, on avera
 
 def usage_of(store: Store) -> Usage:
     """How all lore of a store were used. Raises StoreError where another process holds the log."""
-    return usage([_log(store)])
+    return usage([log_of(store)])
 
 
 def latest_queries(store: Store, most: int) -> list[str]:
     """The latest questions of the live record, each once, the newest first. Raises StoreError."""
-    latest = _log(store).live.answers(most * _REPEATED)
+    latest = log_of(store).live.answers(most * _REPEATED)
     return [*dict.fromkeys([query for _, query, _ in latest if query])][:most]
 
 
 def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
     """What one lore of the store is worth, without asking any query again: shown, tokens, importance."""
-    count = shown_of(_log(store), lore.id)
+    count = shown_of(log_of(store), lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
 
@@ -41,7 +41,7 @@ def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
 def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
     """The same of many lore of the store, by id, from their lines in the catalog."""
     every = {hit.id: hit for hit in hits}
-    counts = shown_each(_log(store), [*every]) if every else {}
+    counts = shown_each(log_of(store), [*every]) if every else {}
     found: dict[str, dict[str, float]] = {}
     for lore_id, hit in every.items():
         count = counts.get(lore_id, 0)
@@ -50,6 +50,6 @@ def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, flo
     return found
 
 
-def _log(store: Store) -> StateDatabase:
+def log_of(store: Store) -> StateDatabase:
     """Where uses are noted: in the store's own state; those of a session's lore in the store around it."""
     return store.session_state if store.places.scope == SESSION else store.state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import search
 from engram.usecases.consult import consult
@@ -42,9 +43,10 @@ def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, .
     def ask(generation: Generation) -> tuple[str, ...]:
         meaning = store.embedder is not None
         found = []
+        threshold = store.settings.number(THRESHOLD_KEY)
         for text in queries:
             hits = search.indexed(store, generation, text, filters, limit, meaning=meaning)
-            if any(hit.id == lore_id for hit in worth_showing(hits)[:limit]):
+            if any(hit.id == lore_id for hit in worth_showing(hits, threshold)[:limit]):
                 found.append(text)
         return tuple(found)
 

@@ -210,6 +210,9 @@ def _plain_value(text: str) -> object:
     """A text in double quotes without escapes, a small number, true or false; None for anything else."""
     if text in ("true", "false"):
         return text == "true"
+    if text[:1] == "-" and text[1:2].isdigit():
+        positive = _plain_value(text[1:])
+        return None if positive is None else -positive  # type: ignore[operator]
     whole, point, fraction = text.partition(".")
     if whole.isdigit() and len(whole) < _PLAIN_DIGITS and (whole == "0" or whole[0] != "0"):
         if not point:

@@ -1,0 +1,47 @@
+"""`engram evolve`: what judged queries tell of the ranking, and settings that would serve them better."""
+
+from __future__ import annotations
+
+from engram.cli.output import BOLD
+from engram.cli.tables import show_table
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.cli.call import Call
+
+DESCRIPTION = (
+    "What helped and what did not, counted from the queries that were judged on this machine; and, from 30 of those\n"
+    "on, settings of the ranking that would have served them better: found with one half of them, confirmed with\n"
+    "the other. Nothing is changed unless you say --apply; --revert takes back the last time."
+)
+EXAMPLES = ("engram evolve", "engram evolve --apply", "engram evolve --revert")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("--apply", action="store_true", help="write what is proposed into the store's .engram.toml")
+    add("--user", action="store_true", help="with --apply: into your own file instead")
+    add("--revert", action="store_true", help="give the file back as it was before the last --apply")
+
+
+def run(call: Call) -> int:
+    """Look, apply or revert, and show."""
+    from engram.domain.evolution import as_tables, verdict
+    from engram.usecases.evolve_apply import evolve_store
+
+    given = call.arguments
+    found = evolve_store(call.store, apply=given.apply, revert=given.revert, user=given.user)
+    call.wrote = bool(found.file)
+    call.output.document(found.as_dict())
+    for table in as_tables(found):
+        call.output.line(call.output.styled(table.name, BOLD))
+        show_table(call.output, table)
+        call.output.line()
+    call.output.line(safe_text(verdict(found)))
+    if found.proposals and not found.file:
+        call.output.rule("engram evolve --apply writes that, engram evolve --revert takes it back")
+    return 0

@@ -1,0 +1,88 @@
+"""How well an answer serves a question of which people said what helped: measures and means."""
+
+from __future__ import annotations
+
+import math
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PENALTY = 0.25  # what a lore that did not help takes off, where one that helped gives 1
+
+
+class Question(NamedTuple):
+    """A question that was asked, the lore that helped with it, and those that did not."""
+
+    text: str
+    helpful: frozenset[str]
+    unhelpful: frozenset[str]
+
+
+class Quality(NamedTuple):
+    """Means over questions: reciprocal rank of the first lore that helped, nDCG, share shown of what helped.
+
+    `helpful` is how many lore helped.
+    """
+
+    mrr: float
+    ndcg: float
+    recall: float
+    helpful: int
+
+
+class Interval(NamedTuple):
+    """A mean, and where it lies with 95 % certainty."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def reciprocal_rank(question: Question, ids: Sequence[str]) -> float:
+    """1 divided by the place of the first lore that helped; 0 without one."""
+    return next((1 / place for place, lore_id in enumerate(ids, 1) if lore_id in question.helpful), 0.0)
+
+
+def gain(question: Question, ids: Sequence[str], *, penalty: float = 0.0) -> float:
+    """nDCG: 1 where all that helped stand first. A lore that did not help takes off its place's worth times `penalty`.
+
+    A penalty is fair only between an answer and a part of it: what another answer has instead, nobody judged.
+    """
+    total = 0.0
+    for place, lore_id in enumerate(ids, 2):
+        if lore_id in question.helpful:
+            total += 1 / math.log2(place)
+        elif lore_id in question.unhelpful:
+            total -= penalty / math.log2(place)
+    best = sum(1 / math.log2(place) for place in range(2, 2 + max(1, len(question.helpful))))
+    return total / best
+
+
+def quality(questions: Sequence[Question], answers: Mapping[str, Sequence[str]]) -> Quality:
+    """The means over the questions with which something helped."""
+    answerable = [question for question in questions if question.helpful]
+    return Quality(
+        mean([reciprocal_rank(question, answers[question.text]) for question in answerable]),
+        mean([gain(question, answers[question.text]) for question in answerable]),
+        mean([_recall(question, answers[question.text]) for question in answerable]),
+        sum([len(question.helpful) for question in answerable]),
+    )
+
+
+def _recall(question: Question, ids: Sequence[str]) -> float:
+    return len(question.helpful.intersection(ids)) / len(question.helpful)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean; 0 of none."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def halves(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """The questions in two halves, by chance and always the same way: one to find with, one to confirm with."""
+    from hashlib import sha256
+
+    order = sorted(questions, key=lambda question: sha256(question.text.encode("utf-8", "replace")).digest())
+    return order[::2], order[1::2]

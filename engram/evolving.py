@@ -1,0 +1,35 @@
+"""The part of the Python API that lets a store's ranking learn from what was judged."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engram.domain.evolution import Evolution
+    from engram.usecases.store import Store
+
+
+class Evolving(ABC):
+    """Evolution; `engram.app.Engram` has all of it."""
+
+    store: Store
+
+    @abstractmethod
+    def _changed(self) -> None:
+        """Have committed what was written."""
+
+    def evolve(self, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
+        """What judged queries tell of the ranking: `.effectiveness`, `.proposals` with their evidence, or `.why` there are none.
+
+        `apply` writes the proposals into the store's `.engram.toml`, or with `user` into your own file; `revert` gives
+        that file back as it was before the last time. Raises UsageError, NotFoundError (nothing to revert),
+        ConflictError (the file was changed since), StoreError.
+        """
+        from engram.usecases.evolve_apply import evolve_store
+
+        done = evolve_store(self.store, apply=apply, revert=revert, user=user)
+        if done.file:
+            self._changed()
+        return done

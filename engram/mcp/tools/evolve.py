@@ -1,0 +1,46 @@
+"""The tool with which an agent lets the ranking learn from what was judged; one of the set `curate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mcp_types import CallToolResult
+
+from engram.domain.evolution import as_tables, verdict
+from engram.domain.framing import NOTICE
+from engram.domain.harmless import harmless
+from engram.mcp.caller import use
+from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+class Evolved(Tables):
+    """What came of it, and what it rests on; `file` is what was changed."""
+
+    verdict: str
+    file: str = ""
+
+
+async def evolve_memory_system(
+    apply: bool = False, revert: bool = False
+) -> Annotated[CallToolResult, Evolved]:
+    """What helped, and ranking settings that judged queries prove better. Apply or revert only if asked to."""
+
+    def work(engram: Engram) -> CallToolResult:
+        found = engram.evolve(apply=apply, revert=revert)
+        safe = [harmless_table(table) for table in as_tables(found)]
+        said = harmless(verdict(found))
+        data = Evolved(
+            notice=NOTICE, tables=[as_rows(table) for table in safe], verdict=said, file=harmless(found.file)
+        )
+        return answer("\n\n".join([said, NOTICE, *map(as_text, safe)]), data)
+
+    return await use(work)
+
+
+def tools() -> list[LoreTool]:
+    """The tools of this module."""
+    return [lore_tool(evolve_memory_system, "Evolve the ranking", writing(idempotent=False))]

@@ -1,0 +1,155 @@
+"""What helped, counted from the judged retrievals: by strategy, strength, scope, category, age, and what put it there."""
+
+from __future__ import annotations
+
+import json
+
+from engram.domain import ranking
+from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.tables import Table
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import scopes
+from engram.usecases.consult import consult
+from engram.usecases.explore import stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from engram.domain.ranking import Score, Weights
+    from engram.usecases.judged_retrievals import JudgedRetrieval
+    from engram.usecases.search import Candidate
+    from engram.usecases.store import Store
+
+MOST_ROWS = 20
+GONE = "(gone)"
+NONE = "(none)"
+NOT_SHOWN = "(not shown now)"
+AGES = (
+    ("first hour", 1),
+    ("first day", 24),
+    ("first week", 168),
+    ("first month", 720),
+)  # up to so many hours
+OLDER = "older"
+_COLUMNS = ("judged", HELPFUL, NOT_RELEVANT, INCORRECT, "rate")
+
+
+class Known(NamedTuple):
+    """Where a judged lore is, its category, and when it was made (Unix seconds)."""
+
+    scope: str
+    category: str
+    created_at: float
+
+
+class _Line(NamedTuple):
+    """One judgement with all that it is counted by."""
+
+    kind: str
+    strategy: str
+    strength: str
+    scope: str
+    category: str
+    age: str
+    part: str
+    standing: str
+
+
+def effectiveness(
+    store: Store,
+    retrievals: Sequence[JudgedRetrieval],
+    shown: Mapping[str, Sequence[Candidate]],
+) -> tuple[Table, ...]:
+    """A table for each; `shown` is what each question shows now, as far as it was asked again."""
+    known = _known(store, {lore_id for one in retrievals for lore_id in one.kinds})
+    weights = ranking.weights_of(store.settings)
+    lines = []
+    for entry, kinds in retrievals:
+        now = shown.get(entry.query, ())
+        for lore_id, kind in kinds.items():
+            lore = known.get(lore_id)
+            age = _age(entry.at - lore.created_at) if lore else GONE
+            part, standing = _lifted(now, lore_id, weights)
+            scope, category = (lore.scope, lore.category) if lore else (GONE, GONE)
+            lines.append(_Line(kind, entry.strategy, entry.strength, scope, category, age, part, standing))
+    ages = [*(name for name, _ in AGES), OLDER, GONE]
+    return (
+        _counted("strategies", "strategy", lines, lambda line: line.strategy),
+        _counted("parts", "lifted by", lines, lambda line: line.part),
+        _counted("standing", "standing", lines, lambda line: line.standing),
+        _counted("strengths", "strength", lines, lambda line: line.strength),
+        _counted("scopes", "scope", lines, lambda line: line.scope),
+        _counted("categories", "category", lines, lambda line: line.category),
+        _counted("ages", "age", lines, lambda line: line.age, ages),
+    )
+
+
+def _known(store: Store, ids: set[str]) -> dict[str, Known]:
+    """What each of these lore is, whatever scope it is in."""
+    found: dict[str, Known] = {}
+    wanted = json.dumps(sorted(ids))
+    for name, one in stores(store, ""):
+        try:
+            hits = consult(
+                one,
+                lambda generation: generation.catalog.select(
+                    "id IN (SELECT value FROM json_each(?))", (wanted,)
+                ),
+            )
+        except scopes.TROUBLE:
+            continue
+        for hit in hits:
+            found.setdefault(hit.id, Known(name, hit.category, hit.created_at))
+    return found
+
+
+def _age(seconds: float) -> str:
+    return next((name for name, hours in AGES if seconds <= hours * 3600), OLDER)
+
+
+def _lifted(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple[str, str]:
+    """By which part of its score it most exceeds the mean of its answer, and whether standing moved it: `up`, `down`, `no`."""
+    places = {hit.id: place for place, hit in enumerate(shown)}
+    if lore_id not in places:
+        return NOT_SHOWN, NOT_SHOWN
+    score = shown[places[lore_id]].score
+    every = [_parts(hit.score, weights) for hit in shown]
+    mine = every[places[lore_id]]
+    above = {part: value - sum([one[part] for one in every]) / len(every) for part, value in mine.items()}
+    part = max(above, key=above.__getitem__)
+    better = sum([hit.score.relevance > score.relevance for hit in shown])
+    moved = places[lore_id] - better
+    return part if above[part] > 0 else NONE, "up" if moved < 0 else "down" if moved else "no"
+
+
+def _parts(score: Score, weights: Weights) -> dict[str, float]:
+    """What each part gives a score, before path and scope."""
+    standing = weights.standing * score.standing * score.relevance
+    if score.cosine is None:
+        return {"words": score.words, "standing": standing}
+    whole = 1 + weights.words + (0.0 if score.near is None else ranking.NEAR)
+    return {
+        "words": weights.words * score.words**ranking.SHARPNESS / whole,
+        "meaning": max(score.cosine, 0.0) / whole,
+        "near": ranking.NEAR * (score.near or 0.0) / whole,
+        "standing": standing,
+    }
+
+
+def _counted(
+    name: str, column: str, lines: Sequence[_Line], key: Callable[[_Line], str], order: Iterable[str] = ()
+) -> Table:
+    """How many judgements of each kind there are for each value; the commonest first, or in this order."""
+    sums: dict[str, dict[str, int]] = {value: {} for value in order}
+    for line in lines:
+        kinds = sums.setdefault(key(line) or "-", {})
+        kinds[line.kind] = kinds.get(line.kind, 0) + 1
+    rows = [(value, *_row(kinds)) for value, kinds in sums.items() if kinds]
+    if not order:
+        rows.sort(key=lambda row: (-int(row[1] or 0), row[0]))
+    return Table(name, (column, *_COLUMNS), tuple(rows[:MOST_ROWS]), len(rows) > MOST_ROWS)
+
+
+def _row(kinds: Mapping[str, int]) -> tuple[int | float, ...]:
+    counts = [kinds.get(kind, 0) for kind in (HELPFUL, NOT_RELEVANT, INCORRECT)]
+    return sum(counts), *counts, round(counts[0] / sum(counts), 2)

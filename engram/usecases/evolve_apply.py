@@ -1,0 +1,145 @@
+"""Writing proposals into a configuration file, and giving that file back exactly as it was before."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+
+from engram.adapters.files import atomic, config_file, places
+from engram.adapters.files.journal import Change, Operation
+from engram.domain.errors import ConflictError, NotFoundError, UsageError
+from engram.domain.evolution import Evolution
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.accepted_settings import in_force
+from engram.usecases.change import check_writable
+from engram.usecases.evolve import evolve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.evolution import Proposal
+    from engram.usecases.store import Store
+
+_NAME = "evolutions.json"
+
+
+class Applied(NamedTuple):
+    """One time that proposals were applied: the file, its bytes before (None: there was none), the digest of those after."""
+
+    file: str
+    before: bytes | None
+    after: str
+    keys: tuple[str, ...]
+
+
+def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
+    """Look, and apply what is proposed if asked; or revert what was applied last.
+
+    Raises UsageError, NotFoundError, ConflictError, StoreError, ConfigError.
+    """
+    if revert:
+        if apply or user:
+            raise UsageError(
+                "--revert goes alone.", "It knows which file was changed: engram evolve --revert"
+            )
+        with store.lock:
+            return _revert(store)
+    if apply and not user:
+        check_writable(store)
+    with store.lock:
+        found = evolve(store)
+        if not (apply and found.proposals):
+            return found
+        return found._replace(file=apply_proposals(store, found.proposals, user=user))
+
+
+def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
+    """Write them into the store's file, or the person's own; the file that was changed. Raises UsageError, StoreError."""
+    own = os.path.realpath(places.user_config_file())  # people link it from where they keep it
+    values: dict[str, object] = {proposal.key: proposal.after for proposal in proposals}
+    hidden = [] if user else sorted(values.keys() & config_file.read(own).keys())
+    if hidden:
+        raise UsageError(
+            f"Your own {own} sets {', '.join(hidden)}, and that counts before the store's.",
+            "Change it there: engram evolve --apply --user",
+        )
+    path = own if user else os.path.join(store.places.root, places.CONFIG_NAME)
+    before = _bytes(path)
+    after = config_file.changed(before or b"", values, path)
+    _keep(store, [*_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
+    steps = ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
+    _write(store, path, before, after, f"evolve: {steps}")
+    return path
+
+
+def _revert(store: Store) -> Evolution:
+    applied = _applied(store)
+    if not applied:
+        raise NotFoundError(
+            "Nothing was applied here that could be reverted.",
+            "`engram config KEY --unset` takes a setting out.",
+        )
+    last = applied[-1]
+    now = _bytes(last.file)
+    if now != last.before:  # else it was never written, or somebody has put it back
+        if now is None or atomic.digest(now) != last.after:
+            raise ConflictError(
+                f"{last.file} was changed since.",
+                f"Take the settings out yourself: engram config {last.keys[0]} --unset",
+            )
+        _write(store, last.file, now, last.before, f"revert: evolve {', '.join(last.keys)}")
+    _keep(store, applied[:-1])
+    return Evolution(0, 0, (), file=last.file, reverted=True)
+
+
+def _write(store: Store, path: str, before: bytes | None, after: bytes | None, subject: str) -> None:
+    """Put the bytes in place (None: no file), as a commit where the file is the store's and Engram commits there."""
+    if os.path.dirname(path) == store.places.root:
+        check_writable(store)
+        trailers = [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
+        trailers += [("Engram-Source", store.source)]
+        clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
+        known = None if before is None else atomic.digest(before)
+        change = Change(places.CONFIG_NAME, after, known)
+        moment = int(store.clock.now().timestamp())
+        store.files.apply([Operation(store.clock.new_id(), moment, subject, clean, (change,))])
+    elif after is None:
+        atomic.remove(path)
+    else:
+        mode = stat.S_IMODE(os.stat(path).st_mode) if before is not None else 0o644
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        atomic.write(path, after, "config", mode)
+    outside = store.places.repository is None
+    store.settings = in_force(store.places.root, None if outside else store.places.state).settings
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        return atomic.read(path)
+    except NotFoundError:
+        return None
+
+
+def _applied(store: Store) -> list[Applied]:
+    """What was applied and not reverted, oldest first."""
+    try:
+        lines = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
+        return [
+            Applied(one["file"], _decoded(one["before"]), one["after"], tuple(one["keys"])) for one in lines
+        ]
+    except (NotFoundError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _keep(store: Store, applied: Sequence[Applied]) -> None:
+    lines = [
+        {**one._asdict(), "before": None if one.before is None else base64.b64encode(one.before).decode()}
+        for one in applied
+    ]
+    atomic.write(os.path.join(store.places.state, _NAME), json.dumps(lines).encode(), "evolutions", 0o600)
+
+
+def _decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

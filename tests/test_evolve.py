@@ -1,0 +1,390 @@
+"""Evolution: what is learned from judged queries, how far it goes, and that noise and a good ranking are left alone."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hypothesis.strategies as st
+import pytest
+from apikit import QUEUE, TIDES, cli, dedicated, git, ok, opened, plain
+from effort import examples
+from hypothesis import given
+from mcp_kit import inside, refused, text
+from mcp_kit import ok as answered
+
+from engram.adapters.files import config_file, places
+from engram.domain import evolution, judged, ranking
+from engram.domain.errors import ConflictError, NotFoundError, UsageError
+from engram.domain.evolution import Evidence, Proposal
+from engram.domain.judged import Interval, Quality, Question
+from engram.domain.ranking import KEYS as RANKING
+from engram.domain.ranking import Weights, weights_of
+from engram.domain.settings import Settings, key_named
+from engram.domain.tables import named
+from engram.usecases import evolve as evolving
+from engram.usecases.accepted_settings import in_force
+from engram.usecases.commit import commit_pending
+from engram.usecases.consult import consult
+from engram.usecases.evolve import Trial
+from engram.usecases.evolve_apply import apply_proposals
+from engram.usecases.judged_retrievals import judged_retrievals
+from engram.usecases.rehearsal import rehearsing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.app import Engram
+
+SET = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
+ASKED, UNSEEN = 60, 100
+SEEDS = 20
+BADLY_SET = "\n[ranking]\nwords = 0.9  # words alone, nearly\n"
+FINE = Quality(0.5, 0.5, 1.0, 40)
+EVIDENCE = Evidence(40, 20, FINE, FINE._replace(ndcg=0.6), Interval(0.1, 0.02, 0.2))
+STEP = Proposal(ranking.WORDS_KEY, 0.53, 0.43, EVIDENCE, EVIDENCE)
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (SET / name).read_text("utf-8").splitlines()]
+
+
+def filled(engram: Engram) -> dict[str, str]:
+    """Record the set's lore; their ids by key."""
+    names = ("category", "context", "tags", "files", "confidence")
+    return {
+        one["key"]: engram.record(
+            f"{one['title']}\n\n{one['content']}", **{name: one[name] for name in names}
+        ).lore.id
+        for one in lines("lore.jsonl")
+    }
+
+
+class Team:
+    """A store of real lore, and questions in other words than the lore's: some judged, the others never asked."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = plain(root)
+        found = [one for one in lines("queries.jsonl") if one["kind"] in ("paraphrase", "task")]
+        random.Random(2).shuffle(found)
+        with opened(root) as engram:
+            ids = filled(engram)
+            questions = [
+                Question(one["q"], frozenset(ids[key] for key in one["relevant"]), frozenset())
+                for one in found
+            ]
+            for question in questions[:ASKED]:
+                self._judge(engram, question)
+        self.unseen = questions[ASKED : ASKED + UNSEEN]
+
+    def _judge(self, engram: Engram, question: Question) -> None:
+        """As a person would: what helped, and what stood above it and did not."""
+        shown = [hit.lore.id for hit in engram.query(question.text).lore]
+        wrong = [lore_id for lore_id in shown[:2] if lore_id not in question.helpful][:1]
+        helped = [lore_id for lore_id in shown if lore_id in question.helpful]
+        engram.store.clock.advance(seconds=20)  # type: ignore[attr-defined]
+        if helped or wrong:
+            engram.feedback(helpful=helped, not_relevant=wrong)
+
+    def quality(self, engram: Engram) -> Quality:
+        """How well questions are answered that were never asked before."""
+        with rehearsing(engram.store) as rehearsal:
+            found = rehearsal.shown([one.text for one in self.unseen])
+        return judged.quality(self.unseen, {text: [hit.id for hit in hits] for text, hits in found.items()})
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Engram]:
+    """A store of two lore, one of which helped once."""
+    with opened(plain(tmp_path / "small")) as engram:
+        engram.record(QUEUE, category="pattern")
+        engram.record(TIDES, category="fact")
+        ask(engram, "queue consumer patterns", helpful="L1")
+        yield engram
+
+
+def ask(engram: Engram, question: str, **judgements: str) -> list[str]:
+    """Ask, and judge some seconds later; the ids that were shown."""
+    shown = [hit.lore.id for hit in engram.query(question).lore]
+    engram.store.clock.advance(seconds=20)  # type: ignore[attr-defined]
+    if judgements:
+        engram.feedback(**judgements)
+    return shown
+
+
+# --- a store that is well tuned, one that is not, and noise
+
+
+def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_path: Path) -> None:
+    team = Team(tmp_path / "team")
+    path = team.root / places.CONFIG_NAME
+    good = path.read_bytes()
+    with opened(team.root) as engram:
+        found = engram.evolve(apply=True)
+        assert found.judged >= evolution.LEAST_JUDGED
+        assert (found.proposals, found.file) == ((), "")
+        assert f"beyond doubt for the {found.questions} questions" in found.why
+        assert path.read_bytes() == good
+
+    path.write_bytes(good + BADLY_SET.encode())
+    with opened(team.root) as engram:
+        worse = team.quality(engram)
+        done = engram.evolve(apply=True)
+        better = team.quality(engram)
+        assert engram.store.settings.number(ranking.WORDS_KEY) == 0.7
+    (proposal,) = done.proposals
+    assert (proposal.key, proposal.before, proposal.after) == (ranking.WORDS_KEY, 0.9, 0.7)
+    assert proposal.confirmed.gain.low > 0
+    assert proposal.confirmed.after.mrr > proposal.confirmed.before.mrr
+    assert proposal.found.questions + proposal.confirmed.questions <= done.questions
+    assert done.replay is not None
+    assert 0 < done.replay.first_changed < done.replay.changed <= done.replay.asked
+    assert better.mrr > worse.mrr + 0.02
+    assert better.ndcg > worse.ndcg + 0.02
+    assert done.file == str(path)
+    assert path.read_bytes() == good + BADLY_SET.replace("0.9", "0.7").encode()
+    assert "is again as it was before" in ok("evolve", "--revert", cwd=team.root).out
+    assert path.read_bytes() == good + BADLY_SET.encode()
+
+
+def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
+    proposed, seeds = 0, examples(SEEDS, 20 * SEEDS)
+    with opened(plain(tmp_path / "store")) as engram:
+        filled(engram)
+        with rehearsing(engram.store) as rehearsal:
+            trial = Trial(engram.store, rehearsal)
+            shown = rehearsal.shown([one["q"] for one in lines("queries.jsonl")[:36]])
+            for seed in range(seeds):
+                chance = random.Random(seed)
+                questions = []
+                for asked, found in shown.items():
+                    said = {hit.id: chance.random() for hit in found}
+                    helped = frozenset(lore_id for lore_id, one in said.items() if one < 0.3)
+                    wrong = frozenset(lore_id for lore_id, one in said.items() if one > 0.6)
+                    questions.append(Question(asked, helped, wrong))
+                proposed += bool(trial.proposals(questions))
+    assert proposed <= 0.05 * seeds
+
+
+# --- bounds and evidence
+
+
+@given(st.fixed_dictionaries({key: st.floats(key_named(key).low, key_named(key).high) for key in RANKING}))
+def test_no_step_goes_further_than_it_may(present: dict[str, float]) -> None:
+    for key, value in evolution.steps(present):
+        declared, now = key_named(key), present[key]
+        assert declared.low <= value <= declared.high
+        if key == ranking.HALF_LIFE_KEY:
+            assert 0.5 * now - 0.005 <= value <= 2 * now + 0.005
+        elif key == ranking.THRESHOLD_KEY:
+            assert abs(value - now) <= 0.105
+        else:
+            assert abs(value - now) <= 0.205
+
+
+@pytest.mark.parametrize(
+    "weaker",
+    [
+        {"moved": 5},
+        {"gain": Interval(0.009, 0.001, 0.02)},
+        {"gain": Interval(0.1, 0.0, 0.2)},
+        {"after": FINE._replace(mrr=0.49)},
+        {"after": FINE._replace(recall=0.94)},
+    ],
+)
+def test_evidence_that_leaves_doubt_or_does_harm_is_not_enough(weaker: dict[str, Any]) -> None:
+    assert evolution.is_sound(EVIDENCE, hides=False)
+    assert not evolution.is_sound(EVIDENCE._replace(**weaker), hides=False)
+
+
+def test_what_hides_lore_must_lose_none_of_many() -> None:
+    many = FINE._replace(helpful=evolution.LEAST_HELPFUL)
+    assert not evolution.is_harmless(FINE, FINE, hides=True)
+    assert evolution.is_harmless(many, many, hides=True)
+    assert not evolution.is_harmless(many, many._replace(recall=0.99), hides=True)
+
+
+def test_a_gain_is_ndcg_and_a_penalty_takes_off() -> None:
+    question = Question("q", frozenset("ab"), frozenset("x"))
+    assert judged.gain(question, ["a", "b", "x"]) == 1
+    assert 0 < judged.gain(question, ["x", "c", "a"]) < judged.gain(question, ["a"]) < 1
+    assert judged.gain(question, ["x"]) == 0
+    assert judged.gain(question, ["x"], penalty=1) < 0
+    assert judged.quality([question], {"q": ["c", "a"]})[:3] == (0.5, judged.gain(question, ["c", "a"]), 0.5)
+
+
+@given(st.lists(st.text(), unique=True, max_size=50))
+def test_each_question_is_in_one_half_and_always_the_same(texts: Sequence[str]) -> None:
+    questions = [Question(one, frozenset(), frozenset()) for one in texts]
+    one, other = judged.halves(questions)
+    assert sorted([*one, *other]) == sorted(questions)
+    assert 0 <= len(one) - len(other) <= 1
+    assert judged.halves(questions[::-1]) == (one, other)
+
+
+# --- what was judged
+
+
+def test_a_judgement_is_of_the_last_query_of_its_session_that_showed_the_lore(small: Engram) -> None:
+    (lore_id, *_) = ask(small, "brokers deliver twice")
+    ask(small, "tide tables")
+    small.feedback(not_relevant=lore_id)
+    with opened(Path(small.path), session="s2", clock=small.store.clock) as other:
+        ask(other, "brokers deliver twice")
+    found = judged_retrievals(small.store.state, {lore_id})
+    assert [(one.entry.query, one.kinds) for one in found] == [
+        ("brokers deliver twice", {lore_id: "not_relevant"}),
+        ("queue consumer patterns", {lore_id: "helpful"}),
+    ]
+    tables = small.evolve().effectiveness
+    assert named(tables, "strategies").rows == (("hybrid", 2, 1, 1, 0, 0.5),)
+    assert named(tables, "categories").rows == (("PATTERN_OUTCOME", 2, 1, 1, 0, 0.5),)
+    assert named(tables, "ages").rows == (("first hour", 2, 1, 1, 0, 0.5),)
+    assert named(tables, "scopes").rows == (("project", 2, 1, 1, 0, 0.5),)
+
+
+def test_what_was_taken_back_counts_no_more(tmp_path: Path) -> None:
+    with opened(dedicated(tmp_path / "store")) as engram:
+        engram.record(QUEUE, category="pattern")
+        ask(engram, "queue consumer patterns", helpful="L1")
+        assert engram.evolve().judged == 1
+        engram.undo()
+        assert engram.evolve().judged == 0
+
+
+def test_a_session_that_begins_anew_forgets_its_feedback_and_the_live_record_does_not(small: Engram) -> None:
+    small.store.clock.advance(hours=13)  # type: ignore[attr-defined]
+    ask(small, "brokers deliver twice", helpful="L1")
+    assert small.store.state.run("SELECT count(*) FROM feedback") == [(1,)]
+    assert small.evolve().judged == 2
+
+
+def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -> None:
+    before = hits(small)
+    ask(small, "brokers deliver twice", incorrect=QUEUE[:20])
+    ask(small, "tide tables", helpful=TIDES[:20])
+    assert hits(small) != before
+    with rehearsing(small.store) as rehearsal:
+        Trial(small.store, rehearsal)
+        asked = rehearsal.shown(["queue consumer patterns", "tide tables in local time"])
+    never = [evolving._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
+    plain_standings = [(700, 0, None, hit.created_at) for hit in never]
+    assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (
+        plain_standings
+    )
+    assert len({found[0].score.standing for found in asked.values()}) == 1
+
+
+def hits(engram: Engram) -> list[Any]:
+    return consult(engram.store, lambda generation: generation.catalog.select("1", (), "ORDER BY id"))
+
+
+# --- applying and taking back
+
+
+def test_fewer_than_thirty_judged_retrievals_propose_nothing_and_say_so(small: Engram) -> None:
+    said = "1 retrieval was judged; proposals need 30."
+    root = Path(small.path)
+    assert ok("evolve", "--apply", cwd=root).out.splitlines()[-1] == said
+    found = ok("evolve", "--json", cwd=root).json
+    assert (found["judged"], found["proposals"], found["why"], found["file"]) == (1, [], said, "")
+    assert cli("evolve", "--revert", cwd=root).code == 3
+    assert cli("evolve", "--revert", "--apply", cwd=root).code == 2
+
+
+@pytest.mark.parametrize("user", [False, True])
+def test_reverting_gives_back_the_file_as_it_was_each_time(small: Engram, user: bool) -> None:
+    path = Path(places.user_config_file() if user else Path(small.path) / places.CONFIG_NAME)
+    former = path.read_bytes() if path.exists() else None
+    states = [former]
+    for value in (0.43, 0.33):
+        apply_proposals(small.store, [STEP._replace(after=value)], user=user)
+        assert small.store.settings.number(ranking.WORDS_KEY) == value
+        states.append(path.read_bytes())
+    for state in (states[1], former):
+        assert small.evolve(revert=True).reverted
+        assert (path.read_bytes() if path.exists() else None) == state
+    with pytest.raises(NotFoundError):
+        small.evolve(revert=True)
+
+
+def test_where_engram_commits_both_are_commits(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    former = (root / places.CONFIG_NAME).read_bytes()
+    with opened(root) as engram:
+        apply_proposals(engram.store, [STEP], user=False)
+        commit_pending(engram.store, wait=10)
+    assert git(root, "log", "-1", "--format=%s") == "evolve: ranking.words 0.53 → 0.43"
+    assert git(root, "show", "--format=", "--name-only") == places.CONFIG_NAME
+    assert "ranking.words = 0.43  (store)" in ok("config", cwd=root).out
+    ok("evolve", "--revert", cwd=root)
+    assert git(root, "log", "-1", "--format=%s") == "revert: evolve ranking.words"
+    assert git(root, "status", "--porcelain") == ""
+    assert (root / places.CONFIG_NAME).read_bytes() == former
+
+
+def test_a_file_that_was_changed_since_is_not_given_back(small: Engram) -> None:
+    path = Path(apply_proposals(small.store, [STEP], user=False))
+    changed = path.read_bytes() + b"[recall]\nlimit = 3\n"
+    path.write_bytes(changed)
+    with pytest.raises(ConflictError, match="was changed since") as told:
+        small.evolve(revert=True)
+    assert told.value.hint.endswith("engram config ranking.words --unset")
+    assert path.read_bytes() == changed
+
+
+def test_what_a_person_set_for_themselves_is_changed_there(small: Engram) -> None:
+    config_file.change(places.user_config_file(), ranking.WORDS_KEY, 0.8)
+    with pytest.raises(UsageError, match="counts before the store's"):
+        apply_proposals(small.store, [STEP], user=False)
+    with pytest.raises(UsageError, match="--revert goes alone"):
+        small.evolve(revert=True, user=True)
+
+
+async def test_an_agent_evolves_by_the_official_client(small: Engram) -> None:
+    apply_proposals(small.store, [STEP], user=False)
+    async with inside(Path(small.path), sets=("curate",)) as client:
+        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "evolve_memory_system"]
+        assert not tool.annotations.destructive_hint
+        found = await answered(client, "evolve_memory_system")
+        assert found["verdict"] == "1 retrieval was judged; proposals need 30."
+        assert found["tables"][0]["rows"] == [["hybrid", 1, 1, 0, 0, 1.0]]
+        assert (await answered(client, "evolve_memory_system", revert=True))["file"]
+        assert "Nothing was applied" in await refused(client, "evolve_memory_system", revert=True)
+        assert "categories · 1 row" in text(await client.call_tool("evolve_memory_system", {}))
+
+
+# --- the settings
+
+
+def test_what_no_file_sets_is_as_measured_to_the_last_digit() -> None:
+    assert weights_of(Settings({})) == Weights(ranking.WORDS, ranking.STANDING)
+    assert weights_of(Settings({key: key_named(key).default for key in RANKING})) == weights_of(Settings({}))
+    shares = [weights_of(Settings({ranking.WORDS_KEY: share / 100})).words for share in range(0, 91, 10)]
+    assert all(one < other for one, other in itertools.pairwise(shares))
+    near_default = weights_of(Settings({ranking.WORDS_KEY: 0.5300001})).words
+    assert near_default == pytest.approx(ranking.WORDS, rel=0.01)
+
+
+def test_a_half_life_and_a_threshold_change_what_is_shown(small: Engram) -> None:
+    small.store.clock.advance(days=5)  # type: ignore[attr-defined]
+    settings = small.store.settings
+    usual = small.query("queue consumer patterns", keep=False).lore[0].score.standing
+    small.store.settings = settings.but({ranking.HALF_LIFE_KEY: 4.0})
+    assert small.query("queue consumer patterns", keep=False).lore[0].score.standing > usual
+    small.store.settings = settings.but({ranking.THRESHOLD_KEY: 0.4})
+    assert small.query("settings of a broker", keep=False).lore == ()
+
+
+def test_a_pulled_file_with_a_weight_out_of_bounds_leaves_the_one_before(tmp_path: Path) -> None:
+    root, state = plain(tmp_path / "store", "[ranking]\nthreshold = -0.05\nwords = 0.7\n"), tmp_path / "state"
+    state.mkdir()
+    assert in_force(str(root), str(state)).settings.number(ranking.THRESHOLD_KEY) == -0.05
+    plain(root, "[ranking]\nwords = 99.0\nthreshold = 0.1\n")
+    found = in_force(str(root), str(state))
+    assert found.settings.number(ranking.WORDS_KEY) == 0.7
+    assert found.settings.number(ranking.THRESHOLD_KEY) == 0.1
+    assert "must be from 0 to 0.9" in found.trouble[0]
