@@ -28,7 +28,8 @@ def root(tmp_path: Path) -> Path:
 
 # Says when it begins to wait for standard input, so that the interrupt comes neither too early nor too late.
 WAITING = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a script starts in the background
 class Waiting:
     def __init__(self, raw):
         self.buffer, self.raw = self, raw

@@ -42,6 +42,7 @@ class Tour:
         """
         keys = self._action(name).keys.split(",")
         self.user.app.clear_notifications()
+        self.user.screen()
         await self.user.press(keys[0 if self.narrow else -1])
         self.user.types(types)
         if told:
