@@ -54,8 +54,8 @@ GIT_CONFIGURATION = f"""\
     auto = false
 """
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, database=None)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True, database=None)
 hypothesis.settings.register_profile(
     effort.THOROUGH,
     deadline=None,

@@ -243,10 +243,10 @@ def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
 @pytest.mark.parametrize(
     ("how", "first", "stride"),
     [
-        (KILL, 1, examples(11, 2)),
-        (KILL, 2, examples(26, 2)),
-        (FULL_ONCE, 1, examples(16, 2)),
-        (FULL_FROM_THERE, 2, examples(23, 3)),
+        (KILL, 1, examples(17, 2)),
+        (KILL, 2, examples(37, 2)),
+        (FULL_ONCE, 1, examples(23, 2)),
+        (FULL_FROM_THERE, 2, examples(31, 3)),
     ],
 )
 def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(

@@ -365,7 +365,7 @@ def answered(engram: Engram, sql: str) -> Table | None:
     return None
 
 
-@settings(max_examples=examples(120, 5000), deadline=None)
+@settings(max_examples=examples(60, 5000), deadline=None)
 @given(_statements)
 def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram: Engram, sql: str) -> None:
     store = engram.store

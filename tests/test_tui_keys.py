@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from effort import is_thorough
 from textual.widgets import TextArea
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, shown, using
+from tui_kit import (
+    DONE_AT,
+    MONEY,
+    NARROW,
+    QUEUE,
+    RETRY,
+    SIZES,
+    WIDE,
+    lore,
+    make_template,
+    open_copy,
+    shown,
+    using,
+)
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
@@ -24,8 +37,6 @@ from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:
     import engram
-
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +189,7 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         assert last or user.app.steps.done == []
 
 
-@SIZES
+@DONE_AT
 @of("four")
 async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -244,7 +255,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("lore") == set()
 
 
-@SIZES
+@DONE_AT
 @of("asked")
 async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:

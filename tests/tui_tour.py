@@ -6,6 +6,7 @@ scenario fails the tour. A change is taken back and brought back where it was do
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ class Tour:
         self.user, self.store = user, store
         self.narrow = user.app.size == NARROW
         self.tried: set[str] = set()
+        self.times: Counter[str] = Counter()
 
     @property
     def screen(self) -> ShellScreen:
@@ -36,14 +38,16 @@ class Tour:
         return found
 
     async def does(self, name: str, sees: Callable[[], object], *, types: str = "", told: str = "") -> None:
-        """Press the key of this action (the first one at 80x24, the last one at 120x40), and look what it did.
+        """Press a key of this action (from the first one on at 80x24, from the last one at 120x40); look what it did.
 
         `types` is typed afterwards, `told` what a toast has to say.
         """
         keys = self._action(name).keys.split(",")
         self.user.app.clear_notifications()
         self.user.screen()
-        await self.user.press(keys[0 if self.narrow else -1])
+        times = self.times[name]
+        self.times[name] += 1
+        await self.user.press(keys[times % len(keys) if self.narrow else -1 - times % len(keys)])
         self.user.types(types)
         if told:
             await self.user.told(told)
