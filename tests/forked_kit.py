@@ -30,6 +30,7 @@ SERVER = """
 
     def work(task):
         os.chdir(task["folder"])
+        signal.alarm(task["seconds"])  # or whoever reads its output would wait for ever
         os.environ.clear()
         os.environ.update(task["variables"])
         if task["most_bytes"] is not None:
@@ -70,6 +71,7 @@ def forked(
         "folder": str(cwd),
         "variables": variables(**more),
         "most_bytes": most_bytes,
+        "seconds": SECONDS,
     }
     files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
     pipes = [os.pipe() for _ in range(2)]
@@ -113,7 +115,7 @@ def _read(handle: int) -> bytes:
 def _server() -> socket.socket:
     """The line to the process that forks; it ends when this one does."""
     mine, its = socket.socketpair()
-    mine.settimeout(SECONDS)
+    mine.settimeout(2 * SECONDS)
     process = start(
         SERVER, Path(__file__).parent, its.fileno(), pass_fds=[its.fileno()], stdin=subprocess.DEVNULL
     )
