@@ -103,6 +103,8 @@ def child(root: str, name: str, while_open: str, flips: str) -> None:
     shutil.copytree(index_of(Path(root)), saved)
     engram.close()
     ways = (delete, empty, scramble) if name in SEARCHED else LOUD
+    if int(flips) == 1:  # every day half of the ways for a file, and the others for the next one
+        ways = ways[FILES.index(name) % 2 :: 2]
     for number, way in enumerate([*ways, *[flip] * int(flips)]):
         attempt(Path(root), saved, name, way, number, while_open, expected, clock)
     say(done=True)

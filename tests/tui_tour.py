@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from effort import is_thorough
 from tui_kit import NARROW, User
 
 from engram_tui.actions import everywhere
@@ -60,7 +61,8 @@ class Tour:
         """Press the key of a change, take it back and bring it back; with `stays` it is what stands afterwards."""
         assert not sees()
         await self.does(name, sees, types=types, told=told)
-        if self.narrow:  # taking back and bringing back is the same at every size
+        # Taking back and bringing back is the same at every size, and for every change that can be taken back.
+        if self.narrow and (not self.times["redo"] or is_thorough()):
             await self.does("undo", lambda: not sees(), told="Taken back")
             await self.does("redo", sees, told="Brought back")
         if not stays:
