@@ -20,6 +20,7 @@ from textual.widgets import Static
 import engram
 from engram_tui.app import EngramApp
 from engram_tui.browse import BrowseScreen
+from engram_tui.shell import typist
 
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
@@ -34,6 +35,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 DONE_AT = pytest.mark.parametrize(
     "size", [NARROW, WIDE] if is_thorough() else [NARROW], ids=["80x24", "120x40"][: 1 + is_thorough()]
 )
+TYPED = 50  # looks for keys that wait, which they do where something is being opened
 PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
 LORE = [
     ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
@@ -80,7 +82,18 @@ class User:
         self.app, self.pilot = app, pilot
 
     async def press(self, *keys: str) -> None:
+        """Press keys one after another, until each has been dealt with.
+
+        The pilot takes a process that gets no time on a busy machine for one that has nothing to do.
+        """
         await self.pilot.press(*keys)
+        keys_waiting = self.app._typist
+        for _ in range(TYPED):
+            if keys_waiting._task is None:
+                break
+            await asyncio.sleep(0.02)
+        if self.app.is_running and self.app.screen_stack:
+            await keys_waiting._quiet()
 
     @property
     def browse(self) -> BrowseScreen:
@@ -161,6 +174,8 @@ def painted_when_looked_at() -> Iterator[None]:
         compositor._dirty_regions.clear()
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typist, "PATIENCE", 5.0)  # or keys overtake one another on a busy machine
+        patch.setattr(typist, "LONGEST", 60.0)  # or they are dropped
         patch.setattr(Compositor, "render_update", forget)
         patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
         yield
