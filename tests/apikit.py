@@ -96,7 +96,7 @@ def cli(*arguments: str, cwd: Path | str | None = None, stdin: bytes = b"", **va
         "stderr": io.TextIOWrapper(err, "utf-8"),
     }
     chosen = {"ENGRAM_SESSION": "s1", "ENGRAM_BACKGROUND": "inline", **variables}
-    with mock.patch.dict(os.environ, chosen), mock.patch.multiple(sys, **streams), _inside(cwd):
+    with _variables_set(chosen), mock.patch.multiple(sys, **streams), _inside(cwd):
         try:
             code = main(list(arguments))
         except SystemExit as end:  # argparse, after printing help
@@ -187,6 +187,20 @@ def masked(text: str, root: Path | None = None) -> str:
     text = re.sub(r"\b\d+ ms\b", "MS", text)
     text = re.sub(r"\b[0-9a-f]{7,40}\b", "COMMIT", text)
     return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+@contextmanager
+def _variables_set(chosen: dict[str, str]) -> Iterator[None]:
+    """As `mock.patch.dict` does, without setting every variable anew: that took a fiftieth of the tests' time."""
+    before = dict(os.environ)
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        after = dict(os.environ)
+        for name in after.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if after.get(name) != value})
 
 
 @contextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PATH = "lore/2026/11/21/x--01JD6TQ8XW9YV3N5K7P2M4R6ST.md"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-quick = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(30, 200))
+quick = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(20, 200))
 
 
 def merge(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Merged:

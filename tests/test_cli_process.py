@@ -28,7 +28,8 @@ def root(tmp_path: Path) -> Path:
 
 # Says when it begins to wait for standard input, so that the interrupt comes neither too early nor too late.
 WAITING = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a script starts in the background
 class Waiting:
     def __init__(self, raw):
         self.buffer, self.raw = self, raw
@@ -79,8 +80,13 @@ def test_a_reader_that_goes_away_is_no_error(root: Path, arguments: str) -> None
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("arguments", ["list", "query tide --json", "forget L9"])
+ALL = "<&- >&- 2>&-"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed"),
+    [*(("query tide --json", one) for one in ("<&-", ">&-", "2>&-", ALL)), ("list", ALL), ("forget L9", ALL)],
+)
 def test_streams_may_be_missing(root: Path, closed: str, arguments: str) -> None:
     script = f"{shlex.quote(sys.executable)} -m engram {arguments} {closed}"
     done = subprocess.run(["bash", "-c", script], cwd=root, env=variables(), capture_output=True, check=False)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import examples
+from effort import is_thorough
 from storekit import (
     SteadyClock,
     answers,
@@ -189,18 +189,19 @@ def in_a_fork(work: Callable[[], None]) -> str:
     return said
 
 
-def child(folder: str, how: str, first: str, stride: str) -> None:
-    """Sabotage one step after the other until a session gets by without reaching its step."""
+def child(folder: str, sweeps: str) -> None:
+    """Sabotage one step after the other until a session gets by without reaching its step; so for each sweep."""
     base = Path(folder)
     ids: dict[str, str] = {}
     notes = base / "ids"
     read_ahead()
     assert in_a_fork(lambda: notes.write_text(json.dumps(template(base / "template")))) == ""
     ids = json.loads(notes.read_text())
-    at = int(first)
-    while not one_step(base, ids, at, how):
-        at += int(stride)
-    say(steps=at)
+    for how, first, stride in json.loads(sweeps):
+        at = first
+        while not one_step(base, ids, at, how):
+            at += stride
+        say(swept=how, steps=at)
 
 
 def one_step(base: Path, ids: dict[str, str], at: int, how: str) -> bool:
@@ -224,37 +225,34 @@ def one_step(base: Path, ids: dict[str, str], at: int, how: str) -> bool:
         f"{what[2]}: {what[3]}" for what in told if what[0] == "refused" and not what[3].endswith(".")
     ]
     if any(trouble):
-        say(step=at, trouble=[text for text in trouble if text], told=told)
+        say(how=how, step=at, trouble=[text for text in trouble if text], told=told)
     shutil.rmtree(work)
     return told[-1:] != [] and told[-1][0] == "end" and int(told[-1][1]) < at
 
 
-def sabotage(folder: Path, how: str, first: int, stride: int) -> list[Any]:
-    """What the child process reports, its last line without trouble being how many steps there were."""
+def sabotage(folder: Path, sweeps: list[tuple[str, int, int]]) -> list[Any]:
+    """What the child process reports; without trouble, how many steps there were in each sweep."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); import test_durability as t; t.child(*sys.argv[2:])"
     )
-    done = run(script, Path(__file__).parent, folder, how, first, stride)
+    done = run(script, Path(__file__).parent, folder, json.dumps(sweeps))
     assert done.returncode == 0, done.stderr.decode()[-3000:]
     return lines(done.stdout)
 
 
+SWEEPS = [(KILL, 1, 19), (KILL, 6, 31), (FULL_ONCE, 1, 23), (FULL_FROM_THERE, 2, 31)]  # first step, stride
+ALL_SWEEPS = [(KILL, 1, 2), (KILL, 2, 2), (FULL_ONCE, 1, 2), (FULL_FROM_THERE, 2, 3)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("how", "first", "stride"),
-    [
-        (KILL, 1, examples(11, 2)),
-        (KILL, 2, examples(26, 2)),
-        (FULL_ONCE, 1, examples(16, 2)),
-        (FULL_FROM_THERE, 2, examples(23, 3)),
-    ],
-)
+@pytest.mark.parametrize("sweeps", [[one] for one in ALL_SWEEPS] if is_thorough() else [SWEEPS])
 def test_whatever_step_is_the_last_nothing_acknowledged_is_lost(
-    tmp_path: Path, how: str, first: int, stride: int
+    tmp_path: Path, sweeps: list[tuple[str, int, int]]
 ) -> None:
-    *trouble, end = sabotage(tmp_path, how, first, stride)
-    assert trouble == []
-    assert end["steps"] > 20
+    said = sabotage(tmp_path, sweeps)
+    assert [line for line in said if "trouble" in line] == []
+    assert [line["swept"] for line in said] == [how for how, _first, _stride in sweeps]
+    assert all(line["steps"] > 20 for line in said)
 
 
 LIMITED = """

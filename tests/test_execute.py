@@ -370,7 +370,7 @@ def test_no_file_is_another_after_any_of_it(engram: Engram, statements: list[str
     assert on_disk(engram) == before
 
 
-@settings(max_examples=examples(120, 5000), deadline=None)
+@settings(max_examples=examples(60, 5000), deadline=None)
 @given(STATEMENTS)
 def test_whatever_is_asked_nothing_is_written_and_nothing_hidden_is_told(engram: Engram, sql: str) -> None:
     store = engram.store

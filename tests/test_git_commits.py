@@ -8,6 +8,7 @@ from pathlib import Path
 
 import gitkit
 import pytest
+from effort import examples
 from gitkit import (
     AUTHOR,
     MOMENT,
@@ -332,7 +333,7 @@ contents = st.none() | st.binary(max_size=20)
 names = st.sampled_from(["lore/a.md", "lore/b.md", "lore/d/c.md", "lore/d/e/f.md", "g.md"])
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(8, 60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     groups=st.lists(
         st.lists(st.dictionaries(names, contents, min_size=1), min_size=1, max_size=4), max_size=4

@@ -66,7 +66,7 @@ def committed_by_git(repo: Repository, files: dict[str, bytes]) -> str:
 
 
 @given(before=FILES.map(apart), after=FILES.map(apart))
-@settings(max_examples=examples(12, 200), deadline=None)
+@settings(max_examples=examples(6, 200), deadline=None)
 def test_a_changed_tree_is_the_one_that_git_makes(
     repo: Repository, before: dict[str, bytes], after: dict[str, bytes]
 ) -> None:

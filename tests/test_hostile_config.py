@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held, process, root, template
+from forked_kit import forked
+from hostile_kit import CORPUS, ESCAPES, RECALLED, cli, held, root, template
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
@@ -122,7 +123,7 @@ class TestLinks:
             os.mkfifo(config)
         else:
             config.symlink_to("/dev/zero")
-        held(process("list", "--scope", "project", cwd=root), 3)
+        held(forked("list", "--scope", "project", cwd=root), 3)
         config.rmdir() if kind == "folder" else config.unlink()
         config.write_text(GOOD)
 
@@ -167,8 +168,8 @@ def test_what_is_no_file_in_the_place_of_the_persons_own_is_named(
     root: Path, user_file: Path, kind: str
 ) -> None:
     user_file.mkdir() if kind == "folder" else os.mkfifo(user_file)
-    held(process("list", cwd=root), 2)
-    held(process("config", "recall.log", "false", "--user", cwd=root), 2)
+    held(forked("list", cwd=root), 2)
+    held(forked("config", "recall.log", "false", "--user", cwd=root), 2)
     user_file.rmdir() if kind == "folder" else user_file.unlink()
 
 

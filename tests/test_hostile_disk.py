@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from apikit import Result, variables
+from forked_kit import forked
 from hostile_kit import RECALLED, cli, held, root, template
 
 __all__ = ["root", "template"]
@@ -19,21 +18,7 @@ __all__ = ["root", "template"]
 
 def limited(root: Path, most: int, *arguments: str) -> Result:
     """Run a command whose files may not grow beyond so many bytes: what a full disk does, at a place of our choice."""
-
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "engram", *arguments],
-        cwd=root,
-        env=variables(ENGRAM_SESSION="s1"),
-        capture_output=True,
-        check=False,
-        timeout=60,
-        preexec_fn=limit,
-    )
-    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return forked(*arguments, cwd=root, most_bytes=most, ENGRAM_SESSION="s1")
 
 
 def files(root: Path) -> dict[str, bytes]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from apikit import Result, opened
-from hostile_kit import CORPUS, ESCAPES, cli, held, process, put, root, template
+from forked_kit import forked
+from hostile_kit import CORPUS, ESCAPES, cli, held, put, root, template
 
 from engram.domain.errors import EngramError
 
@@ -58,7 +59,7 @@ def test_large_rows_are_told_and_those_beside_them_taken(
 ) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(text)
-    done = imported(root, path, run=process)
+    done = imported(root, path, run=forked)
     assert done["imported"] == taken
     assert any(message in problem["message"] for problem in done["problems"]) or not message
 
@@ -91,7 +92,7 @@ def test_a_hostile_document_becomes_lore(root: Path, tmp_path: Path, text: str) 
 def test_a_document_of_2_mb_is_split_and_written(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("# Long\n\n" + ("word " * 99 + "\n\n") * 4000)
-    done = imported(root, path, run=process)
+    done = imported(root, path, run=forked)
     assert done["imported"] > 400
     assert done["problems"] == []
     assert imported(root, path)["imported"] == 0
@@ -133,7 +134,7 @@ def test_a_folder_of_hostile_things_gives_its_good_notes(root: Path, tmp_path: P
         os.utime(notes / "later.md", (253_402_300_800, 253_402_400_799))
     except (OverflowError, OSError):
         pytest.skip("this file system has no such times")
-    said = held(process("import", str(notes), cwd=root), 0)
+    said = held(forked("import", str(notes), cwd=root), 0)
     assert "Imported 4 lore" in said.out
     assert {line.split(":")[0].strip() for line in said.out.splitlines()[:-1]} == {
         "pipe.md",
@@ -169,9 +170,9 @@ def test_pipes_and_devices_with_a_good_name_are_not_waited_for(root: Path, tmp_p
         os.mkfifo(tmp_path / name)
         (tmp_path / f"zero-{name}").symlink_to("/dev/zero")
     for name in ("pipe.jsonl", "zero-pipe.jsonl"):
-        assert "not a regular file" in held(process("import", str(tmp_path / name), cwd=root), 1).err
+        assert "not a regular file" in held(forked("import", str(tmp_path / name), cwd=root), 1).err
     for name in ("pipe.md", "zero-pipe.md"):
-        assert "not a regular file" in process("import", str(tmp_path / name), cwd=root).out
+        assert "not a regular file" in forked("import", str(tmp_path / name), cwd=root).out
 
 
 def test_a_link_that_was_named_is_imported(root: Path, tmp_path: Path) -> None:
@@ -201,7 +202,7 @@ class TestExport:
         os.mkfifo(tmp_path / "pipe")
         (tmp_path / "file").write_text("kept")
         for place in ("pipe", "file/x", "file/x/y", "."):
-            held(process("export", "-o", str(tmp_path / place), cwd=root), 2)
+            held(forked("export", "-o", str(tmp_path / place), cwd=root), 2)
         held(cli("export", "--format", "markdown", "-o", str(tmp_path / "file"), cwd=root), 2)
         assert (tmp_path / "pipe").is_fifo()
         assert (tmp_path / "file").read_text() == "kept"
@@ -224,7 +225,7 @@ class TestExport:
     def test_escapes_come_back_the_same(self, root: Path, tmp_path: Path) -> None:
         held(cli("record", ESCAPES, "-c", "fact", cwd=root), 0)
         for kind in ("json", "jsonl"):
-            out = held(process("export", "--format", kind, cwd=root), 0).out
+            out = held(forked("export", "--format", kind, cwd=root), 0).out
             assert "\x9b" not in out
             (tmp_path / f"all.{kind}").write_text(out)
             with opened(tmp_path / kind) as other:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from apikit import opened, variables
-from hostile_kit import CORPUS, ESCAPES, cli, held, problems, process, put, root, template
+from forked_kit import forked
+from hostile_kit import CORPUS, ESCAPES, cli, held, problems, put, root, template
 
 from engram.domain.errors import EngramError
 
@@ -125,8 +126,8 @@ def test_files_of_any_name_are_lore(root: Path) -> None:
     all_commands(root)
     assert cli("list", "--json", cwd=root).json["total"] == len(ODD_NAMES) + 1
     assert not problems(root)
-    held(process("list", "--all", cwd=root), 0)
-    held(process("query", "hostile name note", cwd=root), 0)
+    held(forked("list", "--all", cwd=root), 0)
+    held(forked("query", "hostile name note", cwd=root), 0)
 
 
 def test_folders_300_deep_are_read_and_deeper_than_the_system_goes_told(root: Path) -> None:
@@ -249,7 +250,7 @@ def test_the_corpus_dropped_into_a_store_at_once(root: Path) -> None:
     assert total + len(problems(root)) == len(files) + 1
     for command in (("adopt",), ("list", "--all"), ("export",), ("query", "hostile note")):
         held(cli(*command, cwd=root), 0)
-    held(process("list", "--all", cwd=root), 0)
+    held(forked("list", "--all", cwd=root), 0)
 
 
 def test_a_linked_lore_folder_is_refused(root: Path, tmp_path: Path) -> None:

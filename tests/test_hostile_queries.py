@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from apikit import opened
-from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held, process, root, template
+from forked_kit import forked
+from hostile_kit import BAD_BYTES, CORPUS, ESCAPES, RECALLED, cli, held, root, template
 
 from engram.domain.errors import EngramError
 
@@ -49,9 +50,9 @@ def test_a_large_question_is_answered_quickly(root: Path, text: str) -> None:
 
 
 def test_a_question_of_5000_words_in_a_process_of_its_own(root: Path) -> None:
-    said = held(process("query", LARGE["words"], cwd=root), 0)
+    said = held(forked("query", LARGE["words"], cwd=root), 0)
     assert said.out == "Nothing relevant is known here.\n"
-    held(process("query", LARGE["parentheses"], cwd=root), 0)
+    held(forked("query", LARGE["parentheses"], cwd=root), 0)
 
 
 @pytest.mark.parametrize(

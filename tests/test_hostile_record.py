@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from apikit import opened, variables
-from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok, process, root, template
+from forked_kit import forked
+from hostile_kit import BAD_BYTES, ESCAPES, cli, held, ok, root, template
 
 from engram.domain.errors import EngramError, ValidationError
 
@@ -37,7 +38,7 @@ SURROGATE = "half \ud800 a character"
     ids=lambda value: repr(value[:12]) if isinstance(value, bytes) else "",
 )
 def test_text_that_cannot_be_a_lore_is_refused(root: Path, stdin: bytes, message: str) -> None:
-    said = held(process("record", "-", "-c", "fact", cwd=root, stdin=stdin), 2)
+    said = held(forked("record", "-", "-c", "fact", cwd=root, stdin=stdin), 2)
     assert message in said.err
 
 
@@ -57,7 +58,7 @@ def test_text_that_cannot_be_a_lore_is_refused(root: Path, stdin: bytes, message
     ids=lambda text: ascii(text[:8]),
 )
 def test_odd_text_is_kept_letter_for_letter_and_shown_harmless(root: Path, text: str) -> None:
-    done = held(process("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)
+    done = held(forked("record", "-", "-c", "fact", cwd=root, stdin=text.encode()), 0)
     lore_id = done.out.split()[1]
     assert held(cli("show", lore_id, "--json", cwd=root), 0).json["lore"]["content"] == text
     held(cli("show", lore_id, cwd=root), 0)
@@ -125,7 +126,7 @@ def test_an_agent_of_any_name_records(root: Path, value: str) -> None:
 
 
 def test_bytes_in_the_arguments_that_are_no_text_are_refused(root: Path) -> None:
-    said = held(process("record", b"bad \xff\xfe", "-c", "fact", cwd=root), 2)
+    said = held(forked("record", b"bad \xff\xfe", "-c", "fact", cwd=root), 2)
     assert "half of a character at position 4" in said.err
 
 

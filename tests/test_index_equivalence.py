@@ -327,7 +327,7 @@ class FilesAndIndexByFolderTimes(FilesAndIndex):
 def machine_settings() -> hypothesis.settings:
     """Few examples: each of them is many steps with real files."""
     return hypothesis.settings(
-        max_examples=examples(6, 40),
+        max_examples=examples(4, 40),
         stateful_step_count=18,
         deadline=None,
         suppress_health_check=list(hypothesis.HealthCheck),

@@ -121,7 +121,7 @@ def check(root: Path, acknowledged: dict[str, str]) -> None:
 def test_writers_that_are_killed_and_started_again_lose_nothing(tmp_path: Path, seed: int) -> None:
     root, chance = tmp_path / "store", random.Random(seed)
     opened(root).close()
-    writers, each, kills = examples(5, 8), examples(20, 200), examples(4, 16)
+    writers, each, kills = examples(4, 8), examples(15, 200), examples(3, 16)
     crowd = Crowd(root, writers, each)
     moments = sorted(chance.randrange(writers * each // 2) for _ in range(kills))
     with killed_at_exit(crowd.everybody):
@@ -230,7 +230,7 @@ def test_a_reader_never_misses_a_lore_while_another_process_changes_the_index(
             assert process.stdout.readline() == b"ready\n"
         assert changer.stdin is not None
         said = []
-        for _ in range(examples(12, 40)):
+        for _ in range(examples(7, 40)):
             changer.stdin.write(b"\n")
             changer.stdin.flush()
             said += [ask(reader) for _ in range(3)]

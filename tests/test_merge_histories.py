@@ -21,7 +21,7 @@ BODY = "Title\n\nparagraph 0\n\nmore\n\nparagraph 1\n\nand more\n\nparagraph 2"
 ROOT = codec.write_new(Lore(ID, BODY, "FACT", START, START, tags=("a", "b")), CATEGORIES)
 numbers = st.integers(0, 9)
 # Of four kinds together: 10,000 when thorough, as `.ci/run` asks of this file.
-histories = settings(quick, max_examples=examples(30, 2500))
+histories = settings(quick, max_examples=examples(20, 2500))
 Edit = Callable[[Lore, int], Lore]
 
 

@@ -338,7 +338,7 @@ QUICK = {
     )
 }
 # Every day each way and each step, and twice what differs by the way; all of them together with --thorough.
-KILLS = [kill for at, kill in enumerate(KILLS) if is_thorough() or kill in QUICK or at % 3 == 1]
+KILLS = [kill for at, kill in enumerate(KILLS) if is_thorough() or kill in QUICK or at % 4 == 1]
 KILLS_MARKED = [pytest.param(*kill, marks=() if kill in QUICK else pytest.mark.slow) for kill in KILLS]
 
 

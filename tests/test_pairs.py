@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def test_cosine_alone_would_do_worse(halves: dict[str, list[measuring.Judged]]) 
     assert found.precision > measuring.score_by_cosine(judged, DUPLICATE, found.recall).precision
 
 
+@pytest.mark.skipif(not is_thorough(), reason="takes seconds; ./test --thorough runs it")
 def test_the_weights_are_what_the_tool_learns_from_the_development_half(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

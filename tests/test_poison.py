@@ -100,7 +100,7 @@ def test_the_command_fails_where_something_gets_through(
     assert "active link" in done.out
 
 
-@settings(deadline=None, max_examples=examples(30, 1000))
+@settings(deadline=None, max_examples=examples(15, 1000))
 @given(st.text(max_size=300), st.booleans())
 def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
     once = harmless(text, lines=True, is_checked=is_checked)
@@ -130,7 +130,7 @@ MARKS = (
 PIECES = st.lists(st.sampled_from(MARKS), min_size=1, max_size=9).map("".join)
 
 
-@settings(deadline=None, max_examples=examples(40, 5000))
+@settings(deadline=None, max_examples=examples(20, 5000))
 @given(PIECES, st.sampled_from([Tier("agent", "c"), Tier("foreign", "c, another clone")]))
 def test_no_mixture_of_marks_gets_through(text: str, tier: Tier) -> None:
     note = fence.Note("L1", f"x {text}", "FACT", 0.7, "trusted", tier)

@@ -221,7 +221,7 @@ def _in_class(character, items) -> bool:
 
 
 @given(st.one_of(st.text(), secrets_and_text))
-@settings(max_examples=examples(75, 1000), deadline=None)
+@settings(max_examples=examples(40, 1000), deadline=None)
 def test_any_text_is_read_with_right_offsets_order_and_masks(text):
     end = 0
     for found in find_secrets(text):
@@ -237,7 +237,7 @@ def test_any_text_is_read_with_right_offsets_order_and_masks(text):
 
 
 @given(secrets_and_text)
-@settings(max_examples=examples(125, 2000), deadline=None)
+@settings(max_examples=examples(60, 2000), deadline=None)
 def test_redacted_text_holds_no_more_secrets_and_keeps_the_rest(text):
     findings = find_secrets(text)
     redacted = redact(text, findings)

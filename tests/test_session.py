@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, ok, opened, plain, process
+from forked_kit import forked
 
 from engram.adapters.agents.session import agent_name, session_name
 from engram.domain.errors import NotFoundError
@@ -70,21 +71,21 @@ def test_a_session_that_slept_for_a_day_begins_anew(tmp_path: Path) -> None:
         assert store.query("queue consumer").session_refs == {"L1": lore_id}
 
 
-@pytest.mark.parametrize("variable", ["ENGRAM_SESSION", "CLAUDE_CODE_SESSION_ID"])
-def test_refs_are_the_same_in_separate_processes_of_one_session(tmp_path: Path, variable: str) -> None:
+def test_refs_are_the_same_in_separate_processes_of_one_session(tmp_path: Path) -> None:
     plain(tmp_path)
-    mine, other = {variable: "first"}, {variable: "second"}
+    mine = {"CLAUDE_CODE_SESSION_ID": "first"}
+    other = {**mine, "ENGRAM_SESSION": "second"}  # which comes before an agent's own
     for text in (QUEUE, TIDES):
-        assert process("record", text, "-c", "fact", cwd=tmp_path, **mine).code == 0
-    asked = process("query", "tide tables", "--json", cwd=tmp_path, **mine).json
+        assert forked("record", text, "-c", "fact", cwd=tmp_path, **mine).code == 0
+    asked = forked("query", "tide tables", "--json", cwd=tmp_path, **mine).json
     assert list(asked["session_refs"]) == ["L1"]
-    assert process("query", "queue consumer", "--json", cwd=tmp_path, **mine).json["lore"][0]["ref"] == "L2"
-    judged = process("feedback", "--helpful", "L2", "--json", cwd=tmp_path, **mine).json["updated"][0]
+    assert forked("query", "queue consumer", "--json", cwd=tmp_path, **mine).json["lore"][0]["ref"] == "L2"
+    judged = forked("feedback", "--helpful", "L2", "--json", cwd=tmp_path, **mine).json["updated"][0]
     assert (judged["ref"], judged["current"]) == ("L2", 0.78)
-    shown = process("session", "--json", cwd=tmp_path, **mine).json
+    shown = forked("session", "--json", cwd=tmp_path, **mine).json
     assert (shown["session"], list(shown["session_refs"])) == ("first", ["L1", "L2"])
-    assert process("feedback", "--helpful", "L1", cwd=tmp_path, **other).code == 3
-    assert process("session", "--json", cwd=tmp_path, **other).json["session_refs"] == {}
+    assert forked("feedback", "--helpful", "L1", cwd=tmp_path, **other).code == 3
+    assert forked("session", "--json", cwd=tmp_path, **other).json["session_refs"] == {}
 
 
 def test_commands_of_one_terminal_or_group_of_processes_share_a_session(tmp_path: Path) -> None:

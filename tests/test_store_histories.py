@@ -270,7 +270,7 @@ class History:
 def test_whatever_happened_everyone_has_the_same_store_with_all_that_was_learnt(part: int) -> None:
     @seed(part)
     @settings(
-        max_examples=examples(25, 2500),
+        max_examples=examples(15, 2500),
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -53,7 +53,7 @@ def finished(folder: Path, lore: dict[str, str]) -> None:
 
 
 # Every day one step of each part is tried, with `--thorough` all of them, dealt out.
-SHARES = (0.3, 0.45, 0.58, 0.68, 0.78, 0.9)
+SHARES = (0.3, 0.58, 0.75, 0.9)
 
 
 @pytest.mark.slow

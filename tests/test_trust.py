@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from apikit import cli, git, ok
+from effort import is_thorough
 from malicious_kit import copied
 from sync_kit import Clones, files, push_from_outside
 
@@ -67,7 +68,7 @@ def test_nothing_waits_unless_a_person_wants_it(clones: Clones) -> None:
     assert "trust.hold is none" in ok("trust", cwd=root).out
 
 
-@pytest.mark.parametrize("kind", ["foreign", "unsigned"])
+@pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["foreign"])
 def test_what_waits_is_recalled_nowhere_and_stays_as_it_came(clones: Clones, home: Path, kind: str) -> None:
     hold(home, kind)
     lore_id, root = learn(clones), clones.root("a")
@@ -307,7 +308,7 @@ def test_signatures_are_noted_for_a_while_or_for_good(clones: Clones) -> None:
     assert trust.known(["1", "2", "3"], 30 * 3600.0) == {"1": Signature("none")}
 
 
-@pytest.mark.parametrize("kind", ["foreign", "unsigned"])
+@pytest.mark.parametrize("kind", ["foreign", "unsigned"] if is_thorough() else ["unsigned"])
 def test_what_a_person_pulls_with_git_waits_as_well(clones: Clones, home: Path, kind: str) -> None:
     """Also next to commits of one's own, which do not wait; and what was accepted does not wait again."""
     root = clones.root("a")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
-from tui_kit import NARROW, WIDE, User, lore, open_copy, using
+from tui_kit import DONE_AT, NARROW, SIZES, User, lore, open_copy, using
 
 import engram
 from engram_tui import pair_search
@@ -45,7 +45,7 @@ def commits(store: engram.Engram) -> int:
     return len(store.log(limit=1000))
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@DONE_AT
 async def test_a_plan_is_applied_as_one_commit_and_taken_back(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -97,7 +97,7 @@ async def test_what_is_left_out_is_rehearsed_and_not_done(store: engram.Engram) 
         assert {*OTHERS, RETRY} <= {*before} & {*state(store)}
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_the_result_is_shown_before_it_happens(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
         found = await planned(user)

@@ -7,8 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from effort import is_thorough
 from textual.widgets import TextArea
-from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, shown, using
+from tui_kit import (
+    DONE_AT,
+    MONEY,
+    NARROW,
+    QUEUE,
+    RETRY,
+    SIZES,
+    WIDE,
+    lore,
+    make_template,
+    open_copy,
+    shown,
+    using,
+)
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
@@ -23,8 +37,6 @@ from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:
     import engram
-
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +67,30 @@ def of(kind: str) -> pytest.MarkDecorator:
 def write_over(file: Path, old: bytes, new: bytes) -> None:
     """Change a file as an editor does."""
     file.write_bytes(file.read_bytes().replace(old, new))
+
+
+DEEDS = {
+    "copy_path",
+    "copy_name",
+    "open_file",
+    "archive",
+    "activate",
+    "pin",
+    "tags",
+    "category",
+    "edit",
+    "undo",
+}
+JUDGEMENTS = {"helpful", "incorrect", "not_relevant"}
+
+
+async def deeds_and_judgements(tour: Tour, title: str, *, everyday: bool) -> None:
+    """All of both; every day they are done at one size in the list, at the other in the screen of a lore."""
+    if everyday or is_thorough():
+        await all_judgements(tour, title)
+        await all_deeds(tour, title)
+        assert tour.tried >= DEEDS | JUDGEMENTS
+    tour.tried |= DEEDS | JUDGEMENTS
 
 
 async def all_deeds(tour: Tour, title: str) -> None:
@@ -105,8 +141,7 @@ async def test_browse(store: engram.Engram, size: tuple[int, int]) -> None:
         await tour.does("half_page_up", lambda: rows.cursor == 0)
         await tour.does("list_down", lambda: rows.cursor == 1)
         assert user.titles()[1] == RETRY
-        await all_judgements(tour, RETRY)
-        await all_deeds(tour, RETRY)
+        await deeds_and_judgements(tour, RETRY, everyday=size == NARROW)
         await tour.does("mark", lambda: list(rows.marked) == [lore(store, RETRY).id] and rows.cursor == 2)
         await tour.does("mark_all", lambda: len(rows.marked) == 4)
         await user.press("a")
@@ -154,7 +189,7 @@ async def test_typing_a_search(store: engram.Engram, size: tuple[int, int]) -> N
         assert last or user.app.steps.done == []
 
 
-@SIZES
+@DONE_AT
 @of("four")
 async def test_what_every_screen_has(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -209,8 +244,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         await user.sees(lambda: one.came_from == [lore(store, QUEUE).id])
         await tour.does("leave_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
         await tour.does("next_lore", lambda: one.shown and one.shown.lore.title == RETRY)
-        await all_judgements(tour, RETRY)
-        await all_deeds(tour, RETRY)
+        await deeds_and_judgements(tour, RETRY, everyday=size == WIDE)
         await tour.does("previous_lore", lambda: one.shown and one.shown.lore.title == QUEUE)
         await tour.changes(
             "forget", lambda: len(store.list(limit=None).lore) == 4, told="forgotten", stays=True
@@ -221,7 +255,7 @@ async def test_a_lore(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("lore") == set()
 
 
-@SIZES
+@DONE_AT
 @of("asked")
 async def test_live(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:

@@ -16,7 +16,7 @@ from apikit import git
 from review_store import CACHE, HOURS, MINUTES, OLD
 from sync_kit import bare
 from textual.widgets import Input, TextArea
-from tui_kit import NARROW, WIDE, User, lore, make_template, open_copy, using
+from tui_kit import DONE_AT, NARROW, SIZES, User, lore, make_template, open_copy, using
 from tui_tour import Tour
 
 from engram_tui import actions
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import engram
     from engram.domain.lore import Lore
 
-SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 TOURED = {"browse", "lore", "live", "insight", "review", "consolidate", "sync", "settings", "new_lore"}
 
 
@@ -85,7 +84,7 @@ def titled(store: engram.Engram, start: str) -> Lore:
     return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
 
 
-@SIZES
+@DONE_AT
 @of("review")
 async def test_review(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -158,7 +157,7 @@ async def test_review(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("review") == set()
 
 
-@SIZES
+@DONE_AT
 @of("tidy")
 async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
     async with using(store, size) as user:
@@ -193,7 +192,7 @@ async def test_consolidate(store: engram.Engram, size: tuple[int, int]) -> None:
         assert tour.left_out("consolidate") == set()
 
 
-@SIZES
+@DONE_AT
 async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> None:
     store, hub = clones["a"], clones.hub
     async with using(store, size) as user:
@@ -222,7 +221,7 @@ async def test_sync(clones: Clones, tmp_path: Path, size: tuple[int, int]) -> No
         assert tour.left_out("sync") == {"cancel_sync"}  # needs a server that is silent: test_tui_sync
 
 
-@SIZES
+@DONE_AT
 @of("four")
 async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, int]) -> None:
     own = tmp_path / "config" / "engram" / "config.toml"
@@ -249,7 +248,7 @@ async def test_settings(store: engram.Engram, tmp_path: Path, size: tuple[int, i
         assert tour.left_out("settings") == set()
 
 
-@SIZES
+@DONE_AT
 @of("four")
 async def test_a_new_lore(store: engram.Engram, size: tuple[int, int]) -> None:
     async def written(user: User) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
-from tui_kit import NARROW, WIDE, User, lore, open_copy, using
+from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, using
 
 import engram
 from engram_tui.difference import DifferenceScreen
@@ -65,7 +65,7 @@ def commits(store: engram.Engram) -> int:
     return len(store.log(limit=1000))
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@SIZES
 async def test_the_queue_says_what_waits_why_and_what_is_proposed(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -88,7 +88,7 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
         assert {one.lore.id: one.lore for one in store.list(limit=None).lore} == before
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@DONE_AT
 async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:
@@ -258,7 +258,7 @@ async def editing(user: User, kind: str) -> MergeEditor:
     return user.app.screen
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+@DONE_AT
 async def test_duplicates_become_one_by_paragraph_and_field(
     store: engram.Engram, size: tuple[int, int]
 ) -> None:

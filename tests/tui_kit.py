@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from effort import is_thorough
 from storekit import SteadyClock
 from textual import events
 from textual._compositor import Compositor
@@ -18,6 +20,7 @@ from textual.widgets import Static
 import engram
 from engram_tui.app import EngramApp
 from engram_tui.browse import BrowseScreen
+from engram_tui.shell import typist
 
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
@@ -27,6 +30,12 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+# What is done, and is looked for in the store: every day where there is least room, with `--thorough` at both.
+DONE_AT = pytest.mark.parametrize(
+    "size", [NARROW, WIDE] if is_thorough() else [NARROW], ids=["80x24", "120x40"][: 1 + is_thorough()]
+)
+TYPED = 50  # looks for keys that wait, which they do where something is being opened
 PATIENCE = 1500  # looks at the screen, 20 ms apart; reached only where something is broken
 LORE = [
     ("Money is stored as integer cents, never as float.", "ARCHITECTURAL_DECISION"),
@@ -73,8 +82,18 @@ class User:
         self.app, self.pilot = app, pilot
 
     async def press(self, *keys: str) -> None:
-        self.screen()
+        """Press keys one after another, until each has been dealt with.
+
+        The pilot takes a process that gets no time on a busy machine for one that has nothing to do.
+        """
         await self.pilot.press(*keys)
+        keys_waiting = self.app._typist
+        for _ in range(TYPED):
+            if keys_waiting._task is None:
+                break
+            await asyncio.sleep(0.02)
+        if self.app.is_running and self.app.screen_stack:
+            await keys_waiting._quiet()
 
     @property
     def browse(self) -> BrowseScreen:
@@ -84,7 +103,9 @@ class User:
         for _ in range(PATIENCE):
             if expected():
                 return
-            await self.pilot.pause(0.02)
+            await asyncio.sleep(
+                0.02
+            )  # unlike a pause of the pilot's it gives every widget nothing more to do
         pytest.fail(f"The screen never showed it:\n{self.screen()}")
 
     async def sees_text(self, *texts: str) -> None:
@@ -146,13 +167,15 @@ async def using(store: engram.Engram, size: tuple[int, int] = WIDE) -> AsyncIter
 def painted_when_looked_at() -> Iterator[None]:
     """Without a terminal every frame is painted and thrown away, a third of a test's time.
 
-    Here a screen is painted when the user looks at it or acts on it, and before the app ends.
+    Here a screen is painted when the user looks at it, before each key of a tour, and before the app ends.
     """
 
     def forget(compositor: Compositor, **_options: object) -> None:
         compositor._dirty_regions.clear()
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typist, "PATIENCE", 5.0)  # or keys overtake one another on a busy machine
+        patch.setattr(typist, "LONGEST", 60.0)  # or they are dropped
         patch.setattr(Compositor, "render_update", forget)
         patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
         yield

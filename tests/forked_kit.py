@@ -1,0 +1,124 @@
+"""The command line in forks of one process that has imported it: of its own, at a third of what a start costs.
+
+What starting itself is about (locales, missing streams, what is imported) is tried with `apikit.process`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from apikit import Result, variables
+from storekit import start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SECONDS = 60
+SERVER = """
+    import json, os, signal, socket, sys
+    sys.path.insert(0, sys.argv[1])
+    import storekit
+    from engram.cli.main import run
+
+    def work(task):
+        os.chdir(task["folder"])
+        signal.alarm(task["seconds"])  # or whoever reads its output would wait for ever
+        os.environ.clear()
+        os.environ.update(task["variables"])
+        if task["most_bytes"] is not None:
+            import resource
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (task["most_bytes"], task["most_bytes"]))
+        sys.argv[:] = ["engram", *task["arguments"]]
+        run()
+
+    storekit.read_ahead()
+    line = socket.socket(fileno=int(sys.argv[2]))
+    while True:
+        message, handles, _flags, _address = socket.recv_fds(line, 1, 4)
+        if not message:
+            break
+        process = os.fork()
+        if process == 0:
+            line.close()
+            for stream, handle in enumerate(handles[1:]):
+                os.dup2(handle, stream)
+            with open(handles[0], encoding="ascii") as file:
+                task = json.load(file)
+            os.closerange(3, 256)
+            work(task)
+        for handle in handles:
+            os.close(handle)
+        _, status = os.waitpid(process, 0)
+        line.sendall(b"%d\\n" % os.waitstatus_to_exitcode(status))
+"""
+
+
+def forked(
+    *arguments: str | bytes, cwd: Path, stdin: bytes = b"", most_bytes: int | None = None, **more: str
+) -> Result:
+    """Run the command line in a process of its own; with `most_bytes` no file that it writes grows beyond."""
+    task = {
+        "arguments": [os.fsdecode(one) for one in arguments],
+        "folder": str(cwd),
+        "variables": variables(**more),
+        "most_bytes": most_bytes,
+        "seconds": SECONDS,
+    }
+    files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
+    pipes = [os.pipe() for _ in range(2)]
+    try:
+        for file, content in zip(files, (json.dumps(task).encode(), stdin), strict=True):
+            file.write(content)
+            file.seek(0)
+        handles = [*(file.fileno() for file in files), *(writing for _, writing in pipes)]
+        said, code = _told(_server(), handles, pipes)
+    finally:
+        for file in files:
+            file.close()
+    return Result(code, *(text.decode() for text in said))
+
+
+def _told(
+    line: socket.socket, handles: Iterable[int], pipes: list[tuple[int, int]]
+) -> tuple[list[bytes], int]:
+    """What the fork wrote to its two streams, and its exit code."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    socket.send_fds(line, [b"x"], list(handles))
+    for _, writing in pipes:
+        os.close(writing)
+    with ThreadPoolExecutor(2) as readers:  # a full pipe would make it wait
+        said = list(readers.map(_read, [reading for reading, _ in pipes]))
+    answer = b""
+    while not answer.endswith(b"\n"):
+        part = line.recv(16)
+        assert part, "the process that forks has ended"
+        answer += part
+    return said, int(answer)
+
+
+def _read(handle: int) -> bytes:
+    with os.fdopen(handle, "rb") as pipe:
+        return pipe.read()
+
+
+@functools.cache
+def _server() -> socket.socket:
+    """The line to the process that forks; it ends when this one does."""
+    mine, its = socket.socketpair()
+    mine.settimeout(2 * SECONDS)
+    process = start(
+        SERVER, Path(__file__).parent, its.fileno(), pass_fds=[its.fileno()], stdin=subprocess.DEVNULL
+    )
+    its.close()
+    atexit.register(lambda: (mine.close(), process.communicate()))
+    return mine
