@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,12 +38,16 @@ class RehearsedIndex:
         self.words = self.catalog = self
         self.vectors = self if self._vectors is not None else None
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
+        self._most = _MEMORY // (4 * max(1, generation.next_row))
         self.has_links = generation.has_links
-        self.tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
+        self._read_tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
         self._hits = {hit.row: hit for hit in generation.catalog.select("1")}
         self._rows = {hit.path: row for row, hit in self._hits.items()}
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
         self._cosines: dict[bytes, numpy.ndarray] = {}
+        self._tokens: dict[int, bytes] = {}
+        self._orders: dict[tuple[int, int], tuple[WordHits, numpy.ndarray | None, Relevance]] = {}
+        self._last: Relevance | None = None
         self.looked_at: set[int] = set()
         self.set_facts(facts)
 
@@ -72,6 +77,28 @@ class RehearsedIndex:
             link._replace(status=self._hits[link.other].status) for link in found if link.other in self._hits
         ]
 
+    def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
+        """As `Catalog.tokens`, none (b"") included."""
+        known = self._tokens
+        new = [row for row in rows if row not in known]
+        known |= dict.fromkeys(new, b"") | self._read_tokens(new)
+        return {row: known[row] for row in rows}
+
+    def order(self, found: WordHits, cosines: numpy.ndarray | None, allowed: set[int] | None) -> Relevance:
+        """As `Relevance`, with the order that was found before."""
+        if allowed is not None:
+            return Relevance(found, cosines, allowed)
+        key = id(found), id(cosines)
+        _, _, order = self._orders.get(key, (found, cosines, None))
+        if order is None:
+            order = Relevance(found, cosines, None)
+            if len(self._orders) < self._most:
+                self._orders[key] = found, cosines, order  # holding both, their ids stay their own
+        if self._last is not None and self._last is not order:
+            self._last.rest()
+        self._last = order
+        return order
+
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """As `Words.weigh`."""
         return self._words.weigh(words, found)
@@ -91,7 +118,7 @@ class RehearsedIndex:
         """Find the cosines of many queries' vectors (n x d) at once, as far as there is memory for them."""
         if self._vectors is None:
             return
-        most = _MEMORY // (4 * max(1, self.next_row)) - len(self._cosines)
+        most = self._most - len(self._cosines)
         unknown = [vector for vector in vectors if vector.any() and vector.tobytes() not in self._cosines]
         wanted = unknown[: max(0, most)]
         if wanted:
@@ -105,6 +132,6 @@ class RehearsedIndex:
         if found is None:
             assert self._vectors is not None
             found = self._vectors.cosines(vector, rows, slots)
-            if (len(self._cosines) + 1) * found.nbytes <= _MEMORY:
+            if len(self._cosines) < self._most:
                 self._cosines[key] = found
         return found

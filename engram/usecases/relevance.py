@@ -52,6 +52,10 @@ class Relevance:
         floor = share * self._values[limit - 1]
         return sum([value >= floor for value in self._values[:most]])
 
+    def rest(self) -> None:
+        """Give back the memory of what can be computed again; the order found so far stays."""
+        self._fused = None
+
     def _order_first(self, count: int) -> None:
         """Have at least the `count` most relevant rows in order, best first, or all that there are."""
         if count <= self._asked:

@@ -17,7 +17,7 @@ from engram.usecases import held
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy import float32
     from numpy.typing import NDArray
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import WordHits
     from engram.usecases.second_look import Asked, Closer, Neighbours
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
+    Order = Callable[[WordHits, Floats | None, set[int] | None], Relevance]
 
 FEW = 16
 POOL = 48
@@ -64,9 +66,19 @@ class Candidate(NamedTuple):
 
 
 def indexed(
-    store: Store, generation: Generation, text: str, filters: Filters, limit: int, *, meaning: bool
+    store: Store,
+    generation: Generation,
+    text: str,
+    filters: Filters,
+    limit: int,
+    *,
+    meaning: bool,
+    order: Order = Relevance,
 ) -> list[Candidate]:
-    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError."""
+    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError.
+
+    `order` puts all rows in order: by computing it, or by remembering it.
+    """
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
         words = generation.words
@@ -77,7 +89,7 @@ def indexed(
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
-            ranked = Relevance(found, cosines, allowed)
+            ranked = order(found, cosines, allowed)
             asked = None
             if cosines is not None and embedder is not None:
                 from engram.usecases.second_look import Asked  # words alone do without

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 import marshal
 import sqlite3
+from functools import partial
 
 from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from engram.adapters.index.beside import Link
@@ -149,6 +150,9 @@ class Hit(NamedTuple):
 
 
 _HIT = ", ".join(Hit._fields)
+_hit: Callable[[Iterable[object]], Hit] = partial(
+    tuple.__new__, Hit
+)  # `_make` without a count: four times as fast
 
 
 class Catalog:
@@ -276,7 +280,7 @@ class Catalog:
     def hits(self, rows: Sequence[int]) -> list[Hit]:
         """The lines of these rows that are lore and not shadowed, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
-        return [Hit._make(row) for row in self.where_in(query, "shadowed = 0 AND row", rows)]
+        return [*map(_hit, self.where_in(query, "shadowed = 0 AND row", rows))]
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
         """The tokens of these rows, as far as there are any."""
@@ -289,7 +293,7 @@ class Catalog:
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
         """Lines of lore by a condition that the index package wrote (never a user's text)."""
         query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
-        return [Hit._make(row) for row in self.connection.execute(query, tuple(values))]
+        return [*map(_hit, self.connection.execute(query, tuple(values)))]
 
     def select_packed(
         self, columns: Sequence[str], where: str, values: Sequence[object] = (), tail: str = ""
