@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from contextlib import suppress
 
@@ -122,6 +123,11 @@ def _limit_memory(process: subprocess.Popen[bytes]) -> None:
         import resource
 
         resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+
+
+def limits_memory() -> bool:
+    """Whether `listing` can stop a git that collects before it prints."""
+    return sys.platform == "linux"
 
 
 def unlisted(args: tuple[str, ...], what: str) -> GitError:
