@@ -89,7 +89,7 @@ class _Copy(Store):
         model = super().embedder
         if model is not None and (self._rehearsed is None or self._rehearsed.model is not model):
             self._rehearsed = RehearsedModel(model)
-        return self._rehearsed if model is not None else None  # type: ignore[return-value]
+        return self._rehearsed if model is not None else None
 
 
 class Rehearsal:

@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from engram.adapters.git import layout
-from engram.adapters.git.runner import limits_memory, listing, run, unlisted
+from engram.adapters.git.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
 from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -21,6 +21,7 @@ DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
 FAR_FROM_MANY = 200_000  # files; about half of what `listing` takes
 AT_ONCE = 4000  # objects read by one git process
+_LITTLE_MEMORY = 128 * 1024 * 1024  # bytes: git takes some 400 for each file that differs
 # Answers about pairs of commits, which never change; a sync asks for the same few again and again.
 _REMEMBERED = 12
 _LARGEST_REMEMBERED = 5000  # paths
@@ -45,15 +46,18 @@ _countable: set[tuple[str, str]] = set()
 _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 
 
-def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
+def differences(
+    repo: Repository, before: str | None, after: str, memory: int = MOST_MEMORY
+) -> dict[str, Difference]:
     """Each path that is not the same in two commits or trees; without `before`, all that `after` holds.
 
-    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes.
+    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes,
+    and than fit into so many bytes of `memory`.
     """
     asked = (repo.common_dir, before, after)
     found = _known.get(asked)
     if found is None:
-        found = _differences(repo, before, after)
+        found = _differences(repo, before, after, memory)
         learn(repo, before, after, found)
     return dict(found)
 
@@ -79,9 +83,9 @@ def learn(repo: Repository, before: str | None, after: str, found: dict[str, Dif
     _known[repo.common_dir, before, after] = found
 
 
-def _differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
+def _differences(repo: Repository, before: str | None, after: str, memory: int) -> dict[str, Difference]:
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS)
+    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS, memory=memory)
     parts = os.fsdecode(listed).split("\0")
     found: dict[str, Difference] = {}
     for facts, path in zip(parts[0::2], parts[1::2], strict=False):
@@ -115,7 +119,7 @@ def _adds_few(repo: Repository, since: str, commit: str) -> bool:
     if not limits_memory():
         return False
     try:
-        paths = differences(repo, since, commit)
+        paths = differences(repo, since, commit, _LITTLE_MEMORY)
     except GitError:  # whoever lists the files says what is the matter
         return False
     deepest = max((len(os.fsencode(path)) for path in paths), default=0)
