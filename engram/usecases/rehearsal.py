@@ -186,6 +186,7 @@ class Rehearsal:
             self._limit,
             meaning=meaning,
             order=self._asked.order,
+            look=self._asked.look,
         )
         shown = query.worth_showing(found)[: self._limit]
         return Answered(tuple([hit.id for hit in shown]), _needed(shown))

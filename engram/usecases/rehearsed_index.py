@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import second_look
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
+    from engram.usecases.second_look import Asked, Closer, Neighbours
 
 Facts = tuple[str, int]
 
@@ -45,6 +47,7 @@ class RehearsedIndex:
         self._rows = {hit.path: row for row, hit in self._hits.items()}
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
         self._cosines: dict[bytes, numpy.ndarray] = {}
+        self._closer: dict[str, dict[int, tuple[dict[int, float] | None, Closer | None]]] = {}
         self._tokens: dict[int, bytes] = {}
         self._orders: dict[tuple[int, int], tuple[WordHits, numpy.ndarray | None, Relevance]] = {}
         self._last: Relevance | None = None
@@ -98,6 +101,17 @@ class RehearsedIndex:
             self._last.rest()
         self._last = order
         return order
+
+    def look(
+        self, asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[int]
+    ) -> dict[int, Closer]:
+        """As `second_look.look`, of rows that were not looked at before for this question with these neighbours."""
+        known = self._closer.setdefault(asked.text, {})
+        new = [row for row in rows if row not in known or known[row][0] != near.get(row)]
+        if new:
+            found = second_look.look(asked, generation, near, new)
+            known |= {row: (near.get(row), found.get(row)) for row in new}
+        return {row: closer for row in rows if (closer := known[row][1]) is not None}
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """As `Words.weigh`."""

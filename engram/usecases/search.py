@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
     Floats = NDArray[float32]
+    Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
     Order = Callable[[WordHits, Floats | None, set[int] | None], Relevance]
 
 FEW = 16
@@ -74,10 +75,11 @@ def indexed(
     *,
     meaning: bool,
     order: Order = Relevance,
+    look: Look | None = None,
 ) -> list[Candidate]:
     """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError.
 
-    `order` puts all rows in order: by computing it, or by remembering it.
+    `order` puts all rows in order, `look` takes the second look: for who has a memory of either.
     """
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
@@ -95,14 +97,20 @@ def indexed(
                 from engram.usecases.second_look import Asked  # words alone do without
 
                 asked = Asked(embedder, words, text, found)
-            candidates = _best(store, generation, ranked, asked, filters, limit)
+            candidates = _best(store, generation, ranked, asked, filters, limit, look)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
 
 
 def _best(
-    store: Store, generation: Generation, ranked: Relevance, asked: Asked | None, filters: Filters, limit: int
+    store: Store,
+    generation: Generation,
+    ranked: Relevance,
+    asked: Asked | None,
+    filters: Filters,
+    limit: int,
+    look: Look | None,
 ) -> list[Candidate]:
     """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
     largest = 1 + ranking.PATH_GAIN * bool(filters.files)
@@ -123,7 +131,7 @@ def _best(
         if asked is not None:
             from engram.usecases import second_look
 
-            closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
+            closer = (look or second_look.look)(asked, generation, near, [hit.row for hit in hits])
         candidates = _rank(hits, ranked, closer, filters.files, now)
         if enough or len(candidates) >= limit:
             return candidates
