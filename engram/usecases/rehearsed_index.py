@@ -47,6 +47,7 @@ class RehearsedIndex:
         self._rows = {hit.path: row for row, hit in self._hits.items()}
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
         self._cosines: dict[bytes, numpy.ndarray] = {}
+        self._terms: dict[str, list[str]] = {}
         self._closer: dict[str, dict[int, tuple[dict[int, float] | None, Closer | None]]] = {}
         self._tokens: dict[int, bytes] = {}
         self._orders: dict[tuple[int, int], tuple[WordHits, numpy.ndarray | None, Relevance]] = {}
@@ -119,7 +120,10 @@ class RehearsedIndex:
 
     def terms(self, text: str) -> list[str]:
         """As `Words.terms`."""
-        return self._words.terms(text)
+        known = self._terms.get(text)
+        if known is None:
+            known = self._terms[text] = self._words.terms(text)
+        return known
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
         """As `Words.search`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ class RehearsedModel:
 
     def embed(self, texts: Sequence[str]) -> numpy.ndarray:
         """As `Embedder.embed`."""
-        found: numpy.ndarray = self.model.embed(texts)
-        self._vectors.update(zip(texts, found, strict=True))
+        known = self._vectors
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, self.model.embed(new), strict=True))
+        found: numpy.ndarray = numpy_module().array([known[text] for text in texts])
         return found
 
     def embed_one(self, text: str) -> numpy.ndarray:

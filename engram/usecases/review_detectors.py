@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from engram.domain import review, times
 from engram.domain.budget import tokens
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Detector = Callable[[Store, Generation], list[Item]]
 
 UNUSED_SECONDS = 180 * 86_400
+_DAY = 86_400
 _COLD = 300  # thousandths: below it nothing is recalled by default
 _SHORT, _LONG = 120, 600  # characters: what lies between is neither too short nor a dump
 _LISTED = 2000
@@ -220,4 +222,10 @@ def _lore(store: Store, hit: Hit) -> Lore | None:
 
 
 def _day(stamp: float | None) -> str:
-    return times.render(datetime.fromtimestamp(stamp or 0, UTC))[:10]
+    return _date((stamp or 0) // _DAY)
+
+
+@lru_cache(4096)
+def _date(day: float) -> str:
+    """A day by its number: many lore are of one."""
+    return times.render(datetime.fromtimestamp(day * _DAY, UTC))[:10]
