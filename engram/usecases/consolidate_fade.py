@@ -32,8 +32,8 @@ def stale(look: Look) -> dict[str, str]:
     long_ago = _moment(look.now.timestamp() - review_detectors.UNUSED_SECONDS)
     with look.store.lock:
         aside = look.store.state.set_aside(look.now.timestamp())
-    found = {}
-    for lore_id, why in review_detectors.to_archive(look.store, look.generation).items():
+    active, found = look.hits.values(), {}
+    for lore_id, why in review_detectors.to_archive(look.store, look.generation, active).items():
         hit = look.hits.get(lore_id)
         if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
             continue

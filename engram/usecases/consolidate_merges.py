@@ -33,7 +33,7 @@ def merges(look: Look, old: Mapping[str, str], *, fades: bool) -> tuple[list[Ste
 
     embedder = open_embedder("bundled")
     assert embedder is not None
-    found = pairs(look.store, look.read)
+    found = pairs(look.store, look.read, look.generation)
     apart = _kept_apart(look)
     steps = []
     for group in groups([pair for pair in found if pair.kind == SAME]):

@@ -71,18 +71,16 @@ def check_commits(repo: Repository, ours: str | None, theirs: str, so: str) -> N
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as beside:  # it goes through all folders, the other two through none
-        counting = beside.submit(check_countable, repo, theirs)
-        measured = commit_sizes(repo, ours, theirs)
-        if ours:
-            merging.bases(repo, ours, theirs)  # which is asked for next, and remembered
-    try:
-        counting.result()
-    except GitError as error:
-        raise SyncBlockedError(
-            f"The remote's branch is not taken: {error.message} So {so}.", error.hint
-        ) from None
-    for oid, size in measured.items():
+    with ThreadPoolExecutor(1) as beside:
+        measuring = beside.submit(commit_sizes, repo, ours, theirs)
+        shared = merging.bases(repo, ours, theirs) if ours else ()
+        try:
+            check_countable(repo, theirs, shared[0] if len(shared) == 1 else None)
+        except GitError as error:
+            raise SyncBlockedError(
+                f"The remote's branch is not taken: {error.message} So {so}.", error.hint
+            ) from None
+    for oid, size in measuring.result().items():
         if size > sync_plan.LARGEST_COMMIT:
             limit = f"{sync_plan.LARGEST_COMMIT:,}"
             raise SyncBlockedError(

@@ -37,16 +37,20 @@ _PROPOSALS = 4  # of one kind for one lore: a person who has seen four has seen 
 _MANY = 5  # from every fifth lore changed on, all are compared again
 
 
-def pairs(store: Store, read: Callable[[str], bytes] | None = None) -> tuple[Pair, ...]:
+def pairs(
+    store: Store, read: Callable[[str], bytes] | None = None, generation: Generation | None = None
+) -> tuple[Pair, ...]:
     """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none.
 
     Lore that are linked to one another are left out: somebody has said already what they are to each other. `read`
-    gives the bytes of a file by its path, for a caller that needs them, too.
+    gives the bytes of a file by its path, for a caller that needs them, too; `generation` is the index of one who
+    brought it up to date just now.
     Raises StoreError where there is no index.
     """
     with store.lock:
-        refresh(store)
-        generation = store.index.look()
+        if generation is None:
+            refresh(store)
+            generation = store.index.look()
         if generation is None:
             raise StoreError(f"Lore cannot be compared: {store.index.why_rebuilt}.", "Run `engram reindex`.")
         try:

@@ -30,11 +30,13 @@ from engram.usecases.consult import consult
 from engram.usecases.indexing import Indexer
 from engram.usecases.query import Question
 from engram.usecases.rehearsed_index import RehearsedIndex
+from engram.usecases.rehearsed_model import RehearsedModel
 from engram.usecases.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.domain.settings import Settings
     from engram.usecases.rehearsed_index import Facts
@@ -79,6 +81,20 @@ class _Planned:
         return found or FileStamp(self._store.clock.nanoseconds(), len(content or b""), 0)
 
 
+class _Copy(Store):
+    """A store whose model is asked the same questions again and again."""
+
+    _rehearsed: RehearsedModel | None = None
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """As `Store.embedder`, with a memory."""
+        model = super().embedder
+        if model is not None and (self._rehearsed is None or self._rehearsed.model is not model):
+            self._rehearsed = RehearsedModel(model)
+        return self._rehearsed if model is not None else None
+
+
 class Rehearsal:
     """A copy of a store's index that can be asked and changed."""
 
@@ -86,7 +102,7 @@ class Rehearsal:
         """`folder` has the copy."""
         self._store = store
         places = store.places._replace(state=folder)
-        self._copy = Store(places, store.settings, _Still(store.clock.nanoseconds()), store.caller)
+        self._copy = _Copy(places, store.settings, _Still(store.clock.nanoseconds()), store.caller)
         self._copy.meaning = store.meaning
         self._copy.scope = store.scope
         self._files = _Planned(store)
@@ -196,6 +212,8 @@ class Rehearsal:
             self._filters,
             self._limit,
             meaning=meaning,
+            order=self._asked.order,
+            look=self._asked.look,
         )
         threshold = self._copy.settings.number(THRESHOLD_KEY)
         return query.worth_showing(found, threshold)[: self._limit]

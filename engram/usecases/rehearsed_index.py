@@ -9,6 +9,8 @@ from __future__ import annotations
 from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import second_look
+from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
+    from engram.usecases.second_look import Asked, Closer, Neighbours
 
 Facts = tuple[str, int]
 
@@ -38,13 +41,18 @@ class RehearsedIndex:
         self.words = self.catalog = self
         self.vectors = self if self._vectors is not None else None
         self.next_row, self.next_slot = generation.next_row, generation.next_slot
+        self._most = _MEMORY // (4 * max(1, generation.next_row))
         self.has_links = generation.has_links
         self._ranks = generation.ranks()
-        self.tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
+        self._read_tokens, self._linked = generation.catalog.tokens, generation.catalog.linked
         self._hits = {hit.row: hit for hit in generation.catalog.select("1")}
         self._rows = {hit.path: row for row, hit in self._hits.items()}
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
-        self._cosines: dict[bytes, numpy.ndarray] = {}
+        self._cosines: dict[bytes, Cosines] = {}
+        self._terms: dict[str, list[str]] = {}
+        self._closer: dict[str, dict[int, tuple[dict[int, float] | None, Closer | None]]] = {}
+        self._tokens: dict[int, bytes] = {}
+        self._orders: dict[tuple[int, int, float], tuple[WordHits, Cosines | None, Relevance]] = {}
         self.looked_at: set[int] = set()
         self.set_facts(facts)
 
@@ -83,13 +91,48 @@ class RehearsedIndex:
             link._replace(status=self._hits[link.other].status) for link in found if link.other in self._hits
         ]
 
+    def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
+        """As `Catalog.tokens`, none (b"") included."""
+        known = self._tokens
+        new = [row for row in rows if row not in known]
+        known |= dict.fromkeys(new, b"") | self._read_tokens(new)
+        return {row: known[row] for row in rows}
+
+    def order(
+        self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None, weight: float
+    ) -> Relevance:
+        """As `Relevance`, with the order that was found before."""
+        if allowed is not None:
+            return Relevance(found, cosines, allowed, weight)
+        key = id(found), id(cosines), weight
+        _, _, order = self._orders.get(key, (found, cosines, None))
+        if order is None:
+            order = Relevance(found, cosines, None, weight)
+            if len(self._orders) < self._most:
+                self._orders[key] = found, cosines, order  # holding both, their ids stay their own
+        return order
+
+    def look(
+        self, asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[int]
+    ) -> dict[int, Closer]:
+        """As `second_look.look`, of rows that were not looked at before for this question with these neighbours."""
+        known = self._closer.setdefault(asked.text, {})
+        new = [row for row in rows if row not in known or known[row][0] != near.get(row)]
+        if new:
+            found = second_look.look(asked, generation, near, new)
+            known |= {row: (near.get(row), found.get(row)) for row in new}
+        return {row: closer for row in rows if (closer := known[row][1]) is not None}
+
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """As `Words.weigh`."""
         return self._words.weigh(words, found)
 
     def terms(self, text: str) -> list[str]:
         """As `Words.terms`."""
-        return self._words.terms(text)
+        known = self._terms.get(text)
+        if known is None:
+            known = self._terms[text] = self._words.terms(text)
+        return known
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
         """As `Words.search`."""
@@ -102,12 +145,14 @@ class RehearsedIndex:
         """Find the cosines of many queries' vectors (n x d) at once, as far as there is memory for them."""
         if self._vectors is None:
             return
-        most = _MEMORY // (4 * max(1, self.next_row)) - len(self._cosines)
+        most = self._most - len(self._cosines)
         unknown = [vector for vector in vectors if vector.any() and vector.tobytes() not in self._cosines]
         wanted = unknown[: max(0, most)]
         if wanted:
             found = self._vectors.cosines_of(numpy_module().stack(wanted), self.next_row, self.next_slot)
-            self._cosines.update(zip([vector.tobytes() for vector in wanted], found, strict=True))
+            self._cosines.update(
+                (vector.tobytes(), Cosines(every)) for vector, every in zip(wanted, found, strict=True)
+            )
 
     def cosines(self, vector: numpy.ndarray, rows: int, slots: int) -> Cosines:
         """As `VectorFile.cosines`."""
@@ -115,7 +160,7 @@ class RehearsedIndex:
         found = self._cosines.get(key)
         if found is None:
             assert self._vectors is not None
-            found = next(self._vectors.cosines_of(vector[None], rows, slots))
-            if (len(self._cosines) + 1) * found.nbytes <= _MEMORY:
+            found = self._vectors.cosines(vector, rows, slots)
+            if len(self._cosines) < self._most:
                 self._cosines[key] = found
-        return Cosines(found)
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from engram.domain import review, times
 from engram.domain.budget import tokens
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
     Detector = Callable[[Store, Generation], list[Item]]
 
 UNUSED_SECONDS = 180 * 86_400
+_DAY = 86_400
 _COLD = 300  # thousandths: below it nothing is recalled by default
 _SHORT, _LONG = 120, 600  # characters: what lies between is neither too short nor a dump
 _LISTED = 2000
+_OLD = (
+    "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
+)
 
 
 def problems(_store: Store, generation: Generation) -> list[Item]:
@@ -91,10 +96,14 @@ def stale(store: Store, generation: Generation) -> list[Item]:
     ]
 
 
-def to_archive(store: Store, generation: Generation) -> dict[str, str]:
-    """Those of them that are proposed to be archived, by id, and why: their code has not changed."""
-    found = {hit.id: _expired_why(hit) for hit in _expired(store, generation)}
-    unused = _unused(store, generation)
+def to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
+    """Those of `active` lore that are proposed to be archived, by id, and why: their code has not changed."""
+    now = store.clock.now().timestamp()
+    rows, used = set(generation.catalog.select_rows(_OLD, _long_ago(now))), _used(store, now)
+    expired = [hit for hit in active if hit.expires_at is not None and hit.expires_at < now]
+    unused = [hit for hit in active if hit.row in rows and hit.id not in used]
+    found = {hit.id: _expired_why(hit) for hit in sorted(expired, key=lambda hit: (hit.expires_at, hit.id))}
+    unused.sort(key=lambda hit: (hit.created_at, hit.id))
     changed = {one.hit.id for one in stale_code(store, unused)}
     return found | {
         hit.id: _unused_why(hit) for hit in unused if hit.id not in changed and hit.id not in found
@@ -111,11 +120,22 @@ def _expired_why(hit: Hit) -> str:
 
 
 def _unused(store: Store, generation: Generation) -> list[Hit]:
-    long_ago = store.clock.now().timestamp() - UNUSED_SECONDS
-    old = "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
-    used = store.state.used_since(long_ago)
-    found = generation.catalog.select(old, [long_ago, long_ago], "ORDER BY created_at, id")
+    now = store.clock.now().timestamp()
+    found, used = (
+        generation.catalog.select(_OLD, _long_ago(now), "ORDER BY created_at, id"),
+        _used(store, now),
+    )
     return [hit for hit in found if hit.id not in used]
+
+
+def _long_ago(now: float) -> list[object]:
+    """The values of `_OLD`."""
+    return [now - UNUSED_SECONDS] * 2
+
+
+def _used(store: Store, now: float) -> set[str]:
+    """The lore that were used since."""
+    return store.state.used_since(now - UNUSED_SECONDS)
 
 
 def _unused_why(hit: Hit) -> str:
@@ -202,4 +222,10 @@ def _lore(store: Store, hit: Hit) -> Lore | None:
 
 
 def _day(stamp: float | None) -> str:
-    return times.render(datetime.fromtimestamp(stamp or 0, UTC))[:10]
+    return _date((stamp or 0) // _DAY)
+
+
+@lru_cache(4096)
+def _date(day: float) -> str:
+    """A day by its number: many lore are of one."""
+    return times.render(datetime.fromtimestamp(day * _DAY, UTC))[:10]

@@ -17,14 +17,18 @@ from engram.usecases import held
 from engram.usecases.relevance import Relevance
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.cosines import Cosines
     from engram.adapters.index.generation import Generation
+    from engram.adapters.index.words import WordHits
     from engram.usecases.second_look import Asked, Closer, Neighbours
     from engram.usecases.store import Store
+
+    Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
+    Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
 
 FEW = 16
 POOL = 48
@@ -65,9 +69,20 @@ class Candidate(NamedTuple):
 
 
 def indexed(
-    store: Store, generation: Generation, text: str, filters: Filters, limit: int, *, meaning: bool
+    store: Store,
+    generation: Generation,
+    text: str,
+    filters: Filters,
+    limit: int,
+    *,
+    meaning: bool,
+    order: Order = Relevance,
+    look: Look | None = None,
 ) -> list[Candidate]:
-    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError."""
+    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError.
+
+    `order` puts all rows in order, `look` takes the second look: for who has a memory of either.
+    """
     with damage_noticed():
         allowed = _allowed_rows(generation, filters)
         words = generation.words
@@ -79,13 +94,13 @@ def indexed(
         # Once more with every word hit where the filters leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
-            ranked = Relevance(found, cosines, allowed, weights.words)
+            ranked = order(found, cosines, allowed, weights.words)
             asked = None
             if cosines is not None and embedder is not None:
                 from engram.usecases.second_look import Asked  # words alone do without
 
                 asked = Asked(embedder, words, text, found)
-            candidates = _best(store, generation, ranked, asked, filters, limit, weights)
+            candidates = _best(store, generation, ranked, asked, filters, limit, weights, look)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
@@ -99,6 +114,7 @@ def _best(
     filters: Filters,
     limit: int,
     weights: Weights,
+    look: Look | None,
 ) -> list[Candidate]:
     """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
     largest = 1 + ranking.PATH_GAIN * bool(filters.files)
@@ -119,7 +135,7 @@ def _best(
         if asked is not None:
             from engram.usecases import second_look
 
-            closer = second_look.look(asked, generation, near, [hit.row for hit in hits])
+            closer = (look or second_look.look)(asked, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
         candidates = _rank(hits, ranked, closer, filters.files, now, ranks, weights)
         if enough or len(candidates) >= limit:

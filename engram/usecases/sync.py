@@ -173,6 +173,7 @@ class _Run:
 
     def go(self) -> None:
         """All of it."""
+        sync_ahead.begin()
         try:
             self._go()
         finally:
@@ -182,10 +183,8 @@ class _Run:
 
     def _go(self) -> None:
         self.ready()
-        sync_settle.settle(self._store)
-        sync_fold.begin(self._store)
         for attempt in range(TRIES):
-            theirs = self._next()
+            theirs = self._next(first=attempt == 0)
             try:
                 if self._options.pull and theirs:
                     self._pull(theirs)
@@ -197,11 +196,20 @@ class _Run:
                     raise
                 _pause(attempt)
 
-    def _next(self) -> str | None:
+    def _begin(self) -> None:
+        """What waits here is committed before anything is brought in."""
+        sync_settle.settle(self._store)
+        sync_fold.begin(self._store)
+
+    def _next(self, *, first: bool) -> str | None:
         """The remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
         if not self._options.pull:
+            if first:
+                self._begin()
             return remotes.tracked(self._repo, self._counterpart())
         with self._fetching() as fetching:
+            if first:
+                self._begin()
             self._brought_in += self._took_in(sync_settle.put_right(self._store))
             known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
             if known and head:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import read_ahead
 from engram.adapters.git.differences import blobs, differences, hold, let_go
 from engram.domain import sync_plan
@@ -37,9 +38,15 @@ def prepare(store: Store, known: str, head: str) -> Collection[str]:
     return ()
 
 
+def begin() -> None:
+    """Keep what is read of lore from now on, until `forget`: what is merged is indexed next."""
+    codec.begin_remembering()
+
+
 def forget() -> None:
     """Let go of what was read and is not needed any more."""
     let_go()
+    codec.forget()
     read_ahead((), Categories())
 
 

@@ -89,7 +89,10 @@ class _ChunkCache(dict[str, bytes]):
         self._word_ids = words.__getitem__
 
     def __missing__(self, chunk: str) -> bytes:
-        found = b"".join(map(self._word_ids, _words(chunk)))
+        if chunk.isascii() and chunk.isalnum():
+            found = self._word_ids(chunk.lower())
+        else:
+            found = b"".join(map(self._word_ids, _words(chunk)))
         if len(self) < _MOST_CHUNKS and len(chunk) <= _LONGEST_CHUNK:
             self[chunk] = found
         return found

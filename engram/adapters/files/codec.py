@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from engram.domain.categories import Categories
 
 
+_known: dict[tuple[str, Categories], Lore] | None = None
+_MOST_KNOWN = 4000  # files, which are a few KB each
+
+
 class LoreFile(NamedTuple):
     """A lore and the bytes of its file.
 
@@ -50,11 +54,32 @@ def read_own(raw: bytes, categories: Categories) -> Lore | None:
         return None
 
 
+def remember(text: str, categories: Categories, lore: Lore) -> None:
+    """Note what a canonical text says that may be read again soon; only between `begin_remembering` and `forget`."""
+    if _known is not None and len(_known) < _MOST_KNOWN:
+        _known[text, categories] = lore
+
+
+def begin_remembering() -> None:
+    """From now on `remember` does, and `read_canonical` goes by it."""
+    global _known  # noqa: PLW0603 - one memory for the process, as for the blobs of git
+    _known = {}
+
+
+def forget() -> None:
+    """Note nothing any more."""
+    global _known  # noqa: PLW0603
+    _known = None
+
+
 def read_canonical(text: str, categories: Categories) -> Lore | None:
     """The lore of a file as Engram writes it, at a quarter of the cost; None: it takes the long way of `read`.
 
     It only ever accepts: every error, and every form it is not certain of, is left to the long way.
     """
+    known = _known
+    if known and (text, categories) in known:
+        return known[text, categories]
     end = text.find("\n---\n", 4) if text.startswith("---\n") else -1
     if not 0 < end < frontmatter.MAX_FRONTMATTER // 4:
         return None

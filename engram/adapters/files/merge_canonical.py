@@ -44,7 +44,11 @@ def merge_canonical(
     except (ValidationError, Problem):
         return None
     said = codec.read_canonical(content.decode(), job.categories)
-    return Result(content, settled.fields, settled.losses) if said == merged else None
+    if said != merged:
+        return None
+    for raw, lore in ((ours, one), (theirs, other), (content, said)):
+        codec.remember(raw.decode(), job.categories, lore)
+    return Result(content, settled.fields, settled.losses)
 
 
 def read_ahead(raws: Iterable[bytes], categories: Categories) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from engram.adapters.git import layout
-from engram.adapters.git.runner import listing, run, unlisted
+from engram.adapters.git.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
 from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 SECONDS = 120.0
 DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks
 FOLDERS_PER_CALL = 100
+FAR_FROM_MANY = 200_000  # files; about half of what `listing` takes
 AT_ONCE = 4000  # objects read by one git process
+_LITTLE_MEMORY = 128 * 1024 * 1024  # bytes: git takes some 400 for each file that differs
 # Answers about pairs of commits, which never change; a sync asks for the same few again and again.
 _REMEMBERED = 12
 _LARGEST_REMEMBERED = 5000  # paths
@@ -44,15 +46,18 @@ _countable: set[tuple[str, str]] = set()
 _measured: dict[tuple[str, str | None, str], dict[str, int]] = {}
 
 
-def differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
+def differences(
+    repo: Repository, before: str | None, after: str, memory: int = MOST_MEMORY
+) -> dict[str, Difference]:
     """Each path that is not the same in two commits or trees; without `before`, all that `after` holds.
 
-    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes.
+    Both are full ids, so that the answer can be remembered. Raises GitError, also for more files than anybody writes,
+    and than fit into so many bytes of `memory`.
     """
     asked = (repo.common_dir, before, after)
     found = _known.get(asked)
     if found is None:
-        found = _differences(repo, before, after)
+        found = _differences(repo, before, after, memory)
         learn(repo, before, after, found)
     return dict(found)
 
@@ -78,9 +83,9 @@ def learn(repo: Repository, before: str | None, after: str, found: dict[str, Dif
     _known[repo.common_dir, before, after] = found
 
 
-def _differences(repo: Repository, before: str | None, after: str) -> dict[str, Difference]:
+def _differences(repo: Repository, before: str | None, after: str, memory: int) -> dict[str, Difference]:
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS)
+    listed = listing(repo, *words, before or empty_tree(repo), after, deadline=SECONDS, memory=memory)
     parts = os.fsdecode(listed).split("\0")
     found: dict[str, Difference] = {}
     for facts, path in zip(parts[0::2], parts[1::2], strict=False):
@@ -92,17 +97,33 @@ def _differences(repo: Repository, before: str | None, after: str) -> dict[str, 
     return found
 
 
-def check_countable(repo: Repository, commit: str) -> None:
-    """Raise GitError where a commit holds more files, or deeper folders, than anybody writes."""
+def check_countable(repo: Repository, commit: str, since: str | None = None) -> None:
+    """Raise GitError where a commit holds more files, or deeper folders, than anybody writes.
+
+    `since` is a commit of this clone's own history, which was looked at before: what differs from it is enough, then.
+    """
     if (repo.common_dir, commit) in _countable:
         return
-    # Unlike diff-tree, ls-tree says what it finds at once, so that it can be stopped.
-    said = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
-    if max(map(len, said.split(b"\0"))) > DEEPEST:
-        raise unlisted((), "The folders of a commit are nested too deeply to be listed")
+    if since is None or not _adds_few(repo, since, commit):
+        # Unlike diff-tree, ls-tree says what it finds at once, so that it can be stopped.
+        said = listing(repo, "ls-tree", "-r", "-z", "--name-only", commit, deadline=SECONDS)
+        if max(map(len, said.split(b"\0"))) > DEEPEST:
+            raise unlisted((), "The folders of a commit are nested too deeply to be listed")
     if len(_countable) >= _REMEMBERED:
         _countable.clear()
     _countable.add((repo.common_dir, commit))
+
+
+def _adds_few(repo: Repository, since: str, commit: str) -> bool:
+    """Whether all that differs can be listed, and is far less than too many together with the files that are here."""
+    if not limits_memory():
+        return False
+    try:
+        paths = differences(repo, since, commit, _LITTLE_MEMORY)
+    except GitError:  # whoever lists the files says what is the matter
+        return False
+    deepest = max((len(os.fsencode(path)) for path in paths), default=0)
+    return deepest <= DEEPEST and layout.staged_files(repo) + len(paths) <= FAR_FROM_MANY
 
 
 def commit_sizes(repo: Repository, ours: str | None, theirs: str) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.git import identity
+from engram.adapters.git.merging import learn_moments
 from engram.adapters.git.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -27,15 +28,16 @@ def foreign_merges(repo: Repository, head: str, looked_at: str) -> list[Foreign]
 
     Engram's own are left out, and so are those that a later commit has put right. Raises GitError.
     """
-    shown = f"--format=%H%x00%P%x00%ae%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
+    shown = f"--format=%H%x00%P%x00%ae%x00%ct%x00%(trailers:key={REPAIRS},valueonly,separator=%x20)"
     words = ("log", "--topo-order", "--no-show-signature", shown, "--ignore-missing", head)
     if looked_at:
         lines = _lines(repo, (*words, "--not", looked_at))
-        done = {oid for line in lines for oid in line[3].split()}
+        done = {oid for line in lines for oid in line[4].split()}
     else:
         lines = _lines(repo, (*words, "--merges", f"-n{AT_FIRST}"))
         grep = ("--fixed-strings", f"--grep={REPAIRS}: ", f"-n{AT_FIRST}")
-        done = {oid for line in _lines(repo, (*words, *grep)) for oid in line[3].split()}
+        done = {oid for line in _lines(repo, (*words, *grep)) for oid in line[4].split()}
+    learn_moments({line[0]: int(line[3]) for line in lines[:AT_FIRST]})
     merges = [(line[0], line[1].split()) for line in lines if line[2] != identity.EMAIL]
     found = [Foreign(oid, *parents) for oid, parents in merges if len(parents) == 2 and oid not in done]
     return found[::-1]
@@ -43,4 +45,4 @@ def foreign_merges(repo: Repository, head: str, looked_at: str) -> list[Foreign]
 
 def _lines(repo: Repository, words: tuple[str, ...]) -> list[list[str]]:
     listed = run(repo, *words, deadline=SECONDS).stdout.decode("utf-8", "replace")
-    return [line.split("\0") for line in listed.splitlines() if line.count("\0") == 3]
+    return [line.split("\0") for line in listed.splitlines() if line.count("\0") == 4]

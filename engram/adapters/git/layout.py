@@ -134,6 +134,15 @@ def hash_name(repo: Repository) -> str:
     return _setting(text, "extensions", "objectformat") or "sha1"
 
 
+def staged_files(repo: Repository) -> int:
+    """How many files the index of this work tree lists (git-index-format: a signature, the version, the number)."""
+    try:
+        with open(os.path.join(repo.git_dir, "index"), "rb") as file:
+            return int.from_bytes(file.read(12)[8:])
+    except OSError:
+        return 0
+
+
 def _open(worktree: str, git_dir: str) -> Repository | None:
     git_dir = os.path.realpath(git_dir)
     common_dir = _common_dir(git_dir)

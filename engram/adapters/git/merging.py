@@ -25,7 +25,9 @@ AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
 SECONDS = 60.0
 # Answers about pairs of commits, which never change.
 _bases: dict[tuple[str, ...], tuple[str, ...]] = {}
+_moments: dict[str, int] = {}
 _REMEMBERED = 12
+_MOST_MOMENTS = 1000
 
 
 def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
@@ -49,10 +51,23 @@ def bases(repo: Repository, one: str, other: str) -> tuple[str, ...]:
 
 
 def moments(repo: Repository, names: Sequence[str]) -> tuple[int, ...]:
-    """When the commits were made, in unix seconds."""
-    # `git show` would compute the changes of a merge even where it is told not to show them.
-    listed = run(repo, "log", "--no-walk=unsorted", "--no-show-signature", "--format=%ct", *names).stdout
-    return tuple(int(line) for line in listed.split())
+    """When the commits (each once, by full ids) were made, in unix seconds."""
+    found = {name: _moments[name] for name in names if name in _moments}
+    unknown = [name for name in names if name not in found]
+    if unknown:
+        # `git show` would compute the changes of a merge even where it is told not to show them.
+        words = ("--no-walk=unsorted", "--no-show-signature", "--format=%ct")
+        listed = run(repo, "log", *words, *unknown).stdout
+        found |= zip(unknown, map(int, listed.split()), strict=True)
+        learn_moments(found)
+    return tuple([found[name] for name in names])
+
+
+def learn_moments(found: Mapping[str, int]) -> None:
+    """Remember when commits were made (full ids, unix seconds), for `moments`."""
+    if len(_moments) > _MOST_MOMENTS:
+        _moments.clear()
+    _moments.update(found)
 
 
 def count_between(repo: Repository, ours: str, theirs: str) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from contextlib import suppress
 
@@ -74,15 +75,19 @@ def run(
     return result
 
 
-def listing(repo: Repository, *args: str, deadline: float, most: int = MOST_BYTES) -> bytes:
+def listing(
+    repo: Repository, *args: str, deadline: float, most: int = MOST_BYTES, memory: int = MOST_MEMORY
+) -> bytes:
     """What a `git args` that lists something prints. Raises `GitError`, also where that is more than `most` bytes.
+
+    So does a git that takes more than `memory` bytes, where the system can say so to it.
 
     For what a remote has made: a few objects can stand for billions of files.
     """
     import threading
 
     process = _start(repo.worktree, args, False, environment.safe_environment())
-    _limit_memory(process)
+    _limit_memory(process, memory)
     timer = threading.Timer(deadline, _stop, (process,))
     timer.start()
     with process:
@@ -116,12 +121,17 @@ def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes, str]:
     return b"".join(parts), errors
 
 
-def _limit_memory(process: subprocess.Popen[bytes]) -> None:
+def _limit_memory(process: subprocess.Popen[bytes], most: int) -> None:
     """Where the system can, let a git that collects before it prints end before it has taken everything."""
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):  # Linux alone has it
         import resource
 
-        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (most, most))
+
+
+def limits_memory() -> bool:
+    """Whether `listing` can stop a git that collects before it prints."""
+    return sys.platform == "linux"
 
 
 def unlisted(args: tuple[str, ...], what: str) -> GitError:

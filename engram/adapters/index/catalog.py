@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import sqlite3
+from functools import partial
 
 from engram.adapters.index import beside
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -149,6 +150,8 @@ class Hit(NamedTuple):
 
 
 _HIT = ", ".join(Hit._fields)
+# `_make` without a count: four times as fast
+_hit, _text = partial(tuple.__new__, Hit), partial(tuple.__new__, Text)
 
 
 class Catalog:
@@ -276,7 +279,7 @@ class Catalog:
     def hits(self, rows: Sequence[int]) -> list[Hit]:
         """The lines of these rows that are lore and not shadowed, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
-        return [Hit._make(row) for row in self.where_in(query, "shadowed = 0 AND row", rows)]
+        return [*map(_hit, self.where_in(query, "shadowed = 0 AND row", rows))]
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
         """The tokens of these rows, as far as there are any."""
@@ -289,7 +292,7 @@ class Catalog:
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
         """Lines of lore by a condition that the index package wrote (never a user's text)."""
         query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
-        return [Hit._make(row) for row in self.connection.execute(query, tuple(values))]
+        return [*map(_hit, self.connection.execute(query, tuple(values)))]
 
     def select_packed(
         self, columns: Sequence[str], where: str, values: Sequence[object] = (), tail: str = ""
@@ -306,7 +309,7 @@ class Catalog:
         """The lore with one of these statuses, by id: the oldest first."""
         query = "SELECT id, path, category, row, digest, text_digest FROM files"
         lines = self.where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
-        return [Text._make(line) for line in sorted(lines)]
+        return [*map(_text, sorted(lines))]
 
     def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
         """Rows of lore by such a condition."""

@@ -69,7 +69,7 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
     joined = np.cumsum(sizes[rarest].astype(np.int64) * (sizes[rarest] - 1) // 2)
     rarest = rarest[joined <= max(100_000, _JOINED * count)]
     keys, weights = [], []
-    for size in np.unique(sizes[rarest]):  # all words of one frequency at once
+    for size in np.flatnonzero(np.bincount(sizes[rarest])):  # all words of one frequency at once
         members = owners[starts[rarest][sizes[rarest] == size][:, None] + np.arange(size)]
         for gap in range(1, int(size)):
             one, other = members[:, :-gap].ravel(), members[:, gap:].ravel()

@@ -1,0 +1,64 @@
+"""A rehearsal that has been asked before answers as one that has not: what it remembers is what it would find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apikit import SetClock, opened, plain
+
+from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.usecases.rehearsal import rehearsing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.domain.worth import Answered
+    from engram.usecases.rehearsed_index import Facts
+    from engram.usecases.store import Store
+
+PARTS = ("scheduler", "ledger", "gateway", "importer", "mailer", "indexer")
+DEEDS = (
+    "retries with jitter",
+    "locks one row",
+    "writes a heartbeat",
+    "drops old sessions",
+    "splits the batch",
+)
+QUERIES = [f"which {part} {deed}" for part in PARTS[:3] for deed in DEEDS] + ["qqq", "the", "ledgr batch"]
+
+
+def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
+    with rehearsing(store) as rehearsal:
+        rehearsal.set_facts(facts)
+        return rehearsal.answers(QUERIES)
+
+
+def test_what_is_remembered_of_a_question_is_what_would_be_found(tmp_path: Path) -> None:
+    """Also where lore name one another, are archived and brought back, and one of the files is written anew."""
+    engram = opened(plain(tmp_path / "store"), clock=SetClock())
+    lore = []
+    for part in PARTS:
+        for deed in DEEDS:
+            links = [("see_also", lore[-1].lore.id)] if len(lore) % 3 else []
+            text = f"The {part} {deed}.\n\nSeen with release {len(lore)} of the {part}."
+            lore.append(engram.record(text, category="FACT", relations=links))
+    engram.refresh()
+    archived: dict[str, Facts] = {one.path: (ARCHIVED, one.lore.thousandths) for one in lore[::2]}
+    colder: dict[str, Facts] = {one.path: (ACTIVE, 510) for one in lore[:6]}
+    with rehearsing(engram.store) as rehearsal:
+        before = rehearsal.answers(QUERIES)
+        assert before == fresh(engram.store, {})
+        for facts in (archived, archived | colder, colder):
+            known = dict.fromkeys(archived, (ACTIVE, 0)) | facts
+            known = {path: (status, of or 900) for path, (status, of) in known.items()}
+            rehearsal.set_facts(known)
+            after = rehearsal.answers(QUERIES)
+            assert after == fresh(engram.store, known)
+            assert after != before
+        content = engram.store.files.read(lore[1].path).replace(b"scheduler", b"gateway")
+        rehearsal.write({lore[1].path: content})
+        written = rehearsal.answers(QUERIES)
+    with rehearsing(engram.store) as rehearsal:
+        rehearsal.set_facts(known)
+        rehearsal.write({lore[1].path: content})
+        assert rehearsal.answers(QUERIES) == written != after

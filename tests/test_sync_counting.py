@@ -1,0 +1,89 @@
+"""What comes in is looked at for size by what differs, and each merged lore is read once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sync_kit import Clones
+
+from engram.adapters.files import codec
+from engram.adapters.files.merge_file import merge_files
+from engram.adapters.git import differences, runner
+from engram.domain.categories import Categories
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def both_changed(clones: Clones) -> None:
+    """Two clones that have each judged the same lore, the second of which has synced."""
+    lore = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
+    clones.settle()
+    for name in "ab":
+        clones[name].feedback(helpful=[lore.id])
+    clones["b"].sync()
+
+
+def asked_of_git(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The listings that a sync of the first clone asks git for."""
+    asked: list[tuple[str, ...]] = []
+    start = runner._start
+
+    def noted(folder: str, args: tuple[str, ...], *rest: object) -> object:
+        asked.append(args)
+        return start(folder, args, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner, "_start", noted)
+    done = clones["a"].sync()
+    assert (done.merged, done.errors) == (1, ())
+    return [args for args in asked if args[0] == "ls-tree" and "-r" in args]
+
+
+def test_a_pull_lists_no_file_that_stayed_as_it_was(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> None:
+    both_changed(clones)
+    assert bool(asked_of_git(clones, monkeypatch)) is not runner.limits_memory()
+
+
+@pytest.mark.parametrize("limit", ["FAR_FROM_MANY", "DEEPEST"])
+def test_where_that_may_be_too_much_every_file_is_listed(
+    clones: Clones, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    """Very many files, folders too deep."""
+    both_changed(clones)
+    monkeypatch.setattr(differences, limit, 1)
+    if limit == "DEEPEST":
+        with pytest.raises(Exception, match="nested too deeply"):
+            asked_of_git(clones, monkeypatch)
+    else:
+        assert asked_of_git(clones, monkeypatch)
+
+
+def test_what_was_merged_is_not_read_again_until_the_sync_is_over(clones: Clones) -> None:
+    recorded = clones.record("a", "Retry with jitter.\n\nElse all come back at once.")
+    categories = clones["a"].store.categories
+    lore = clones["a"].get(recorded.id).lore
+    base, ours, theirs = (
+        codec.write_new(one, categories)
+        for one in (lore, lore._replace(tags=("queues",)), lore._replace(entities=("broker",)))
+    )
+    codec.begin_remembering()
+    try:
+        merged = merge_files(base, ours, theirs, "lore/x.md", categories, lore.updated_at)
+        assert merged.content is not None
+        text = merged.content.decode()
+        found = codec.read_canonical(text, categories)
+        assert found is not None
+        assert codec.read_canonical(text, categories) is found
+        assert codec.read_canonical(text, Categories()) is not found
+    finally:
+        codec.forget()
+    assert codec.read_canonical(text, categories) == found
+    assert codec.read_canonical(text, categories) is not found
+    clones["a"].sync()
+    assert codec._known is None
