@@ -35,7 +35,18 @@ if TYPE_CHECKING:
     import engram
     from engram.domain.lore import Lore
 
-TOURED = {"browse", "lore", "live", "insight", "review", "consolidate", "sync", "settings", "new_lore"}
+TOURED = {
+    "browse",
+    "lore",
+    "live",
+    "insight",
+    "review",
+    "consolidate",
+    "sync",
+    "settings",
+    "new_lore",
+    "graph",
+}
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def find(
     """
     if not 1 <= limit <= MAX_RESULTS:
         raise UsageError(f"The limit must be from 1 to {MAX_RESULTS}, not {limit}.")
-    begin, end = _moment(since) if since else 0.0, _moment(until, whole_day=True) if until else _FOREVER
+    begin, end = _moment(since) if since else -_FOREVER, _moment(until, whole_day=True) if until else _FOREVER
     if text.strip():
         question = Question(
             text, limit, 0.0, tuple(categories), (), tuple(tags), scopes=(scope,) if scope else (),

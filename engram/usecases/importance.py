@@ -30,8 +30,9 @@ def refresh_importance(store: Store) -> bool:
             before = kept_for(generation.catalog)
             if before.stamp == stamp_of(store, generation, entities):
                 return False
-            importance_in(generation, drawn(store, generation, entities))
-            return kept_for(generation.catalog).digest != before.digest
+            found = drawn(store, generation, entities)
+            importance_in(generation, found)
+            return bool(found.graph.edges) and kept_for(generation.catalog).digest != before.digest
 
         return consult(store, look)
 

@@ -37,7 +37,7 @@ class Narrow(NamedTuple):
     agents: tuple[str, ...] = ()
     lowest: int = 0
     highest: int = 1000
-    since: float = 0.0
+    since: float = float("-inf")
     until: float = float(_LARGEST)
 
     @property

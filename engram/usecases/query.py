@@ -60,7 +60,7 @@ class Question(NamedTuple):
     budget: int | None = None
     hop: bool | None = None
     agents: tuple[str, ...] = ()
-    since: float = 0.0
+    since: float = float("-inf")
     until: float = float("inf")
 
 

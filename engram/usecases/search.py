@@ -55,7 +55,7 @@ class Filters(NamedTuple):
     admitted: str = ""
     among: frozenset[int] | None = None
     agents: tuple[str, ...] = ()
-    since: float = 0.0
+    since: float = float("-inf")
     until: float = float("inf")
 
 
@@ -234,7 +234,7 @@ def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
 
 def _narrows(filters: Filters) -> bool:
     """Whether agents or times are asked for."""
-    return bool(filters.agents or filters.since or filters.until != float("inf"))
+    return bool(filters.agents) or (filters.since, filters.until) != (float("-inf"), float("inf"))
 
 
 def _by_and_at(filters: Filters, agent: str, created_at: float) -> bool:
