@@ -86,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = os.path.abspath(given.output) if given.output else ""
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
         isolate(os.path.join(temporary, "home"))
+        _without_maintenance()
         os.environ["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.join(ROOT, "tui")])
         compile_all()
         kept = os.path.abspath(given.keep or temporary)
@@ -100,6 +101,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with open(output, "w", encoding="utf-8") as file:
             file.write(text)
     return 0
+
+
+def _without_maintenance() -> None:
+    """Nothing is done beside what is measured."""
+    folder = os.path.join(os.environ["XDG_CONFIG_HOME"], "engram")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "config.toml"), "w", encoding="utf-8") as file:
+        file.write("[maintain]\nauto = false\n")
 
 
 def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:

@@ -220,6 +220,22 @@ def test_undo_passes_over_what_was_done_by_itself(tmp_path: Path) -> None:
         assert engram.list(limit=None, status="archived").total == 3
 
 
+def test_by_itself_no_day_changes_more_than_so_many_lore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintain, "_MOST_BY_ITSELF", 1)
+    clock = aged(tmp_path / "store")
+    with opened(tmp_path / "store", clock=clock) as engram:
+        numbers = []
+        for _ in range(3):
+            sync_state.remember(engram.store, "origin", None)
+            done = maintain.maintain_if_due(engram.store)
+            assert done is not None
+            numbers.append(next(step.number for step in done.steps if step.step == "archive"))
+            clock.advance(days=1, hours=1)
+        assert numbers == [1, 1, 0]
+
+
 def test_observations_are_looked_at_by_the_process_that_tidies_up(tmp_path: Path) -> None:
     root = plain(tmp_path / "store")
     with opened(root) as engram:

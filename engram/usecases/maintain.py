@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0
+_MOST_BY_ITSELF = 1000  # lore that a step changes without being asked: the rest the next day, so that no sync has much to do
 _NAMED = 100  # lore that a commit names; it has the paths of all
 _OLD = (
     "status = ? AND pinned = 0 AND max(updated_at, coalesce(last_validated, 0)) < ?"
@@ -117,7 +118,13 @@ def _decay(store: Store, dry_run: bool) -> int:
     from engram.usecases.consolidate_apply import apply
 
     found = plan(store, kinds=(DECAY,))
+    found = found._replace(steps=found.steps[: _most(store)])
     return sum(step.selected for step in found.steps) if dry_run else sum(apply(store, found).done.values())
+
+
+def _most(store: Store) -> int | None:
+    """How many lore a step changes at most."""
+    return _MOST_BY_ITSELF if store.caller.session == BY_ITSELF else None
 
 
 def _archive(store: Store, dry_run: bool) -> int:
@@ -204,7 +211,7 @@ def _changed(
     from engram.adapters.files import codec
 
     changes, lore = [], []
-    for hit in hits:
+    for hit in hits[: _most(store)]:
         try:
             file = change.load(store, hit.path)
         except EngramError:
