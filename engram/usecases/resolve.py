@@ -37,15 +37,16 @@ def resolve(store: Store, name: str) -> Found:
         raise NotFoundError(
             "No lore was named.", "Give a ref (L1), an id, the start of an id, or some of its words."
         )
-    known = {ref.id: ref for ref in store.session_state.refs(store.caller.session)}
+    state, session = store.session_state, store.caller.session
     number = refs.ref_number(name)
     if number is not None:
-        lore_id = next((ref.id for ref in known.values() if ref.number == number), "")
-        if not lore_id:
-            raise _no_such_ref(name, len(known))
+        ref = state.ref(session, number=number) if number else None
+        if ref is None:
+            raise _no_such_ref(name, len(state.refs(session)))
+        lore_id = ref.id
     else:
-        lore_id = _by_id(store, name) or _by_words(store, name, list(known.values()))
-    ref = known.get(lore_id)
+        lore_id = _by_id(store, name) or _by_words(store, name, state.refs(session))
+        ref = state.ref(session, lore_id=lore_id)
     home = _surfaced_from(store, ref) if ref else store
     path = _known_place(home, lore_id)
     if path:
@@ -61,8 +62,7 @@ def home_of(store: Store, name: str) -> Store:
         return store
     except NotFoundError:
         number = refs.ref_number(name)
-        surfaced = store.session_state.refs(store.caller.session) if number is not None else []
-        ref = next((ref for ref in surfaced if ref.number == number), None)
+        ref = store.session_state.ref(store.caller.session, number=number) if number else None
         return store if ref is None else _surfaced_from(store, ref)
 
 

@@ -83,6 +83,12 @@ class StateDatabase:
         )
         return [Ref._make(row) for row in rows]
 
+    def ref(self, session: str, *, number: int = 0, lore_id: str = "") -> Ref | None:
+        """What a session was shown under this number, or of this lore; None where it was not."""
+        condition, value = ("number = ?", number) if number else ("id = ?", lore_id)
+        query = f"SELECT number, id, title, at, scope FROM refs WHERE session = ? AND {condition}"  # noqa: S608 - one of two
+        return next(map(Ref._make, self._run(query, (session, value))), None)
+
     def surface(
         self, session: str, shown: Sequence[tuple[str, str]], now: float, scopes: Mapping[str, str] = NOWHERE
     ) -> dict[str, str]:
