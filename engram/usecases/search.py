@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
     Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
 
-FEW = 16
+FEW = 12
 POOL = 48
-WORD_POOL = 300
+WORD_POOL = 100
 _NOT_LOOKED = (None, None)
 
 
