@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 _FOLDER = b"40000"
+# Raw folders of a commit, by path, that are asked for next.
+_ahead: dict[tuple[str, str], dict[bytes, bytes]] = {}
+
+
+def read_ahead(repo: Repository, commit: str, paths: Iterable[str]) -> None:
+    """Read the folders on the way to these files of `commit`, for `edited` upon it, until `let_go`. Raises GitError."""
+    wanted = _paths(_nested(dict.fromkeys(paths)), b"")
+    _ahead[repo.common_dir, commit] = _read(repo, commit, [b"", *wanted])
+
+
+def let_go() -> None:
+    """Keep no folder any more."""
+    _ahead.clear()
 
 
 def edited(repo: Repository, commit: str, edits: Mapping[str, Entry | None], objects: NewObjects) -> str:
@@ -59,7 +72,12 @@ class _Folders:
     def __init__(self, repo: Repository, commit: str, edits: Edits, objects: NewObjects) -> None:
         self._objects = objects
         self._repo, self._commit, self._width = repo, commit, len(commit) // 2
-        self._held = _read(repo, commit, [b"", *_paths(edits, b"")])
+        self._held = dict(_ahead.get((repo.common_dir, commit), {}))
+        wanted = [path for path in (b"", *_paths(edits, b"")) if path not in self._held]
+        if wanted:
+            self._held |= _read(repo, commit, wanted)
+        if b"" not in self._held:
+            raise _damaged(repo, commit)
 
     def changed(self, path: bytes, edits: Edits) -> str | None:
         """The id of what this folder becomes; None where nothing is left in it."""
@@ -109,7 +127,7 @@ def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
 
 
 def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, bytes]:
-    """The raw trees at the paths; what is no folder is left out. Raises GitError where one is damaged."""
+    """The raw trees at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
     asked = [
         commit.encode() + b":" + path if b"\n" not in path else _named(repo, commit, path) for path in paths
     ]
@@ -130,8 +148,6 @@ def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, byte
         if words[1] == pack.TREE:
             found[path] = said[end + 1 : end + 1 + size]
         at = end + size + 2
-    if b"" not in found:
-        raise _damaged(repo, commit)
     return found
 
 
