@@ -93,9 +93,9 @@ def merge(
     found.update(_lists(before, winner, loser, losses, tight))
     found["content"] = _content(base, winner, loser, losses, tight)
     found["merged_from"] = united(one.merged_from, other.merged_from)
-    clones = sorted(one.votes.keys() | other.votes.keys())
     found["votes"] = {
-        clone: larger([side.votes[clone] for side in (one, other) if clone in side.votes]) for clone in clones
+        clone: vote if one.votes.get(clone, vote) == vote else larger([one.votes[clone], vote])
+        for clone, vote in sorted({**one.votes, **other.votes}.items())
     }
     found["created_at"] = min(one.created_at, other.created_at)
     found["updated_at"] = latest_of([one.updated_at, other.updated_at], now)

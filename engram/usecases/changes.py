@@ -7,6 +7,7 @@ written in place only shows by its own time, so all files are looked at (a sweep
 from __future__ import annotations
 
 import os
+from types import MappingProxyType
 
 from engram.adapters.files import scan as walk
 from engram.adapters.files.scan import FileStamp, Scan
@@ -16,11 +17,13 @@ from engram.usecases import freshness
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
+    from engram.adapters.files.scan import Settled
     from engram.adapters.index.catalog import Known
     from engram.adapters.index.generation import Generation
     from engram.usecases.store import Store
 
 RACY_NS = 2_000_000_000
+MANY_FOLDERS, MOST_OF_THEM = 20, 5  # more than so many, and a fifth of all
 
 
 class Delta(NamedTuple):
@@ -55,7 +58,7 @@ class Refreshed(NamedTuple):
 
 def everything(store: Store, now: int) -> Delta:
     """All there is on disk: what a rebuild starts from. `now` in ns."""
-    found, pending = Scan({}, {}, {}, []), [store.places.folder]
+    found, pending = Scan({}, {}, {}, [], []), [store.places.folder]
     while pending:
         pending += _read(store, pending.pop(), found)
     _sweep_leftovers(store, found)
@@ -102,26 +105,37 @@ def in_folders(
     time is next looked at, for the system may not have told all.
     """
     root, top = store.places.root, store.places.folder
-    found = Scan({}, {}, {}, [])
+    found = Scan({}, {}, {}, [], [])
     looked: set[str] = set()
     moved = set(_changed(generation, root))
     passed = {folder for folder in moved if folder in touched}
     there, gone, odd = _look_at(root, files)
     pending = [*(moved - passed), *folders, *odd] or ([] if generation.folders else [top])
+    settled = _settled(generation, len(pending))
     while pending:
         folder = pending.pop()
         if folder not in looked:
             looked.add(folder)
-            inner = _read(store, folder, found)
+            inner = _read(store, folder, found, settled)
             pending += [
                 sub for sub in inner if sub not in generation.folders or not freshness.follows(store, sub)
             ]
     _sweep_leftovers(store, found)
-    paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
+    if settled:
+        paths = {path for path in settled if _folder(path) in looked} | gone
+    else:
+        paths = {path for folder in looked for path in generation.catalog.children(folder)} | gone
     found.files.update({path: stamp for path, stamp in there.items() if _folder(path) not in looked})
     found.folders.update(dict.fromkeys(passed - looked, 0))
-    known = generation.catalog.known(sorted(paths | set(found.files)))
+    known = generation.catalog.known(sorted((paths | set(found.files)).difference(found.same)))
     return _compare(generation, found, known, now, paths & set(known), looked)
+
+
+def _settled(generation: Generation, folders: int) -> Settled:
+    """How all files are known to look, where so many folders are read that to ask for each file would take longer."""
+    if folders <= MANY_FOLDERS or folders * MOST_OF_THEM < len(generation.folders):
+        return {}
+    return {stamp[0]: stamp for stamp in generation.stamps(RACY_NS)}
 
 
 def _look_at(root: str, files: Iterable[str]) -> tuple[dict[str, FileStamp], set[str], set[str]]:
@@ -174,10 +188,10 @@ def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:
     return {folder: 0 if now - mtime < RACY_NS else mtime for folder, mtime in folders.items()}
 
 
-def _read(store: Store, folder: str, into: Scan) -> list[str]:
+def _read(store: Store, folder: str, into: Scan, settled: Settled = MappingProxyType({})) -> list[str]:
     """Read a folder, followed from before on: nothing may happen unseen in between. Returns those in it."""
     freshness.follow(store, folder)
-    return walk.scan_folder(store.places.root, folder, folder == store.places.folder, into)
+    return walk.scan_folder(store.places.root, folder, folder == store.places.folder, into, settled)
 
 
 def _sweep_leftovers(store: Store, found: Scan) -> None:

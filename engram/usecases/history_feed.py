@@ -190,15 +190,15 @@ class _Feed:
             ranks[commit.oid] = rank
             events = list(self._events(said)) if said else []
             if said and events:
+                sides = max(len(change.before) for change in said.changes)
                 rows.append(
-                    (_row(said, rank), [self._with_moved_sides(event, said, rows) for event in events])
+                    (_row(said, rank), [self._with_moved_sides(event, sides, rows) for event in events])
                 )
         self._table.add(rows)
         self._ids.clear()
 
-    def _with_moved_sides(self, event: EventRow, commit: LoggedCommit, rows: Sequence[_Rows]) -> EventRow:
+    def _with_moved_sides(self, event: EventRow, sides: int, rows: Sequence[_Rows]) -> EventRow:
         """The event; that of a merge of a lore that one side had moved names the version of the other side, too."""
-        sides = max(len(change.before) for change in commit.changes)
         if sides == 1 or len(event.before) == sides or not (event.id and event.before and event.after):
             return event
         recent = [other for _, others in rows for other in others if other.id == event.id]

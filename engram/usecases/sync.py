@@ -173,9 +173,12 @@ class _Run:
 
     def go(self) -> None:
         """All of it."""
+        from engram.usecases.catch_up import no_collections
+
         sync_ahead.begin()
         try:
-            self._go()
+            with no_collections():
+                self._go()
         finally:
             if self._sending is not None:
                 self._sending.stop()

@@ -6,6 +6,7 @@ import contextlib
 
 from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import read_ahead
+from engram.adapters.git import tree_edit
 from engram.adapters.git.differences import blobs, differences, hold, let_go
 from engram.domain import sync_plan
 from engram.domain.categories import Categories
@@ -34,6 +35,7 @@ def prepare(store: Store, known: str, head: str) -> Collection[str]:
         changed = differences(repo, known, head)
         if 0 < len(changed) <= MOST:
             _read(store, repo, changed)
+            tree_edit.read_ahead(repo, head, changed)
             return check_outgoing(store, known, head)
     return ()
 
@@ -46,6 +48,7 @@ def begin() -> None:
 def forget() -> None:
     """Let go of what was read and is not needed any more."""
     let_go()
+    tree_edit.let_go()
     codec.forget()
     read_ahead((), Categories())
 

@@ -92,9 +92,9 @@ def _time(text: str) -> datetime | None:
 
 def _votes(text: str) -> dict[str, Vote] | None:
     found: dict[str, Vote] = {}
-    parts = text[1:-2].split("}, ")
+    parts, matched = text[1:-2].split("}, "), re.compile(_VOTE).fullmatch
     for part in parts:
-        match = re.fullmatch(_VOTE, part)
+        match = matched(part)
         if not match:
             return None
         found[match[1]] = Vote(int(match[2]), int(match[3]), int(match[4]))

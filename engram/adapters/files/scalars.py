@@ -7,6 +7,7 @@ and 1.2 that turn `no`, `1:30` or `2026-11-21` into something else.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Patterns stand here as text and are compiled by `re` at their first use (and kept): most runs need few of them.
 # What YAML 1.1 does not allow raw in a stream, or takes for a line break (U+0085, U+2028, U+2029).
@@ -46,6 +47,7 @@ def reads_plain(text: str, flow: bool) -> bool:
     return text.isprintable() or not re.search(_NOT_ONE_LINE, text)
 
 
+@lru_cache(maxsize=1024)  # names, words and clones return again and again
 def scalar(text: str, flow: bool = False) -> str:
     """`text` as a YAML scalar of one line: plain where that is safe, else in double quotes."""
     plain = reads_plain(text, flow) and text[0] != "-" and not _is_typed(text)

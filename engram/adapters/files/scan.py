@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+from types import MappingProxyType
 
 from engram.adapters.files.atomic import SUFFIX
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    Settled = Mapping[str, tuple[str, int, int, int]]  # by path: it again, and the three of a FileStamp
 
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
@@ -37,13 +40,15 @@ class Scan(NamedTuple):
     """What stands under a lore folder. Paths are relative to the store, with `/`.
 
     `folders` maps each folder to its mtime in ns; `problems` maps a path to why it is passed over;
-    `leftovers` are temporaries of writers, alive or killed.
+    `leftovers` are temporaries of writers, alive or killed. `same` are the paths, not among `files`, of those that
+    look as they are known to.
     """
 
     files: dict[str, FileStamp]
     folders: dict[str, int]
     problems: dict[str, str]
     leftovers: list[str]
+    same: list[str]
 
 
 def stamp(absolute: str) -> FileStamp | None:
@@ -67,7 +72,7 @@ def folder_mtime(absolute: str) -> int:
 
 def scan(root: str, top: str) -> Scan:
     """Everything under the lore folder `top` (relative to `root`)."""
-    result = Scan({}, {}, {}, [])
+    result = Scan({}, {}, {}, [], [])
     pending = [top]
     while pending:
         folder = pending.pop()
@@ -75,8 +80,10 @@ def scan(root: str, top: str) -> Scan:
     return result
 
 
-def scan_folder(root: str, folder: str, is_top: bool, into: Scan) -> list[str]:
-    """Read one folder into `into`; returns its sub-folders, which are not read."""
+def scan_folder(
+    root: str, folder: str, is_top: bool, into: Scan, settled: Settled = MappingProxyType({})
+) -> list[str]:
+    """Read one folder into `into`; returns its sub-folders, which are not read. `settled` is how files are known to look."""
     absolute = os.path.join(root, *folder.split("/"))
     mtime = folder_mtime(absolute)
     if mtime < 0:
@@ -92,7 +99,10 @@ def scan_folder(root: str, folder: str, is_top: bool, into: Scan) -> list[str]:
     with entries:
         for entry in entries:
             path = f"{folder}/{entry.name}"
-            if _entry(entry, path, into) and not (is_top and entry.name in SKIPPED_AT_TOP):
+            known = settled.get(path)
+            if known is not None and _is_same(entry, known):
+                into.same.append(path)
+            elif _entry(entry, path, into) and not (is_top and entry.name in SKIPPED_AT_TOP):
                 inner.append(path)
     return inner
 
@@ -129,6 +139,19 @@ def _entry(entry: os.DirEntry[str], path: str, into: Scan) -> bool:
     if not folder:
         _file(entry, path, into)
     return folder
+
+
+def _is_same(entry: os.DirEntry[str], known: tuple[str, int, int, int]) -> bool:
+    try:
+        seen = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    # What an inode is, a file or something else, never changes.
+    return (
+        seen.st_mtime_ns == known[1]
+        and seen.st_size == known[2]
+        and (seen.st_ino ^ seen.st_ctime_ns) & SIGNED == known[3]
+    )
 
 
 def _leads_to_folder(link: os.DirEntry[str]) -> bool:

@@ -84,17 +84,18 @@ def write_merge(
     contents: Mapping[str, bytes],
     moment: int,
     message: str = "",
+    upon: str = "",
 ) -> str:
     """Write a commit that no branch sees yet; its id. `parents` are two, sorted, or one that it goes upon.
 
-    `edits` is what its tree holds otherwise than the first parent's; `contents` are bytes, by path, of those
-    that the repository does not have, whatever `edits` says of their ids.
+    `edits` is what its tree holds otherwise than that of `upon` (the first parent, if not said otherwise);
+    `contents` are bytes, by path, of those that the repository does not have, whatever `edits` says of their ids.
     """
     objects, held = NewObjects(repo), dict(edits)
     for path, content in contents.items():
         entry = held[path]
         held[path] = entry and entry._replace(oid=objects.add(pack.BLOB, content))
-    whole = edited(repo, parents[0], held, objects)
+    whole = edited(repo, upon or parents[0], held, objects)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
     made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
     made += [f"{role} {AUTHOR} {moment} +0000" for role in ("author", "committer")]

@@ -1,17 +1,26 @@
-"""New objects of a repository: their ids, and bringing many of them in at once as a pack (format: gitformat-pack(5))."""
+"""New objects of a repository: their ids, and bringing many of them in at once as a pack (format: gitformat-pack(5)).
+
+What git would have to find out of a pack that it is handed is known here, so its index is written beside it at once.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zlib
+from bisect import bisect_left
+from contextlib import suppress
 
 from engram.adapters.git import layout
 from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
+from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from engram.adapters.git.layout import Repository
 
 COMMIT, TREE, BLOB = b"commit", b"tree", b"blob"
@@ -37,16 +46,88 @@ class NewObjects:
 
     def store(self) -> None:
         """Write them all, durably. Raises GitError."""
-        few = len(self._found) < FEW
-        words = ("unpack-objects", "-q") if few else ("index-pack", "--stdin")
-        run(self._repo, *DURABLE, *words, stdin=self._pack(), deadline=SECONDS)
+        packed = self._compressed()
+        pack, placed = self._pack(packed)
+        if len(packed) < FEW:
+            run(self._repo, *DURABLE, "unpack-objects", "-q", stdin=pack, deadline=SECONDS)
+        else:
+            self._place(pack, self._index(placed, pack))
 
-    def _pack(self) -> bytes:
-        parts = [b"PACK" + struct.pack(">II", 2, len(self._found))]
-        for kind, content in self._found.values():
-            parts += [_head(_NUMBERS[kind], len(content)), zlib.compress(content, _QUICK)]
-        data = b"".join(parts)
+    def _compressed(self) -> dict[str, bytes]:
+        """Each object as it is in a pack; half of them on another processor."""
+        import threading
+
+        found: dict[str, bytes] = {}
+        oids = list(self._found)
+
+        def compress(some: list[str]) -> None:
+            for oid in some:
+                kind, content = self._found[oid]
+                found[oid] = _head(_NUMBERS[kind], len(content)) + zlib.compress(content, _QUICK)
+
+        other = threading.Thread(target=compress, args=(oids[1::2],))
+        other.start()
+        compress(oids[::2])
+        other.join()
+        return found
+
+    def _pack(self, packed: Mapping[str, bytes]) -> tuple[bytes, list[tuple[bytes, int, int]]]:
+        """The pack, and of each object in it the id, the checksum and the place, sorted."""
+        parts, at = [b"PACK" + struct.pack(">II", 2, len(self._found))], 12
+        placed = []
+        for oid in self._found:
+            placed.append((bytes.fromhex(oid), zlib.crc32(packed[oid]), at))
+            parts.append(packed[oid])
+            at += len(packed[oid])
+        return self._sealed(b"".join(parts)), sorted(placed)
+
+    def _index(self, placed: Sequence[tuple[bytes, int, int]], pack: bytes) -> bytes:
+        """What git finds the objects of the pack by."""
+        oids, checksums, places = zip(*placed, strict=True)
+        # A place beyond 2 GiB would be written otherwise; what comes to that is refused long before (`incoming`).
+        counts = [bisect_left(oids, bytes([first + 1])) for first in range(255)]
+        numbers = struct.pack(f">{2 * len(oids)}I", *checksums, *places)
+        head = b"\xfftOc" + struct.pack(">257I", 2, *counts, len(oids))
+        return self._sealed(head + b"".join(oids) + numbers + pack[-len(oids[0]) :])
+
+    def _sealed(self, data: bytes) -> bytes:
         return data + hashlib.new(self._algorithm, data, usedforsecurity=False).digest()
+
+    def _place(self, pack: bytes, index: bytes) -> None:
+        """Put both where git looks, the index last: by it git knows of the pack."""
+        folder = os.path.join(self._repo.common_dir, "objects", "pack")
+        width = hashlib.new(self._algorithm, usedforsecurity=False).digest_size
+        name = os.path.join(folder, f"pack-{pack[-width:].hex()}")
+        if os.path.exists(f"{name}.idx"):
+            return  # the same objects were written before
+        try:
+            os.makedirs(folder, exist_ok=True)
+            for content, ending in ((pack, "pack"), (index, "idx")):
+                _write(content, f"{name}.{ending}")
+        except OSError as error:
+            raise GitError(
+                f"The git repository at {self._repo.worktree} cannot be written: {error.strerror}.",
+                "Check disk and rights.",
+            ) from error
+
+
+def _write(content: bytes, path: str) -> None:
+    """Write a file that nobody changes any more, fsynced; whoever may look into its folder may read it."""
+    folder, name = os.path.split(path)
+    draft = os.path.join(
+        folder, f"tmp_{name}_{os.getpid()}"
+    )  # git clears away what a kill leaves of that name
+    try:
+        with open(draft, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(draft, os.stat(folder).st_mode & 0o444)
+        os.replace(draft, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise
 
 
 def _head(number: int, size: int) -> bytes:

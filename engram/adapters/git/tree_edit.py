@@ -22,9 +22,23 @@ if TYPE_CHECKING:
 
     # What becomes of the names in a folder: a file, nothing, or the same of a folder in it.
     Edits = dict[bytes, "Entry | Edits | None"]
+    Folder = dict[bytes, tuple[bytes, bytes]]  # by name: mode and id, as git writes them in it
 
 SECONDS = 120.0
 _FOLDER = b"40000"
+# The folders of a commit, by path, that are asked for next.
+_ahead: dict[tuple[str, str], dict[bytes, Folder]] = {}
+
+
+def read_ahead(repo: Repository, commit: str, paths: Iterable[str]) -> None:
+    """Read the folders on the way to these files of `commit`, for `edited` upon it, until `let_go`. Raises GitError."""
+    wanted = _paths(_nested(dict.fromkeys(paths)), b"")
+    _ahead[repo.common_dir, commit] = _read(repo, commit, [b"", *wanted])
+
+
+def let_go() -> None:
+    """Keep no folder any more."""
+    _ahead.clear()
 
 
 def edited(repo: Repository, commit: str, edits: Mapping[str, Entry | None], objects: NewObjects) -> str:
@@ -58,12 +72,17 @@ class _Folders:
 
     def __init__(self, repo: Repository, commit: str, edits: Edits, objects: NewObjects) -> None:
         self._objects = objects
-        self._repo, self._commit, self._width = repo, commit, len(commit) // 2
-        self._held = _read(repo, commit, [b"", *_paths(edits, b"")])
+        self._repo, self._commit = repo, commit
+        self._held = dict(_ahead.get((repo.common_dir, commit), {}))
+        wanted = [path for path in (b"", *_paths(edits, b"")) if path not in self._held]
+        if wanted:
+            self._held |= _read(repo, commit, wanted)
+        if b"" not in self._held:
+            raise _damaged(repo, commit)
 
     def changed(self, path: bytes, edits: Edits) -> str | None:
         """The id of what this folder becomes; None where nothing is left in it."""
-        entries = self._entries(path)
+        entries = dict(self._held.get(path, {}))
         was = {name: entries[name][0] for name in edits if name in entries}
         for name, edit in edits.items():
             if isinstance(edit, dict):
@@ -89,11 +108,6 @@ class _Folders:
             pack.TREE, b"".join(b"%s %s\0%s" % (entries[name][0], name, entries[name][1]) for name in names)
         )
 
-    def _entries(self, path: bytes) -> dict[bytes, tuple[bytes, bytes]]:
-        pattern = rb"([0-7]+) ([^\0]+)\0(.{%d})" % self._width
-        found = re.findall(pattern, self._held.get(path, b""), re.DOTALL)
-        return {name: (mode, oid) for mode, name, oid in found}
-
 
 def _moves(before: bytes | None, after: bytes) -> bool:
     """Whether what has these modes stands in another place of its folder than before."""
@@ -108,15 +122,16 @@ def _paths(edits: Edits, path: bytes) -> Iterable[bytes]:
             yield from _paths(edit, inner)
 
 
-def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, bytes]:
-    """The raw trees at the paths; what is no folder is left out. Raises GitError where one is damaged."""
+def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Folder]:
+    """The folders at the paths; what is not there or no folder is left out. Raises GitError where one is damaged."""
     asked = [
         commit.encode() + b":" + path if b"\n" not in path else _named(repo, commit, path) for path in paths
     ]
     said = run(
         repo, "cat-file", "--batch", "--buffer", stdin=b"\n".join(asked) + b"\n", deadline=SECONDS
     ).stdout
-    found: dict[bytes, bytes] = {}
+    matched = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
+    found: dict[bytes, Folder] = {}
     at = 0
     for path, name in zip(paths, asked, strict=True):
         if said.startswith(name + b" missing\n", at):
@@ -128,10 +143,9 @@ def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, byte
             raise _damaged(repo, commit)
         size = int(words[2])
         if words[1] == pack.TREE:
-            found[path] = said[end + 1 : end + 1 + size]
+            entries = matched(said[end + 1 : end + 1 + size])
+            found[path] = {name: (mode, oid) for mode, name, oid in entries}
         at = end + size + 2
-    if b"" not in found:
-        raise _damaged(repo, commit)
     return found
 
 

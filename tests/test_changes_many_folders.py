@@ -1,0 +1,104 @@
+"""Where the times of very many folders moved, as after a large sync, what differs is found in another way: the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SetClock
+from prepared import dedicated
+
+from engram.usecases import changes
+from engram.usecases.open_store import open_store
+from engram.usecases.refresh import refresh
+from engram.usecases.store import Caller
+
+if TYPE_CHECKING:
+    from engram.usecases.changes import Delta
+    from engram.usecases.store import Store
+
+FOLDERS = changes.MANY_FOLDERS + 5
+LONG_AGO = (1_700_000_000, 1_700_000_000)
+
+
+def folder(root: Path, number: int) -> Path:
+    return root / "lore" / "2024" / f"{number:02d}"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Two lore in each of many folders, all of them indexed and settled."""
+    root = dedicated(tmp_path / "store")
+    for number in range(FOLDERS):
+        folder(root, number).mkdir(parents=True)
+        for name in ("one.md", "two.md"):
+            (folder(root, number) / name).write_text(f"Lore {name} of folder {number}.\n", "utf-8")
+            os.utime(folder(root, number) / name, LONG_AGO)
+        os.utime(folder(root, number), LONG_AGO)
+    opened = open_store(str(root), Caller("test", "test"), clock=SetClock())
+    assert refresh(opened).added == 2 * FOLDERS
+    return opened
+
+
+def change_all_sorts(root: Path) -> set[str]:
+    """What a person may do in a folder; the paths of it, all else is as it was."""
+    two = [folder(root, number) / "two.md" for number in range(8)]
+    two[0].write_text("Longer than it was before, and another text.\n", "utf-8")
+    text = two[1].read_text("utf-8").upper()
+    two[1].write_text(text, "utf-8")
+    os.utime(two[1], LONG_AGO)  # as long and as old as it was: only the inode tells
+    two[2].unlink()
+    two[3].with_name("three.md").write_text("A new one.\n", "utf-8")
+    two[4].rename(two[4].with_name("four.md"))
+    two[5].unlink()
+    two[5].symlink_to(two[6])
+    shutil.rmtree(two[7].parent)
+    (folder(root, 99)).mkdir()
+    (folder(root, 99) / "one.md").write_text("In a new folder.\n", "utf-8")
+    touched = (
+        "00/two",
+        "01/two",
+        "02/two",
+        "03/three",
+        "04/two",
+        "04/four",
+        "05/two",
+        "07/one",
+        "07/two",
+        "99/one",
+    )
+    return {f"lore/2024/{name}.md" for name in touched}
+
+
+def found(store: Store) -> Delta:
+    generation = store.index.look()
+    assert generation is not None
+    return changes.in_folders(store, generation, store.clock.nanoseconds())
+
+
+def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    touched = change_all_sorts(Path(store.places.root))
+    for number in {*range(FOLDERS)} - {7}:  # to write into a file moves no time but its own
+        os.utime(folder(Path(store.places.root), number), (1_700_000_009, 1_700_000_009))
+    quick = found(store)
+    assert {*quick.files, *quick.gone, *quick.scan_problems} == touched
+    assert quick.gone_folders == ["lore/2024/07"]
+    assert len(quick.folders) >= FOLDERS - 1
+    monkeypatch.setattr(changes, "MANY_FOLDERS", 1000)
+    other = found(store)
+    assert quick._replace(known={}) == other._replace(known={})
+    assert all(quick.known.get(path) == other.known.get(path) for path in touched)
+
+
+def test_a_file_that_was_younger_than_times_can_tell_is_read_again(store: Store) -> None:
+    path = folder(Path(store.places.root), 3) / "two.md"
+    path.write_text("Written just now.\n", "utf-8")
+    moment = int(store.clock.now().timestamp())
+    os.utime(path, (moment, moment))
+    assert refresh(store, thorough=True).changed == 1
+    for number in range(FOLDERS):
+        os.utime(folder(Path(store.places.root), number), (1_700_000_009, 1_700_000_009))
+    assert list(found(store).files) == ["lore/2024/03/two.md"]
