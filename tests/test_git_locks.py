@@ -81,14 +81,6 @@ def test_a_lock_that_goes_away_in_time_is_waited_for(
     assert status(repo) == ""
 
 
-def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repository) -> None:
-    names = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/remotes/origin/deep/er.lock")
-    stale = [age(os.path.join(repo.git_dir, name), 60) for name in names]
-    young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
-    assert sorted(locks.clear_stale(repo)) == sorted(stale)
-    assert Path(young).exists()
-
-
 def test_a_lock_bears_its_owners_mark_from_the_first_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

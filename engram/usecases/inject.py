@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
+FOR_PROMPT = "Perhaps of use for this prompt:"
+FOR_ERROR = "Perhaps of use for this error:"
+_FOR_FILE = "About the file at hand:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 _ABOUT_FILES = (
@@ -57,7 +60,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
     return said
 
 
-def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
+def by_files(store: Store, files: Sequence[str]) -> str:
     """The lore that name one of these files (paths as lore write them), framed; "" for none that is new."""
     if not files:
         return ""
@@ -71,7 +74,7 @@ def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
 
     began = store.clock.nanoseconds()
     sorted_out = _recalled(store, loaded(store, consult(store, ask)))
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead)
+    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), _FOR_FILE)
     _note(
         store,
         " ".join(files),

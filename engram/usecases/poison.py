@@ -170,10 +170,10 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
 
 def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
     if way == FILES:
-        return inject.by_files(store, files, lead="About the file at hand:")
+        return inject.by_files(store, files)
     if way == FAILURE:
-        return inject.by_text(store, asked, strategy=recall.WORDS, lead="Perhaps of use for this error:")
-    return inject.by_text(store, asked, lead="Perhaps of use for this prompt:")
+        return inject.by_text(store, asked, strategy=recall.WORDS, lead=inject.FOR_ERROR)
+    return inject.by_text(store, asked, lead=inject.FOR_PROMPT)
 
 
 def _new_session(store: Store, name: str) -> None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from engram.usecases.sync_merge import Merge
 
 AT_ONCE = 500  # files of one operation
-REASON = "engram sync"
 _MARK = "sync-under-way"
 
 
@@ -51,7 +50,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
         change.write(store, operations, brought_in=True)
     except ConflictError:
         return ()
-    moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state, REASON)
+    moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _forget(store)
     if moved:  # the journal is committed next: by this it shows at once that it changes nothing
         tree.learn(repo, merge.commit, _entries(merge.changes))
@@ -77,7 +76,7 @@ def finish(store: Store) -> bool:
             item.path for operation in waiting if operation.op not in names for item in operation.changes
         }
         if all(path in later or _holds(store, path, found) for path, found in changes.items()):
-            done = advance(repo, head, new, _entries(changes), store.places.state, REASON)
+            done = advance(repo, head, new, _entries(changes), store.places.state)
     _forget(store)
     return done
 

@@ -24,10 +24,9 @@ class PathChange(NamedTuple):
     after: str | None
 
 
-def changes_of(repo: Repository, commit: str, parent: str = "") -> tuple[PathChange, ...]:
-    """The files in which a commit differs from its parent (the only one, unless `parent` names it)."""
-    ends = (parent, commit) if parent else ("--root", commit)
-    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", *ends).stdout
+def changes_of(repo: Repository, commit: str) -> tuple[PathChange, ...]:
+    """The files in which a commit differs from its only parent, or from nothing."""
+    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", "--root", commit).stdout
     words = os.fsdecode(said).split("\0")
     return tuple(_change(facts, path) for facts, path in zip(words[::2], words[1::2], strict=False))
 

@@ -181,9 +181,9 @@ def rows_of(key: str = "") -> list[Alias]:
     return [row for source in SOURCES if key in ("", source.key) for row in source.rows if row.tool in known]
 
 
-def of_set(name: str) -> list[LoreTool]:
-    """The aliases that another set has."""
-    return _made(CURATE) if name == "curate" else []
+def curating() -> list[LoreTool]:
+    """The aliases that the set `curate` has."""
+    return _made(CURATE)
 
 
 def tools(key: str = "") -> list[LoreTool]:
