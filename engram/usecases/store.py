@@ -128,6 +128,12 @@ class Store:
         self._source_id = ""
 
     @property
+    def repository(self) -> Repository:
+        """The repository that the store is in: for whoever knows that there is one."""
+        assert self.places.repository is not None
+        return self.places.repository
+
+    @property
     def model(self) -> Embedder | None:
         """The embedding provider, also while it gives no vectors; None where there is none or it is broken."""
         before, model = self._embedder, self.meaning.model(self.settings)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.differences import Difference
-    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.layout import Head
     from engram.usecases.store import Store
     from engram.usecases.sync_merge import Merge
 
@@ -38,7 +38,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
     Else nothing was done but whole files, and the answer has the paths whose files are not what `head` holds (none where only
     the branch moved meanwhile). Raises StoreError (disk, permissions), GitError.
     """
-    repo = _repository(store)
+    repo = store.repository
     changes, in_the_way = _file_changes(store, merge)
     if in_the_way:
         return in_the_way
@@ -65,7 +65,7 @@ def finish(store: Store) -> bool:
         _forget(store)
         return False
     old, new, names = noted
-    repo = _repository(store)
+    repo = store.repository
     store.files.recover(must=True)
     head = layout.read_head(repo)
     waiting = store.files.journal.waiting()
@@ -79,11 +79,6 @@ def finish(store: Store) -> bool:
             done = advance(repo, head, new, _entries(changes), store.places.state)
     _forget(store)
     return done
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository
 
 
 def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
@@ -114,7 +109,7 @@ def _file_changes(store: Store, merge: Merge) -> tuple[list[Change], tuple[str, 
 def _contents(store: Store, merge: Merge, wanted: list[tuple[str, tree.Entry]]) -> dict[str, bytes]:
     known = {path: merge.contents[path] for path, _ in wanted if path in merge.contents}
     missing = [(path, entry.oid) for path, entry in wanted if path not in known]
-    found = blobs(_repository(store), (oid for _, oid in missing))
+    found = blobs(store.repository, (oid for _, oid in missing))
     return known | {path: found[oid] for path, oid in missing}
 
 
@@ -124,7 +119,7 @@ def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
         raw = store.files.read(path)
     except NotFoundError:
         return None, None
-    return raw, tree.blob_oid(raw, layout.hash_name(_repository(store)))
+    return raw, tree.blob_oid(raw, layout.hash_name(store.repository))
 
 
 def _oid(entry: tree.Entry | None) -> str | None:

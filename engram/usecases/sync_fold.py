@@ -55,14 +55,14 @@ class Folded(NamedTuple):
 
 def begin(store: Store) -> None:
     """Before the first pull of a clone: what is here already is not news."""
-    head = layout.read_head(_repository(store)).oid
+    head = layout.read_head(store.repository).oid
     if head and not commit_marks.noted(store, _MARK):
         commit_marks.note(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """The lore files that are new since the last look; those that others recorded, or all. Raises GitError."""
-    repo = _repository(store)
+    repo = store.repository
     since, head = commit_marks.noted(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
@@ -77,7 +77,7 @@ def _is_of_others(store: Store, path: str) -> bool:
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     """Fold what arrived, and note how far it was looked at. Raises EngramError; nothing is lost."""
-    head = layout.read_head(_repository(store)).oid
+    head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if head:
         commit_marks.note(store, _MARK, head)
@@ -202,8 +202,3 @@ def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
     return [
         path for path, found in changed.items() if found.before is None and sync_plan.is_lore(path, folder)
     ]
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository

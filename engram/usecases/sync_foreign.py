@@ -39,8 +39,7 @@ def put_right(store: Store, head: str) -> str:
 
     Only those are looked at that came since `looked_at` was told. Raises GitError.
     """
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     known = commit_marks.noted(store, _MARK)
     if head == known:
         return head
