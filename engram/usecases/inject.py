@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import live
 from engram.usecases import query as recall
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
+from engram.usecases.held import loaded, without_held
 from engram.usecases.live import Withheld
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
@@ -146,24 +146,6 @@ def framed(
             fence.Note(refs[lore.id], lore.content, lore.category, lore.confidence, lore.state, trust)
         )
     return fence.frame(notes, budget, lead)
-
-
-def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """The lore at these paths, as their files say now; without what cannot be read or waits for a person."""
-    from engram.domain.errors import EngramError
-    from engram.domain.lore import ACTIVE
-    from engram.usecases import change
-    from engram.usecases.held import texts, waits
-
-    found, held = [], texts(store)
-    for path in paths:
-        try:
-            lore = change.load(store, path).lore
-        except EngramError:
-            continue
-        if lore.status == ACTIVE and not waits(held, lore):
-            found.append(lore)
-    return found
 
 
 def _is_strong(score: Score) -> bool:
