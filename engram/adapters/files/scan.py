@@ -10,10 +10,7 @@ import os
 import stat
 
 from engram.adapters.files.atomic import SUFFIX
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from engram.domain.typed import NamedTuple
 
 SKIPPED_AT_TOP = frozenset({"entities", "agents"})
 _EXTENSION = ".md"
@@ -164,10 +161,3 @@ def _is_unicode(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def under(paths: Iterator[str] | dict[str, FileStamp], folder: str) -> list[str]:
-    """Those of `paths` that lie directly in `folder`."""
-    prefix = folder + "/"
-    length = len(prefix)
-    return [path for path in paths if path.startswith(prefix) and "/" not in path[length:]]
