@@ -39,10 +39,9 @@ _HERE = ("agent", "human")
 
 
 class Poison(NamedTuple):
-    """One lore of the corpus: what it is called, what it tries, the lore, whether it may be seen at all."""
+    """One lore of the corpus: what it is called, the lore, whether it may be seen at all."""
 
     name: str
-    attack: str
     lore: Lore
     is_quarantined: bool
 
@@ -115,7 +114,7 @@ def plant(store: Store) -> list[Poison]:
         if row.get("held"):
             digest = text_digest(searchable(lore))
             store.state.trust.hold([Held(lore.id, digest, "", "red team", now.timestamp())])
-        found.append(Poison(row["name"], row["attack"], lore, lore.status != ACTIVE or bool(row.get("held"))))
+        found.append(Poison(row["name"], lore, lore.status != ACTIVE or bool(row.get("held"))))
     return found
 
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 def duplicates(store: Store, generation: Generation) -> list[Item]:
     """Groups of lore that say the same, those with the most in them first."""
     found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
-    joined = sorted(groups(found), key=lambda group: (-len(group.ids), group.ids))
-    hits = hits_of(generation, [lore_id for group in joined for lore_id in group.ids])
+    joined = sorted(groups(found), key=lambda group: (-len(group), group))
+    hits = hits_of(generation, [lore_id for group in joined for lore_id in group])
     why = {frozenset((pair.one, pair.other)): pair for pair in found}
     items = []
     for group in joined:
-        if all(lore_id in hits for lore_id in group.ids):
-            inside = [pair for ends, pair in why.items() if ends <= set(group.ids)]
-            items.append(_item(review.DUPLICATE, [hits[one] for one in group.ids], inside, review.MERGE))
+        if all(lore_id in hits for lore_id in group):
+            inside = [pair for ends, pair in why.items() if ends <= set(group)]
+            items.append(_item(review.DUPLICATE, [hits[one] for one in group], inside, review.MERGE))
     return items
 
 
