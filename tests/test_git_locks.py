@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from gitkit import apply, change, make_repository, person_commits, state_folder, status
+from gitkit import CODE_AND_LORE, WORK, apply, repository_of, state_folder, status
 
 from engram.adapters.git import commits, locks, staging
 from engram.adapters.git.commits import commit_all
@@ -20,12 +20,7 @@ pytestmark = pytest.mark.usefixtures("persons_git")
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"code.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"})
-    return made
-
-
-WORK = change("work", ("lore/new.md", b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
+    return repository_of(tmp_path / "repo", CODE_AND_LORE)
 
 
 def age(file: str, seconds: float) -> str:
