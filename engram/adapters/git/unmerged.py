@@ -51,11 +51,6 @@ def merges_of(repo: Repository, path: str) -> list[MergeCommit]:
     return [merge for merge in _with_parents(repo, oids) if merge is not None]
 
 
-def merge_bases(repo: Repository, one: str, other: str) -> list[str]:
-    """The last common commits of two, sorted; none where they share no history."""
-    return sorted(run(repo, "merge-base", "--all", one, other, check=False).stdout.decode().split())
-
-
 def resolve(repo: Repository, paths: Iterable[str]) -> None:
     """Tell the index that what the work tree holds at the paths is the result of the merge."""
     batch = os.fsencode("".join(f"{path}\0" for path in paths))
