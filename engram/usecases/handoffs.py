@@ -54,7 +54,7 @@ def handoff(
     """
     from engram.usecases import record as recording
 
-    giver = giver or store.caller.agent or "human"
+    giver = giver or store.caller.who
     to, topic = to.strip(), " ".join(topic.split())
     for name in (to, giver):
         if len(name) > 100 or not name.isprintable():

@@ -174,7 +174,7 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
         return
     lore_id = _id_of(store, path, merged.content or raw or b"")
     trailers = [("Engram-Lore", lore_id)] if lore_id else []
-    trailers += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Source", store.source)]
+    trailers += [("Engram-Agent", store.caller.who), ("Engram-Source", store.source)]
     operation = Operation(
         store.clock.new_id(), int(store.clock.now().timestamp()), f"repair: {os.path.basename(path)}",
         tuple(trailers), tuple(changes),

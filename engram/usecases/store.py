@@ -13,6 +13,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain import ulid
 from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
+from engram.domain.lore import HUMAN
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.meaning import KEYS as MEANING_KEYS
@@ -76,6 +77,11 @@ class Caller(NamedTuple):
     session: str
     agent: str
     via: str = ""
+
+    @property
+    def who(self) -> str:
+        """The agent; where none is known, a person."""
+        return self.agent or HUMAN
 
 
 BY_ITSELF = "maintenance"  # the session of what Engram does by itself, now and then

@@ -150,7 +150,7 @@ def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
 
 def _operation(store: Store, changes: list[Change], merge: Merge) -> Operation:
     moment = int(store.clock.now().timestamp())
-    trailers = (("Engram-Agent", store.caller.agent or "human"), ("Engram-Merge", merge.commit))
+    trailers = (("Engram-Agent", store.caller.who), ("Engram-Merge", merge.commit))
     return Operation(
         store.clock.new_id(), moment, f"sync: bring in {len(changes)} files", trailers, tuple(changes)
     )

@@ -6,14 +6,13 @@ import os
 
 from engram.adapters.git import objects
 from engram.adapters.git.runner import run
+from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.layout import Repository
-
-_FILES = ("100644", "100755")
 
 
 class PathChange(NamedTuple):
@@ -79,5 +78,5 @@ def names_at(repo: Repository, commit: str, folder: str) -> list[str]:
 def _change(facts: str, path: str) -> PathChange:
     mode_before, mode_after, before, after, _ = facts.lstrip(":").split(" ")
     return PathChange(
-        path, before if mode_before in _FILES else None, after if mode_after in _FILES else None
+        path, before if mode_before in REGULAR else None, after if mode_after in REGULAR else None
     )
