@@ -13,16 +13,19 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from engram.curating import Curating
+from engram.api.curating import Curating
+from engram.api.evolving import Evolving
+from engram.api.exploring import Exploring
+from engram.api.graphing import Graphing
+from engram.api.linking import Linking
+from engram.api.looking import Looking
+from engram.api.part import Words, words
+from engram.api.putting import Putting
+from engram.api.sharing import Sharing
+from engram.api.teaming import Teaming
+from engram.api.trusting import Trusting
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.evolving import Evolving
-from engram.exploring import Exploring
-from engram.graphing import Graphing
-from engram.linking import Linking
-from engram.looking import Looking, Words, words
-from engram.putting import Putting
-from engram.teaming import Teaming
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
@@ -40,19 +43,16 @@ if TYPE_CHECKING:
     from engram.usecases.import_lore import Imported
     from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
-    from engram.usecases.origin import Origin
-    from engram.usecases.poison import Report
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.store import Store
-    from engram.usecases.trust import Waiting
     from engram.usecases.vectors import Filled
 
 
 _VECTORS_LOOK_NS = 60_000_000_000
 
 
-class Engram(Looking, Curating, Evolving, Exploring, Graphing, Linking, Putting, Teaming):
+class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting, Sharing, Teaming, Trusting):
     """An open store. Close it (or use `with`): what waits for git is committed then.
 
     Safe to use from several threads; several processes may have the same store open.
@@ -243,44 +243,6 @@ class Engram(Looking, Curating, Evolving, Exploring, Graphing, Linking, Putting,
         done = import_lore(self.store, os.path.expanduser(folder), options)
         self._changed()
         return done
-
-    def poison_check(self) -> Report:
-        """Put a red team's lore before an agent in every way there is, in a scratch store: `.findings` got through.
-
-        Nothing of this store is read or written.
-        """
-        from engram.usecases.poison import poison_check
-
-        return poison_check()
-
-    def held(self) -> builtins.list[Waiting]:
-        """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
-        from engram.usecases import trust
-
-        return trust.held(self.store)
-
-    def accept(self, *names: str, everything: bool = False) -> builtins.list[Waiting]:
-        """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
-        from engram.usecases import trust
-
-        return trust.accept(self.store, names, everything=everything)
-
-    def reject(self, *names: str, everything: bool = False, delete: bool = False) -> builtins.list[Waiting]:
-        """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
-        from engram.usecases import trust
-
-        rejected = trust.reject(self.store, names, everything=everything, delete=delete)
-        self._changed()
-        return rejected
-
-    def origin(self, name: str) -> Origin:
-        """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
-        from engram.usecases.listing import get
-        from engram.usecases.origin import origin
-        from engram.usecases.scopes import reach
-
-        shown = get(self.store, name)
-        return origin(reach(self.store, shown.scope), shown.lore, shown.path)
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> Refreshed:
         """Bring the index up to date with every file, at once.

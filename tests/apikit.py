@@ -25,7 +25,9 @@ from engram.usecases.open_store import open_store
 from engram.usecases.store import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from engram.domain.tables import Table
 
 PROJECT = Path(__file__).resolve().parent.parent
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -161,6 +163,11 @@ def _make_repository(root: Path) -> None:
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-q", "-m", "code")
+
+
+def named(tables: Sequence[Table], name: str) -> Table:
+    """The table of that name, which is there."""
+    return next(table for table in tables if table.name == name)
 
 
 def lore_files(root: Path) -> list[Path]:

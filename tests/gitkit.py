@@ -71,9 +71,22 @@ def person_commits(repo: Repository, files: dict[str, str], message: str = "by h
     return git(repo, "rev-parse", "HEAD")
 
 
+def repository_of(folder: Path, files: dict[str, str]) -> Repository:
+    """A repository in which a person committed these files."""
+    made = make_repository(folder)
+    person_commits(made, files)
+    return made
+
+
 def change(message: str, *changes: tuple[str, bytes | None], author: str | None = AUTHOR) -> Commit:
     """A commit of these (path, content) pairs at a fixed moment."""
     return Commit(message, tuple(FileChange(*pair) for pair in changes), author, MOMENT)
+
+
+LORE = "lore/new.md"
+# One lore is new, one changed, one deleted; where there are these files.
+CODE_AND_LORE = {"code.py": "1\n", "other.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"}
+WORK = change("work", (LORE, b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
 
 
 def apply(repo: Repository, *commits: Commit) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import QUEUE, TIDES, cli, dedicated, git, ok, opened, plain
+from apikit import QUEUE, TIDES, cli, dedicated, git, named, ok, opened, plain
 from effort import examples
 from hypothesis import given
 from mcp_kit import inside, refused, text
@@ -24,7 +24,6 @@ from engram.domain.judged import Interval, Quality, Question
 from engram.domain.ranking import KEYS as RANKING
 from engram.domain.ranking import Weights, weights_of
 from engram.domain.settings import Settings, key_named
-from engram.domain.tables import named
 from engram.usecases import evolve as evolving
 from engram.usecases.accepted_settings import in_force
 from engram.usecases.commit import commit_pending

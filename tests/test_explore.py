@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
 import pytest
-from apikit import QUEUE, TIDES, cli, ok, opened, plain
+from apikit import QUEUE, TIDES, cli, named, ok, opened, plain
 from hypothesis import given
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
@@ -19,7 +19,6 @@ from engram.domain import budget
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.framing import NOTICE
 from engram.domain.fusion import K, fuse
-from engram.domain.tables import named
 from engram.mcp.tools import SETS, chosen_sets
 from engram.usecases.partition import KEYS
 

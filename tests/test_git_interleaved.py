@@ -10,27 +10,31 @@ from pathlib import Path
 
 import gitkit
 import pytest
-from gitkit import apply, assert_sound, change, git, make_repository, person_commits, state_folder, status
+from gitkit import (
+    CODE_AND_LORE,
+    LORE,
+    WORK,
+    apply,
+    assert_sound,
+    change,
+    git,
+    person_commits,
+    repository_of,
+    state_folder,
+    status,
+)
 
 from engram.adapters.git import commits, staging
 from engram.adapters.git.commits import Commit, commit_all
 from engram.adapters.git.layout import Repository, read_head
 from engram.domain.errors import GitError
 
-LORE = "lore/new.md"
-
-
 pytestmark = pytest.mark.usefixtures("persons_git")
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"code.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"})
-    return made
-
-
-WORK = change("work", ("lore/new.md", b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
+    return repository_of(tmp_path / "repo", CODE_AND_LORE)
 
 
 def commit(repo: Repository, what: Commit) -> str:

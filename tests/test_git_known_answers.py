@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from apikit import git
+from gitkit import opened
 from hypothesis import given
 from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
 from engram.adapters.git import differences, own_moves
-from engram.adapters.git.layout import Repository, find_repository, read_head
+from engram.adapters.git.layout import Repository, read_head
 from engram.adapters.git.tree import Entry
 from engram.usecases import freshness, incoming, sync_merge
 
@@ -34,12 +35,6 @@ def test_two_differences_from_one_tree_make_that_between_the_others(
     base: dict[str, Entry], one: dict[str, Entry], other: dict[str, Entry]
 ) -> None:
     assert differences.between(difference(base, one), difference(base, other)) == difference(one, other)
-
-
-def opened(root: Path) -> Repository:
-    repo = find_repository(str(root))
-    assert repo is not None
-    return repo
 
 
 def test_what_a_merge_is_known_to_change_is_what_git_finds(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from gitkit import git, make_repository, opened, person_commits
+from gitkit import git, make_repository, opened, person_commits, repository_of
 
 from engram.adapters.git import layout
 from engram.adapters.git.layout import Head, Repository, busy, find_repository, read_head
@@ -17,9 +17,7 @@ pytestmark = pytest.mark.usefixtures("persons_git")
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"a.txt": "one\n"})
-    return made
+    return repository_of(tmp_path / "repo", {"a.txt": "one\n"})
 
 
 def as_git_says(folder: Path | str) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from gitkit import apply, change, make_repository, person_commits, state_folder, status
+from gitkit import CODE_AND_LORE, WORK, apply, repository_of, state_folder, status
 
 from engram.adapters.git import commits, locks, staging
 from engram.adapters.git.commits import commit_all
@@ -20,12 +20,7 @@ pytestmark = pytest.mark.usefixtures("persons_git")
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"code.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"})
-    return made
-
-
-WORK = change("work", ("lore/new.md", b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
+    return repository_of(tmp_path / "repo", CODE_AND_LORE)
 
 
 def age(file: str, seconds: float) -> str:
@@ -79,14 +74,6 @@ def test_a_lock_that_goes_away_in_time_is_waited_for(
     commit_all(repo, [WORK], "OP1", state_folder(repo), patience=60)
     assert len(waits) == 3
     assert status(repo) == ""
-
-
-def test_all_stale_locks_are_cleared_at_once_and_young_ones_stay(repo: Repository) -> None:
-    names = ("index.lock", "packed-refs.lock", "refs/heads/main.lock", "refs/remotes/origin/deep/er.lock")
-    stale = [age(os.path.join(repo.git_dir, name), 60) for name in names]
-    young = age(os.path.join(repo.git_dir, "refs/tags/t.lock"), 1)
-    assert sorted(locks.clear_stale(repo)) == sorted(stale)
-    assert Path(young).exists()
 
 
 def test_a_lock_bears_its_owners_mark_from_the_first_moment(

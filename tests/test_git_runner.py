@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from gitkit import git, make_repository, person_commits
+from gitkit import git, make_repository, repository_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,9 +26,7 @@ pytestmark = pytest.mark.usefixtures("persons_git")
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"a.txt": "one\n"})
-    return made
+    return repository_of(tmp_path / "repo", {"a.txt": "one\n"})
 
 
 def program(folder: Path, name: str, text: str) -> None:

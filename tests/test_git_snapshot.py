@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import gitkit
 import pytest
-from gitkit import apply, change, git, make_repository, person_commits, state_folder, status
+from gitkit import apply, change, git, make_repository, person_commits, repository_of, state_folder, status
 
 from engram.adapters.git import staging
 from engram.adapters.git.commits import FileChange, commit_all
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("persons_git")
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = make_repository(tmp_path / "repo")
-    person_commits(made, {"code.py": "1\n", "lore/a.md": "a\n", "lore/b.md": "b\n", "lore/d/c.md": "c\n"})
-    return made
+    return repository_of(
+        tmp_path / "repo", {"code.py": "1\n", "lore/a.md": "a\n", "lore/b.md": "b\n", "lore/d/c.md": "c\n"}
+    )
 
 
 def test_nothing_changed_is_nothing(repo: Repository) -> None:

@@ -12,7 +12,7 @@ from apikit import SECRET, cli, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.adapters.files.interchange import read_tool_rows
+from engram.adapters.files.interchange import read_rows
 from engram.adapters.files.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
 from engram.domain.memory_kinds import KINDS
@@ -358,7 +358,7 @@ ANY_JSON = st.recursive(
 def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: str) -> None:
     data = "\n".join(json.dumps(row) for row in rows).encode()
     for name in ("memory.jsonl", "experience.jsonl"):
-        _, read, problems = read_tool_rows(data, name, kind)
+        _, read, problems = read_rows(data, name, kind)
         assert len(read) <= len(rows) * 10
         assert all(row.fields["content"] for row in read)
         assert all(problem["message"] for problem in problems)

@@ -40,7 +40,7 @@ FULL = PLAIN._replace(
 
 
 def row(value: object) -> dict[str, object]:
-    rows, problems = read_rows(json.dumps([value]).encode(), "a.json")
+    _, rows, problems = read_rows(json.dumps([value]).encode(), "a.json")
     assert not problems
     return rows[0].fields
 
@@ -101,14 +101,14 @@ def test_what_is_exported_is_read_back_with_all_its_fields(lore: Lore) -> None:
         (write_json([exported]), "out.json", "out.json#1"),
         (b"".join(write_jsonl([exported])), "out.jsonl", "out.jsonl:1"),
     ):
-        assert read_rows(data, name) == ((ImportRow(kept, where),), ())
+        assert read_rows(data, name)[1:] == ((ImportRow(kept, where),), ())
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and "\0" not in text), max_size=5))
 def test_any_text_survives_export_and_import(texts: list[str]) -> None:
     whole = [{"content": text.strip()} for text in texts]
     for data, name in ((write_json(whole), "a.json"), (b"".join(write_jsonl(whole)), "a.jsonl")):
-        rows, problems = read_rows(data, name)
+        _, rows, problems = read_rows(data, name)
         if texts or name == "a.json":
             assert not problems
         assert [row.fields for row in rows] == [{"content": text.strip()} for text in texts]
@@ -117,7 +117,7 @@ def test_any_text_survives_export_and_import(texts: list[str]) -> None:
 def test_a_jsonl_file_keeps_its_good_lines_and_tells_the_bad_ones_by_line() -> None:
     data = b'{"content": "one"}\n\n{"content": broken}\n"two"\n[1]\n{"title": "only"}\n\xff\xfe\n'
     data += b'{"text": "three"}'
-    rows, problems = read_rows(data, "notes.jsonl")
+    _, rows, problems = read_rows(data, "notes.jsonl")
     assert [(found.where, found.fields["content"]) for found in rows] == [
         ("notes.jsonl:1", "one"),
         ("notes.jsonl:4", "two"),
@@ -129,7 +129,7 @@ def test_a_jsonl_file_keeps_its_good_lines_and_tells_the_bad_ones_by_line() -> N
 
 
 def test_bad_rows_of_an_array_do_not_stop_the_others() -> None:
-    rows, problems = read_rows(b'[{"body": "one"}, 7, null, {"body": ""}, {"body": "two"}]', "a.json")
+    _, rows, problems = read_rows(b'[{"body": "one"}, 7, null, {"body": ""}, {"body": "two"}]', "a.json")
     assert [found.where for found in rows] == ["a.json#1", "a.json#5"]
     assert [problem["where"] for problem in problems] == ["a.json#2", "a.json#3", "a.json#4"]
 
@@ -148,7 +148,7 @@ def test_bad_rows_of_an_array_do_not_stop_the_others() -> None:
     ],
 )
 def test_rows_are_found_in_the_shapes_that_tools_export(document: object) -> None:
-    rows, problems = read_rows(json.dumps(document, indent=1).encode(), "a.json")
+    _, rows, problems = read_rows(json.dumps(document, indent=1).encode(), "a.json")
     assert ([found.fields for found in rows], problems) == ([{"content": "x"}], ())
 
 
@@ -164,7 +164,7 @@ def test_fields_are_found_under_other_names_and_one_level_deeper() -> None:
             "metadata": {"labels": "style, editor,,style", "kind": "preference"},
             "createdAt": "2024-09-03T10:16:05.490548-07:00",
             "confidence": "85%",
-            "user_id": "u1",
+            "owner": "u1",
         }
     )
     assert found == {
@@ -186,11 +186,22 @@ def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
         },
         {"type": "entity", "name": "ada", "entityType": "person", "observations": ["Prefers mornings"]},
         {"type": "relation", "from": "ada", "to": "billing", "relationType": "owns"},
+        {"type": "relation", "from": "nobody", "to": "billing", "relationType": "owns"},
     ]
     expected = [
-        {"content": "- Runs on Go\n- Owned by Ada", "title": "billing", "category": "service"},
-        {"content": "Prefers mornings", "title": "ada", "category": "person"},
-        {"content": "ada owns billing"},
+        {
+            "content": "- Runs on Go\n- Owned by Ada",
+            "title": "billing",
+            "tags": ["service"],
+            "entities": ["billing"],
+        },
+        {
+            "content": "- Prefers mornings\n- owns [[billing]]",
+            "title": "ada",
+            "tags": ["person"],
+            "entities": ["ada"],
+        },
+        {"content": "nobody owns billing"},
     ]
     graph = {"entities": lines[:2], "relations": lines[2:]}
     for data, name in (
@@ -198,7 +209,7 @@ def test_a_graph_of_entities_and_relations_becomes_rows() -> None:
         ("\n".join(json.dumps(line) for line in lines).encode(), "memory.json"),
         (json.dumps(graph).encode(), "graph.json"),
     ):
-        rows, problems = read_rows(data, name)
+        _, rows, problems = read_rows(data, name)
         assert ([found.fields for found in rows], problems) == (expected, ())
 
 
@@ -255,7 +266,7 @@ def test_times_are_read_in_the_ways_they_are_written(given_time: object, expecte
     ],
 )
 def test_a_value_that_cannot_be_used_is_left_out_and_told_and_the_row_is_kept(bad: dict[str, object]) -> None:
-    rows, problems = read_rows(json.dumps({"content": "x", **bad}).encode(), "a.json")
+    _, rows, problems = read_rows(json.dumps({"content": "x", **bad}).encode(), "a.json")
     assert [found.fields for found in rows] == [{"content": "x"}]
     assert [problem["where"] for problem in problems] == ["a.json#1"]
     assert f"'{next(iter(bad))}' was left out" in problems[0]["message"]
@@ -264,10 +275,10 @@ def test_a_value_that_cannot_be_used_is_left_out_and_told_and_the_row_is_kept(ba
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
 def test_deep_nesting_is_a_problem_not_a_crash(name: str) -> None:
     deep = b"[" * 200_000
-    rows, problems = read_rows(b'{"content": "x"}\n' + deep + b'\n{"content": "y"}', name)
+    _, rows, problems = read_rows(b'{"content": "x"}\n' + deep + b'\n{"content": "y"}', name)
     assert [found.fields["content"] for found in rows] == ["x", "y"]
     assert [problem["where"] for problem in problems] == [f"{name}:2"]
-    rows, problems = read_rows(b'{"content": "x", "more": ' + b'{"a":' * 100_000, name)
+    _, rows, problems = read_rows(b'{"content": "x", "more": ' + b'{"a":' * 100_000, name)
     assert not rows
     assert "deep" in problems[0]["message"]
 
@@ -287,19 +298,19 @@ def test_deep_nesting_is_a_problem_not_a_crash(name: str) -> None:
     ],
 )
 def test_a_file_that_holds_no_rows_is_one_problem(data: bytes) -> None:
-    rows, problems = read_rows(data, "a.json")
+    _, rows, problems = read_rows(data, "a.json")
     assert (rows, len(problems)) == ((), 1)
 
 
 def test_a_file_that_is_too_large_is_refused() -> None:
-    rows, problems = read_rows(b" " * (MAX_BYTES + 1), "big.json")
+    _, rows, problems = read_rows(b" " * (MAX_BYTES + 1), "big.json")
     assert not rows
     assert "64" in problems[0]["message"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_other_encodings_of_json_are_read(encoding: str) -> None:
-    rows, problems = read_rows('{"content": "café ☕"}'.encode(encoding), "a.json")
+    _, rows, problems = read_rows('{"content": "café ☕"}'.encode(encoding), "a.json")
     assert ([found.fields for found in rows], problems) == ([{"content": "café ☕"}], ())
 
 
@@ -308,13 +319,13 @@ def test_text_that_utf8_cannot_hold_is_made_to_fit() -> None:
 
 
 def test_a_pretty_printed_array_is_read_whatever_the_name_says() -> None:
-    rows, problems = read_rows(b'[\n  {"content": "x"}\n]\n', "a.jsonl")
+    _, rows, problems = read_rows(b'[\n  {"content": "x"}\n]\n', "a.jsonl")
     assert (len(rows), problems) == (1, ())
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.json", "a.jsonl"]))
 def test_no_bytes_make_it_fail(data: bytes, name: str) -> None:
-    rows, problems = read_rows(data, name)
+    _, rows, problems = read_rows(data, name)
     assert rows or problems or data.strip() in (b"[]", b"{}")
 
 
@@ -330,7 +341,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_no_json_makes_it_fail_and_all_fields_have_their_kind(value: object) -> None:
-    rows, _ = read_rows(json.dumps(value).encode(), "a.json")
+    _, rows, _ = read_rows(json.dumps(value).encode(), "a.json")
     for found in rows:
         assert isinstance(found.fields["content"], str)
         assert all(isinstance(tag, str) and tag for tag in found.fields.get("tags", []))  # type: ignore[attr-defined]

@@ -151,7 +151,7 @@ def filled(arguments: Mapping[str, Any], ids: list[str]) -> dict[str, Any]:
 async def test_the_names_of_a_memory_work_as_prompts_for_it_use_them(root: Path, key: str) -> None:
     ids: list[str] = []
     async with inside(
-        root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", delete=True)
+        root, sets=(f"{COMPAT}:{key}",), elicitation_callback=answering("accept", agreed=True)
     ) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert listed == {name for name, *_ in CALLS[key]}

@@ -40,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_official_client_drives_everything(root: Path, tmp_path: Path, era: str) -> None:
     options = {
-        "elicitation_callback": answering("accept", delete=True),
+        "elicitation_callback": answering("accept", agreed=True),
         "list_roots_callback": working_in(root),
     }
     async with apart(cwd=tmp_path, era=era, more={"ENGRAM_SESSION": ""}, **options) as client:

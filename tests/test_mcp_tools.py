@@ -183,7 +183,7 @@ async def test_nothing_relevant_is_an_answer(root: Path) -> None:
 async def test_a_person_is_asked_before_lore_is_deleted(
     root: Path, era: str, action: str, deleted: bool
 ) -> None:
-    person = answering(action, **({"delete": True} if action == "accept" else {}))
+    person = answering(action, **({"agreed": True} if action == "accept" else {}))
     async with inside(root, era, elicitation_callback=person) as client:
         made = await ok(client, "recall_record", content=QUEUE, category="fact")
         done = await ok(client, "recall_forget", refs=[made["id"]])
@@ -206,7 +206,7 @@ async def test_where_nobody_can_be_asked_an_argument_confirms(tmp_path: Path, er
 
 
 async def test_an_accepted_question_with_the_box_unticked_deletes_nothing(root: Path) -> None:
-    async with inside(root, elicitation_callback=answering("accept", delete=False)) as client:
+    async with inside(root, elicitation_callback=answering("accept", agreed=False)) as client:
         made = await ok(client, "recall_record", content=CACHE, category="fact")
         assert (await ok(client, "recall_forget", refs=[made["id"]]))["deleted"] is False
     assert len(lore_files(root)) == 1

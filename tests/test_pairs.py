@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from effort import is_thorough
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from engram.domain.claims import claim
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
-from engram.domain.pair_groups import Group, groups
+from engram.domain.pair_groups import groups
 from engram.domain.pair_weights import BARS
 from engram.domain.pairs import (
     UNRELATED,
@@ -27,9 +26,6 @@ from engram.domain.pairs import (
     shares_enough,
     side,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(PROJECT / "benchmarks")]
@@ -222,29 +218,25 @@ def pair(one: str, other: str, kind: str = DUPLICATE, strength: float = 0.5) -> 
     return Pair(one, other, kind, strength, "", 0.5)
 
 
-def ids(found: Sequence[Group]) -> list[tuple[str, ...]]:
-    return [group.ids for group in found]
-
-
-def test_duplicates_that_all_pair_are_one_group_and_the_one_most_like_the_others_stands_for_it() -> None:
+def test_duplicates_that_all_pair_are_one_group() -> None:
     found = groups([pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("a", "c")])
-    assert found == [Group(("a", "b", "c"), "b")]
+    assert found == [("a", "b", "c")]
 
 
 def test_a_chain_of_duplicates_does_not_join_its_ends() -> None:
     chain = [pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("c", "d", strength=0.7)]
-    assert ids(groups(chain)) == [("a", "b", "c")] or ids(groups(chain)) == [("a", "b"), ("c", "d")]
-    assert ("a", "b", "c", "d") not in ids(groups(chain))
+    assert groups(chain) == [("a", "b", "c")] or groups(chain) == [("a", "b"), ("c", "d")]
+    assert ("a", "b", "c", "d") not in groups(chain)
 
 
 def test_copies_are_one_group_however_many_there_are() -> None:
     copies = [pair("a", name, SAME, 1.0) for name in "bcdefg"]
-    assert ids(groups(copies)) == [tuple("abcdefg")]
+    assert groups(copies) == [tuple("abcdefg")]
 
 
 def test_a_contradiction_keeps_two_groups_apart() -> None:
     found = groups([pair("a", "b"), pair("b", "c"), pair("a", "c", CONTRADICTION)])
-    assert all(not {"a", "c"} <= {*group} for group in ids(found))
+    assert all(not {"a", "c"} <= {*group} for group in found)
 
 
 IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONTRADICTION])
@@ -253,9 +245,9 @@ IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONT
 @given(st.lists(st.tuples(IDS, IDS, KINDS), max_size=20))
 def test_each_lore_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
     listed = groups([pair(*sorted((one, other)), kind) for one, other, kind in found if one != other])
-    members = [lore_id for group in listed for lore_id in group.ids]
+    members = [lore_id for group in listed for lore_id in group]
     assert len(members) == len({*members})
-    assert all(len(group.ids) > 1 and group.representative in group.ids for group in listed)
+    assert all(len(group) > 1 for group in listed)
 
 
 def test_what_code_and_addresses_say_contradicts_nothing() -> None:

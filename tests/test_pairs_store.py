@@ -170,7 +170,7 @@ def test_a_thousand_copies_are_one_group_and_not_half_a_million_pairs(tmp_path: 
     scratch_store.write_lore(root, ((f"lore/{lore.id}.md", lore) for lore in made))
     found = pairs(opened(tmp_path / "store").store)
     assert len(found) == 299
-    assert [len(group.ids) for group in groups(found)] == [300]
+    assert [len(group) for group in groups(found)] == [300]
 
 
 def _lore(number: int, text: str, category: str = "FACT") -> Lore:

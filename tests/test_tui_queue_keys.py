@@ -16,7 +16,7 @@ from apikit import git
 from review_store import CACHE, HOURS, MINUTES, OLD
 from sync_kit import bare
 from textual.widgets import Input, TextArea
-from tui_kit import DONE_AT, NARROW, SIZES, User, lore, make_template, open_copy, using
+from tui_kit import DONE_AT, NARROW, SIZES, User, lore, make_template, open_copy, titled, using
 from tui_tour import Tour
 
 from engram_tui import actions
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from sync_kit import Clones
 
     import engram
-    from engram.domain.lore import Lore
 
 TOURED = {
     "browse",
@@ -89,10 +88,6 @@ def test_every_table_of_actions_has_a_tour() -> None:
     ]
     tables = {module.__name__.rpartition(".")[2] for module in modules if hasattr(module, "ACTIONS")}
     assert tables - {"everywhere"} == TOURED
-
-
-def titled(store: engram.Engram, start: str) -> Lore:
-    return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
 
 
 @DONE_AT

@@ -5,20 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from review_store import AGAIN, CACHE, HOURS, MINUTES, NIGHTLY, OLD, ORDERS, QUESTION, RETRY, WEAK, make
 from textual.widgets import TextArea
-from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, using
+from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
 
 import engram
 from engram_tui.difference import DifferenceScreen
 from engram_tui.merge_editor import MergeEditor
 from engram_tui.review import ReviewScreen
-
-if TYPE_CHECKING:
-    from engram.domain.lore import Lore
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +47,6 @@ async def reviewing(user: User, kind: str = "") -> ReviewScreen:
 
 def current(found: ReviewScreen) -> str:
     return found.queue.current.title if found.queue.current else ""
-
-
-def titled(store: engram.Engram, start: str) -> Lore:
-    return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
 
 
 def titles(store: engram.Engram) -> list[str]:

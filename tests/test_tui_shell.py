@@ -33,15 +33,14 @@ def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:
     from engram_tui.actions import everywhere
 
     for entry in ENTRIES:
-        if entry.exists:
-            found = [*actions_of(entry.name), *everywhere.ACTIONS, *everywhere.MOVES]
-            names = [action.name for action in found]
-            assert len(names) == len(set(names))
-            taken: dict[str, Action] = {}
-            for action in found:
-                for key in action.keys.split(","):
-                    other = taken.setdefault(key, action)
-                    assert other is action or other.when or action.when, (key, other.name, action.name)
+        found = [*actions_of(entry.name), *everywhere.ACTIONS, *everywhere.MOVES]
+        names = [action.name for action in found]
+        assert len(names) == len(set(names))
+        taken: dict[str, Action] = {}
+        for action in found:
+            for key in action.keys.split(","):
+                other = taken.setdefault(key, action)
+                assert other is action or other.when or action.when, (key, other.name, action.name)
 
 
 async def test_every_action_runs_a_method(store: engram.Engram) -> None:

@@ -75,6 +75,11 @@ def shown(store: engram.Engram, title: str) -> Shown:
     return store.get(found[0].lore.id if found else title)
 
 
+def titled(store: engram.Engram, start: str) -> Lore:
+    """The lore whose title begins so."""
+    return next(one.lore for one in store.list(limit=None).lore if one.lore.title.startswith(start))
+
+
 class User:
     """Somebody at the app."""
 

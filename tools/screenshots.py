@@ -31,17 +31,16 @@ QUIET = 6  # looks at which nothing is asked any more
 
 
 class Picture(NamedTuple):
-    """A file's name, the screen that it is of ("" any), and the keys that lead there."""
+    """A file's name, and the keys that lead to what it shows."""
 
     name: str
-    screen: str
     keys: tuple[str, ...]
 
 
 PICTURES = (
-    Picture("browse", "browse", ("slash", *"git locks", "enter")),
-    Picture("lore", "browse", ("slash", *"git locks", "enter", "enter", "v")),
-    Picture("review", "review", ("2", "f", *"stale", "enter")),
+    Picture("browse", ("slash", *"git locks", "enter")),
+    Picture("lore", ("slash", *"git locks", "enter", "enter", "v")),
+    Picture("review", ("2", "f", *"stale", "enter")),
 )
 
 
@@ -93,24 +92,20 @@ def copied(folder: str) -> str:
 
 
 def main() -> None:
-    """Draw all whose screens there are."""
-    from engram_tui.shell.table import ENTRIES
-
-    there = {entry.name for entry in ENTRIES if entry.exists}
+    """Draw them all."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_DATA_HOME"] = folder
         shown = copied(folder)
         for picture in PICTURES:
-            if picture.screen in there:
-                app = os.path.join(shown, ".git", "engram", "app.json")
-                if os.path.exists(app):
-                    os.unlink(app)
-                svg = asyncio.run(draw(picture, shown))
-                svg = re.sub(r"@font-face \{.*?\}", "", svg.replace(shown, "~/engram"), flags=re.DOTALL)
-                target = IMAGES / f"{picture.name}.svg"
-                target.write_text(re.sub(r"terminal-\d+", "terminal", svg), "utf-8")
-                print(f"{target.relative_to(ROOT)}  {len(svg) / 1000:.0f} kB")
+            app = os.path.join(shown, ".git", "engram", "app.json")
+            if os.path.exists(app):
+                os.unlink(app)
+            svg = asyncio.run(draw(picture, shown))
+            svg = re.sub(r"@font-face \{.*?\}", "", svg.replace(shown, "~/engram"), flags=re.DOTALL)
+            target = IMAGES / f"{picture.name}.svg"
+            target.write_text(re.sub(r"terminal-\d+", "terminal", svg), "utf-8")
+            print(f"{target.relative_to(ROOT)}  {len(svg) / 1000:.0f} kB")
         shutil.rmtree(shown)
 
 

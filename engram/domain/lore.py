@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+HUMAN = "human"  # the agent of what no agent wrote
 ACTIVE, PENDING, ARCHIVED, SUPERSEDED = STATUSES = ("active", "pending", "archived", "superseded")
 RELATION_KINDS = ("supersedes", "contradicts", "refines", "caused_by", "see_also")
 MAX_CONTENT = 4000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,15 +11,8 @@ if TYPE_CHECKING:
     from engram.domain.pairs import Pair
 
 
-class Group(NamedTuple):
-    """Lore that say the same, by id, the oldest first; `representative` is the one that is most like the others."""
-
-    ids: tuple[str, ...]
-    representative: str
-
-
-def groups(pairs: Iterable[Pair]) -> list[Group]:
-    """The groups of two or more, by their oldest id; each lore is in one at most.
+def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+    """The groups of two or more lore, by their oldest id, each as its ids, the oldest first; a lore is in one at most.
 
     What says the same is in one group always. Duplicates join, the strongest first, where at least half of the pairs
     between the two groups are duplicates themselves and none is a contradiction.
@@ -41,11 +34,7 @@ def groups(pairs: Iterable[Pair]) -> list[Group]:
     found: dict[str, list[str]] = {}
     for lore_id, root in classes.items():
         found.setdefault(joined.root(root), []).append(lore_id)
-    alike: dict[str, list[Pair]] = {}
-    for pair in every:
-        if pair.kind != CONTRADICTION and joined.root(classes[pair.one]) == joined.root(classes[pair.other]):
-            alike.setdefault(joined.root(classes[pair.one]), []).append(pair)
-    return sorted(_group(members, alike[root]) for root, members in found.items() if len(members) > 1)
+    return sorted(tuple(sorted(members)) for members in found.values() if len(members) > 1)
 
 
 class _Joined:
@@ -72,11 +61,3 @@ class _Joined:
 
 def _links(pairs: Iterable[Pair], kind: str, classes: dict[str, str]) -> set[frozenset[str]]:
     return {frozenset((classes[pair.one], classes[pair.other])) for pair in pairs if pair.kind == kind}
-
-
-def _group(members: list[str], pairs: Iterable[Pair]) -> Group:
-    likeness = dict.fromkeys(sorted(members), 0.0)
-    for pair in pairs:
-        likeness[pair.one] += pair.strength
-        likeness[pair.other] += pair.strength
-    return Group(tuple(likeness), max(likeness, key=lambda lore_id: likeness[lore_id]))

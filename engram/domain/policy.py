@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 RECORD, JUDGE, FORGET = DEEDS = ("record", "judge", "forget")
 EVERYBODY = "*"
-HUMAN = "human"
 
 
 def why_not(

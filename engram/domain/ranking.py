@@ -37,14 +37,12 @@ _UNSAID = 0.5  # the importance of a lore of which nobody and nothing says any
 class Weights(NamedTuple):
     """What a store may set otherwise.
 
-    `words` and `standing` as WORDS and STANDING, `half_life` a factor on HALF_LIFE_DAYS, and how much more than usual
-    must speak for a lore that is shown.
+    `words` and `standing` as WORDS and STANDING, `half_life` a factor on HALF_LIFE_DAYS.
     """
 
     words: float
     standing: float
     half_life: float = 1.0
-    threshold: float = 0.0
 
 
 def weights_of(settings: Settings) -> Weights:
@@ -55,7 +53,7 @@ def weights_of(settings: Settings) -> Weights:
         words = share / (1 - share) * (1 + NEAR)
     if settings.differs(STANDING_KEY):
         standing = settings.number(STANDING_KEY)
-    return Weights(words, standing, settings.number(HALF_LIFE_KEY), settings.number(THRESHOLD_KEY))
+    return Weights(words, standing, settings.number(HALF_LIFE_KEY))
 
 
 class Standing(NamedTuple):

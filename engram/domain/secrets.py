@@ -15,7 +15,6 @@ from engram.domain.errors import SecretFoundError
 from engram.domain.typed import NamedTuple
 
 ALLOW_MARKERS = ("engram: allow-secret", "pragma: allowlist secret")
-SHORTEST_HASH_PREFIX = 12  # hex digits of a sha256 that `allowed` takes; fewer would allow too much
 MOST_ROUNDS = 6
 MOST_REMEMBERED = 1000
 

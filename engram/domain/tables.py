@@ -5,8 +5,6 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Cell = str | int | float | None
 
 
@@ -63,8 +61,3 @@ def as_lines(table: Table) -> list[str]:
 def said(cell: Cell) -> str:
     """A cell in one line."""
     return "" if cell is None else " ".join(str(cell).split())
-
-
-def named(tables: Sequence[Table], name: str) -> Table:
-    """The table of that name, which is there."""
-    return next(table for table in tables if table.name == name)

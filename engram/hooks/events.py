@@ -81,12 +81,12 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    return Reply(inject.by_text(store, text, lead="Perhaps of use for this prompt:"))
+    return Reply(inject.by_text(store, text, lead=inject.FOR_PROMPT))
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the files that a tool is called for, else by the command."""
-    found = inject.by_files(store, _as_lore_name_them(store, payload), lead="About the file at hand:")
+    found = inject.by_files(store, _as_lore_name_them(store, payload))
     command = " ".join(payload.command[:_MOST_COMMAND].split())
     if not found and not payload.files and _says_enough(command):
         found = inject.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
@@ -111,7 +111,7 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
     text = telling(payload.error or payload.output)
     if payload.interrupted or not text:
         return Reply()
-    return Reply(inject.by_text(store, text, strategy=recall.WORDS, lead="Perhaps of use for this error:"))
+    return Reply(inject.by_text(store, text, strategy=recall.WORDS, lead=inject.FOR_ERROR))
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:

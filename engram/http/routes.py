@@ -47,8 +47,8 @@ class Resource(NamedTuple):
     body_needed: bool = True
 
 
-def _parameter(name: str, schema: dict[str, Any], what: str, *, required: bool = False) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": required, "schema": schema, "description": what}
+def _parameter(name: str, schema: dict[str, Any], what: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": what}
 
 
 _WORDS = {"type": "array", "items": {"type": "string"}}

@@ -27,7 +27,7 @@ class LineHandler(logging.Handler):
         """Write it; trouble with standard error is nobody's concern."""
         try:
             line = self.format(record).encode("utf-8", "replace")[:_MOST_BYTES]
-            if is_ready(_STDERR):
+            if _is_ready():
                 os.write(_STDERR, line + b"\n")
         except (OSError, ValueError):
             return
@@ -41,11 +41,11 @@ class LineHandler(logging.Handler):
         return f"engram {self._command}: " + " ".join(said.split())
 
 
-def is_ready(stream: int) -> bool:
-    """Whether a write to the descriptor would not wait; on Windows, where pipes cannot be asked, always."""
+def _is_ready() -> bool:
+    """Whether a write would not wait; on Windows, where pipes cannot be asked, always."""
     if sys.platform == "win32":
         return True
-    return bool(select.select([], [stream], [], 0)[1])
+    return bool(select.select([], [_STDERR], [], 0)[1])
 
 
 def log_to_stderr(command: str = "mcp") -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.domain.tiers import Tier
     from engram.usecases.feedback import Judged
+    from engram.usecases.find import Found
     from engram.usecases.listing import Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
@@ -40,14 +41,17 @@ _INSIDE = {"votes", "conflicts", "source_id", "sources", "importance", "title", 
 
 def found(engram: Engram, said: Answer) -> CallToolResult:
     """The answer to a query, within the tokens of `recall.budget`."""
-    budget = int(engram.store.settings.number("recall.budget"))
-    framed = recalled(engram, said, budget)
     notes = [*said.notes, *([_WEAK] if said.strength == "weak" else []), *_steps(said)]
+    return listed(engram, said, notes, _NOTHING)
+
+
+def listed(engram: Engram, said: Answer | Found, notes: Sequence[str], nothing: str) -> CallToolResult:
+    """The lore of an answer within the tokens of `recall.budget`, behind some notes; `nothing` is said where there is none."""
+    framed = recalled(engram, said, int(engram.store.settings.number("recall.budget")))
+    notice = NOTICE if framed else nothing
     rows = [results.FoundLore(**one._asdict()) for one in framed]
-    data = results.Found(
-        strength=said.strength, notice=NOTICE if framed else _NOTHING, lore=rows, notes=notes
-    )
-    return answer("\n\n".join(["\n".join([data.notice, *notes]), *map(as_text, framed)]), data)
+    data = results.Found(strength=said.strength, notice=notice, lore=rows, notes=list(notes))
+    return answer("\n\n".join(["\n".join([notice, *notes]), *map(as_text, framed)]), data)
 
 
 def _steps(said: Answer) -> list[str]:
@@ -55,13 +59,13 @@ def _steps(said: Answer) -> list[str]:
     return [f"{hit.ref} is one step away, by way of {harmless(hit.via)}." for hit in said.lore if hit.via]
 
 
-def recalled(engram: Engram, said: Answer, budget: int) -> list[Framed]:
+def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
     """The lore of an answer as an agent gets them, each with its tier."""
     from engram.usecases.origin import trust_of
     from engram.usecases.scopes import reach
 
-    tiers = [trust_of(reach(engram.store, hit.scope), hit.lore) for hit in said.lore]
-    return frame([(hit.ref, hit.lore, tier) for hit, tier in zip(said.lore, tiers, strict=True)], budget)
+    shown = [(hit.ref, hit.lore, trust_of(reach(engram.store, hit.scope), hit.lore)) for hit in said.lore]
+    return frame(shown, budget)
 
 
 def recorded(engram: Engram, done: Recorded) -> CallToolResult:

@@ -47,7 +47,7 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
         category=chosen,
         type=store.categories.type_of(chosen),
         source_id=file.lore.source_id or store.source_id,
-        agent=file.lore.agent or store.caller.agent or "human",
+        agent=file.lore.agent or store.caller.who,
     )
     content = codec.rewrite(file, lore, store.categories)
     adopted = Change(path, content, atomic.digest(file.raw))

@@ -10,7 +10,7 @@ import os
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
 from engram.domain.errors import EngramError, NotFoundError
-from engram.domain.policy import HUMAN
+from engram.domain.lore import HUMAN
 from engram.domain.scopes import checked_scope
 from engram.domain.team import AgentProfile, checked_id, checked_profile
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -167,7 +167,7 @@ def _written(before: bytes, profile: AgentProfile) -> bytes:
 
 
 def _operation(store: Store, profile: AgentProfile, written: Change, *, new: bool) -> Operation:
-    trailers = (("Engram-Agent", store.caller.agent or HUMAN), ("Engram-Source", store.source))
+    trailers = (("Engram-Agent", store.caller.who), ("Engram-Source", store.source))
     subject = f"{'register' if new else 'change'} agent: {profile.id}"
     return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, trailers, (written,))
 

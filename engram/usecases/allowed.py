@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import EngramError, NotAllowedError
-from engram.domain.policy import HUMAN, why_not
+from engram.domain.policy import why_not
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def check(store: Store, deed: str, category: str) -> None:
     """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else."""
     members, policies = _table(store, "team.members"), _table(store, "team.policies")
-    who = store.caller.agent or HUMAN
+    who = store.caller.who
     named = {_category(store, name): names for name, names in policies.items()}
     why = why_not(members, named, who, deed, category)
     if why:

@@ -112,10 +112,9 @@ def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
     """The signatures of what people wrote; a merge that Engram made of others' versions says nothing of its own."""
     from engram.adapters.git.versions import merges_among
 
-    assert store.places.repository is not None
     found = signatures_of(store, commits)
     unsigned = [oid for oid, signature in found.items() if signature.state == trust.NOT_SIGNED]
-    for oid, parents in list(merges_among(store.places.repository, unsigned).items())[:MOST_MERGES]:
+    for oid, parents in list(merges_among(store.repository, unsigned).items())[:MOST_MERGES]:
         if _is_own_merge(store, oid, parents):
             del found[oid]
     return found
@@ -141,8 +140,7 @@ def _arriving(
     """The lore whose text is not the one that the lore of this id had here."""
     from engram.adapters.git.history import touching
 
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     before = _read(store, repo, {path: found.before for path, found in changes.items()}, {})
     after = _read(store, repo, {path: found.after for path, found in changes.items()}, contents)
     texts = {lore.id: searchable(lore) for lore in before.values()}

@@ -7,13 +7,11 @@ does not wait, so the note goes on whether anything is to be held or not.
 from __future__ import annotations
 
 import contextlib
-import os
 
-from engram.adapters.files import atomic
 from engram.domain import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_state
+from engram.usecases import commit_marks
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -28,7 +26,7 @@ def weigh_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        theirs, known = _tracked(repo), _noted(store)
+        theirs, known = _tracked(repo), commit_marks.noted(store, _MARK)
         if theirs is None or theirs == known:
             return 0
         return _weigh(store, repo, known, theirs)
@@ -37,9 +35,8 @@ def weigh_pulled(store: Store) -> int:
 
 def weighed(store: Store, theirs: str) -> None:
     """Note that a commit of the remote, and all before it, was weighed; where that cannot be written it is left out."""
-    if _noted(store) != theirs:
-        with contextlib.suppress(EngramError), store.files.lock():
-            sync_state.replace(os.path.join(store.places.state, _MARK), theirs.encode("ascii"))
+    with contextlib.suppress(EngramError):
+        commit_marks.note(store, _MARK, theirs)
 
 
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
@@ -62,11 +59,3 @@ def _tracked(repo: Repository) -> str | None:
 
     branch = layout.read_head(repo).branch
     return remotes.tracked(repo, remotes.counterpart(repo, branch)) if branch else None
-
-
-def _noted(store: Store) -> str:
-    try:
-        found = atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii", "replace").strip()
-    except EngramError:
-        return ""
-    return found if found.isalnum() else ""

@@ -8,7 +8,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import inject, live
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
+from engram.usecases.held import loaded, without_held
 from engram.usecases.search import standing
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     hits, ranks = consult(store, lambda generation: _pool(store, generation, now))
     half_life = ranking.weights_of(store.settings).half_life
     hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
-    found = inject.loaded(store, [hit.path for hit in hits[: most * 3]])
+    found = loaded(store, [hit.path for hit in hits[: most * 3]])
     chosen = inject.put_before(store, found, most)
     said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
     if chosen:

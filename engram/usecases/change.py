@@ -176,7 +176,7 @@ def operation_for(
 ) -> Operation:
     """One operation with its commit subject and trailers."""
     op = op or store.clock.new_id()
-    agent = store.caller.agent or "human"
+    agent = store.caller.who
     trailers = [("Engram-Lore", lore.id), ("Engram-Agent", agent)]
     trailers += [("Engram-Session", store.caller.session), ("Engram-Source", store.source), *details]
     clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)

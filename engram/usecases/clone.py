@@ -39,7 +39,7 @@ def clone(
     An empty repository becomes a new store that the first sync pushes. `timeout` in seconds. Raises UsageError,
     RemoteError, SyncBlockedError (nothing is left behind then), StoreError.
     """
-    url = _absolute(remotes.checked_url(url))
+    url = absolute(remotes.checked_url(url))
     root = os.path.abspath(path or _name(url))
     was_there = _checked_target(root)
     tell = step or (lambda _what: None)
@@ -98,7 +98,7 @@ def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     return str(found.get("store.folder", FOLDER))
 
 
-def _absolute(url: str) -> str:
+def absolute(url: str) -> str:
     """A folder's path from the root: git would take it relative to another folder."""
     local = os.path.expanduser(url)
     return os.path.abspath(local) if os.path.isdir(local) else url

@@ -85,8 +85,7 @@ def _drain(store: Store) -> int:
 def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
     from engram.adapters.git.commits import commit_all, landed
 
-    repository = store.places.repository
-    assert repository is not None
+    repository = store.repository
     operations = journal.read_batch(batch)
     marker = os.path.basename(batch).removeprefix("journal-").removesuffix(".jsonl")
     if operations and (is_new or not landed(repository, marker)):
@@ -121,8 +120,7 @@ def _commit_outside(store: Store) -> int:
     from engram.adapters.git.snapshot import outside_changes
     from engram.usecases.indexing import note_outside
 
-    repository = store.places.repository
-    assert repository is not None
+    repository = store.repository
     changes = []
     differing = outside_changes(repository, store.places.folder)
     # Read after the files: what is written meanwhile gets its own commit, and is announced before it is there.

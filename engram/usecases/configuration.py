@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from engram.domain.settings import Key
     from engram.usecases.store import Store
 
-DEFAULT, STORE, OWN = ORIGINS = ("default", "store", "user")
+DEFAULT, STORE, OWN = ("default", "store", "user")
 
 
 class Setting(NamedTuple):

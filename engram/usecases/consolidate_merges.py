@@ -37,7 +37,7 @@ def merges(look: Look, old: Mapping[str, str], *, fades: bool) -> tuple[list[Ste
     apart = _kept_apart(look)
     steps = []
     for group in groups([pair for pair in found if pair.kind == SAME]):
-        ids = [lore_id for lore_id in group.ids if lore_id in look.hits]
+        ids = [lore_id for lore_id in group if lore_id in look.hits]
         if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
             step = _merge(look, embedder, ids, fades)
             if step is not None:

@@ -9,7 +9,6 @@ from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
 from engram.domain.lore import ACTIVE
 from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
-from engram.domain.policy import HUMAN
 from engram.domain.refs import fold
 from engram.domain.slug import slug
 from engram.domain.tiers import FOREIGN
@@ -70,7 +69,7 @@ def get_context(
     """
     if not LEAST <= max_tokens <= MOST:
         raise UsageError(f"A context has {LEAST} to {MOST:,} tokens, not {max_tokens}.")
-    agent = agent or store.caller.agent or HUMAN
+    agent = agent or store.caller.who
     with store.lock:
         recent = _recent(store, agent, scope)
         answer = query(store, Question(topic, _LORE, scopes=(scope,) if scope else (), budget=max_tokens))

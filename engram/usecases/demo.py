@@ -192,8 +192,7 @@ def _make_hub(path: str) -> None:
 
 
 def _head(store: Store) -> str:
-    assert store.places.repository is not None
-    return read_head(store.places.repository).oid or ""
+    return read_head(store.repository).oid or ""
 
 
 def _tree(store: Store) -> dict[str, bytes]:

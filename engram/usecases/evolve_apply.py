@@ -98,7 +98,7 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
     """Put the bytes in place (None: no file), as a commit where the file is the store's and Engram commits there."""
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
-        trailers = [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
+        trailers = [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
         trailers += [("Engram-Source", store.source)]
         clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
         known = None if before is None else atomic.digest(before)

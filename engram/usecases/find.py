@@ -9,8 +9,7 @@ from engram.domain.errors import UsageError, ValidationError
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
-from engram.usecases.held import without_held
-from engram.usecases.inject import loaded
+from engram.usecases.held import loaded, without_held
 from engram.usecases.listing import Narrow, Shown, list_hits
 from engram.usecases.query import MAX_RESULTS, Question, query
 

@@ -28,8 +28,7 @@ def _weigh(store: Store) -> None:
     from engram.adapters.git.layout import read_head
     from engram.usecases.arrival import note, weigh
 
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     head = read_head(repo).oid
     if head is not None:
         changes = differences(repo, None, head)

@@ -7,7 +7,7 @@ from engram.domain.equivalence import CONTRADICTION, NEAR, SAME, compare
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.fold import fold, may_fold
 from engram.domain.junk import why_junk
-from engram.domain.lore import ACTIVE, PENDING, Lore
+from engram.domain.lore import ACTIVE, HUMAN, PENDING, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from engram.usecases.similar import Similar
     from engram.usecases.store import Store
 
-HUMAN = "human"
 _TRUSTED = ("trusted", "authoritative")
 
 

@@ -54,7 +54,7 @@ def handoff(
     """
     from engram.usecases import record as recording
 
-    giver = giver or store.caller.agent or "human"
+    giver = giver or store.caller.who
     to, topic = to.strip(), " ".join(topic.split())
     for name in (to, giver):
         if len(name) > 100 or not name.isprintable():
@@ -89,7 +89,7 @@ def open_handoffs(store: Store, agent: str | None = None, limit: int = MOST) -> 
         return found
 
 
-def waiting_for(store: Store, agent: str, scope: str = "", limit: int = MOST_TOLD) -> list[Handoff]:
+def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
     """What an agent is to be told: of the named scope, else of the store at hand and of the agent's default scope.
 
     Raises UsageError, NotFoundError for a scope that is not there.
@@ -102,8 +102,8 @@ def waiting_for(store: Store, agent: str, scope: str = "", limit: int = MOST_TOL
         if scope
         else list({id(one): one for one in (store, home_of(store, agent, ""))}.values())
     )
-    found = [one for each in stores for one in open_handoffs(each, agent, limit)]
-    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:limit]
+    found = [one for each in stores for one in open_handoffs(each, agent, MOST_TOLD)]
+    return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_TOLD]
 
 
 def told_at_start(store: Store, agent: str, budget: int) -> str:

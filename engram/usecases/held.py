@@ -1,16 +1,17 @@
-"""Which texts of lore wait for a person, as far as this clone's settings have anything wait."""
+"""Which texts of lore wait for a person, as far as this clone's settings have anything wait, and lore without them."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 
-from engram.domain.errors import StoreError
+from engram.domain.errors import EngramError, StoreError
+from engram.domain.lore import ACTIVE
 from engram.domain.trust import NONE
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
@@ -46,3 +47,18 @@ def without_held(store: Store, hits: Iterable[Hit]) -> list[Hit]:
     """The catalog's lines of lore that do not wait."""
     held = texts(store)
     return [hit for hit in hits if hit.id not in held or hit.text_digest not in (held[hit.id] or ())]
+
+
+def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
+    """The active lore at these paths, as their files say now; without what cannot be read or waits for a person."""
+    from engram.usecases import change
+
+    found, held = [], texts(store)
+    for path in paths:
+        try:
+            lore = change.load(store, path).lore
+        except EngramError:
+            continue
+        if lore.status == ACTIVE and not waits(held, lore):
+            found.append(lore)
+    return found

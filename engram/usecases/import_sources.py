@@ -92,7 +92,7 @@ def row_sources(
     `own` says that they are for a person's own store.
     """
     raw = read_file(os.path.realpath(path), interchange.MAX_BYTES)
-    told_kind, rows, bad = interchange.read_tool_rows(
+    told_kind, rows, bad = interchange.read_rows(
         raw, _readable(os.path.basename(path)), "" if kind == JSON else kind, own=own
     )
     tool = "" if told_kind == JSON else told_kind

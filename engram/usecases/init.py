@@ -67,9 +67,9 @@ def init(path: str, *, placement: str = "") -> Initialised:
     return Initialised(root, chosen, False, *_words(chosen))
 
 
-def config_text(placement: str, folder: str = FOLDER) -> str:
+def config_text(placement: str) -> str:
     """The settings of a new store."""
-    return _CONFIG.format(placement=placement, folder=folder)
+    return _CONFIG.format(placement=placement, folder=FOLDER)
 
 
 def _existing(root: str, placement: str) -> Initialised:

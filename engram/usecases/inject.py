@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import live
 from engram.usecases import query as recall
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
+from engram.usecases.held import loaded, without_held
 from engram.usecases.live import Withheld
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
+FOR_PROMPT = "Perhaps of use for this prompt:"
+FOR_ERROR = "Perhaps of use for this error:"
+_FOR_FILE = "About the file at hand:"
 _ASKED_FOR = 8  # hits looked at, some of which were shown before
 _LONGEST_QUESTION = 2000
 _ABOUT_FILES = (
@@ -57,7 +60,7 @@ def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str
     return said
 
 
-def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
+def by_files(store: Store, files: Sequence[str]) -> str:
     """The lore that name one of these files (paths as lore write them), framed; "" for none that is new."""
     if not files:
         return ""
@@ -71,7 +74,7 @@ def by_files(store: Store, files: Sequence[str], *, lead: str = "") -> str:
 
     began = store.clock.nanoseconds()
     sorted_out = _recalled(store, loaded(store, consult(store, ask)))
-    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), lead)
+    said = framed(store, sorted_out.new, int(store.settings.number("hooks.recall_budget")), _FOR_FILE)
     _note(
         store,
         " ".join(files),
@@ -143,24 +146,6 @@ def framed(
             fence.Note(refs[lore.id], lore.content, lore.category, lore.confidence, lore.state, trust)
         )
     return fence.frame(notes, budget, lead)
-
-
-def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
-    """The lore at these paths, as their files say now; without what cannot be read or waits for a person."""
-    from engram.domain.errors import EngramError
-    from engram.domain.lore import ACTIVE
-    from engram.usecases import change
-    from engram.usecases.held import texts, waits
-
-    found, held = [], texts(store)
-    for path in paths:
-        try:
-            lore = change.load(store, path).lore
-        except EngramError:
-            continue
-        if lore.status == ACTIVE and not waits(held, lore):
-            found.append(lore)
-    return found
 
 
 def _is_strong(score: Score) -> bool:

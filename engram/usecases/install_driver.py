@@ -54,7 +54,7 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
         before = atomic.read(path) if os.path.exists(path := os.path.join(places.root, ATTRIBUTES)) else None
         after = with_attributes(read_attributes(places.root), attribute_lines(places.folder))
         edited = Change(ATTRIBUTES, after, None if before is None else atomic.digest(before))
-        trailers = (("Engram-Agent", store.caller.agent or "human"),)
+        trailers = (("Engram-Agent", store.caller.who),)
         moment = int(store.clock.now().timestamp())
         write(store, [Operation(store.clock.new_id(), moment, "Merge lore by field", trailers, (edited,))])
     install_merge_driver(places.repository, places.folder, places.root, attributes=False)

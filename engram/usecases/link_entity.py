@@ -169,7 +169,7 @@ class _Job:
         trailers = [("Engram-Entity", slug) for slug in self._slugs]
         trailers += [("Engram-Lore", done.lore)] if done.lore else []
         trailers += [
-            ("Engram-Agent", store.caller.agent or "human"),
+            ("Engram-Agent", store.caller.who),
             ("Engram-Session", store.caller.session),
         ]
         trailers += [("Engram-Source", store.source)]

@@ -151,16 +151,16 @@ def _counts(store: Store) -> tuple[int, int]:
 
 
 def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:
-    if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        from engram.usecases.clone import clone
+    from engram.usecases.clone import absolute, clone
 
+    if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         done = clone(url, root, timeout=timeout, step=step)
         return Added(name, done.root, done.lore, done.empty, existed=False)
     from engram.adapters.git.layout import find_repository
     from engram.adapters.git.remotes import remotes
 
     repository = find_repository(root)
-    wanted = failures.without_credentials(_absolute(url))
+    wanted = failures.without_credentials(absolute(url))
     if repository is None or all(remote.url != wanted for remote in remotes(repository)):
         raise UsageError(
             f"{root} holds another store.", "Name another folder: engram scope add NAME URL --path PATH"
@@ -170,18 +170,15 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
 
 def _address(url: str) -> str:
     """The address for the settings: without a password, and over https without the name, which may be a token."""
-    scheme, separator, rest = _absolute(url).partition("://")
+    from engram.usecases.clone import absolute
+
+    scheme, separator, rest = absolute(url).partition("://")
     authority, slash, path = rest.partition("/")
     user, at, host = authority.rpartition("@")
     if not separator or not at:
         return scheme + separator + rest
     kept = user.partition(":")[0] + "@" if scheme.endswith("ssh") else ""
     return f"{scheme}://{kept}{host}{slash}{path}"
-
-
-def _absolute(url: str) -> str:
-    local = os.path.expanduser(url)
-    return os.path.abspath(local) if os.path.isdir(local) else url
 
 
 def _delete(root: str) -> None:

@@ -138,8 +138,7 @@ def _end(store: Store, placement: str, folder: str, *, named: bool) -> End:
 
 def _beside(store: Store) -> str:
     """`<repository>-lore` beside the code repository."""
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     top = repo.worktree if store.places.placement == IN_TREE else lore_branch.top_of(repo)
     return f"{top.removesuffix('.git')}-lore"
 

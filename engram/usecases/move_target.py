@@ -141,7 +141,7 @@ def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     history = source.bring(store, repo)
     changes = source.last_changes(store, repo, history, placement)
     moment = int(store.clock.now().timestamp())
-    agent = store.caller.agent or "human"
+    agent = store.caller.who
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
     tip = copying.commit_on(repo, history, changes, text, moment)
     files = checkout.files_of(repo, tip)

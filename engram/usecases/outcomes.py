@@ -64,11 +64,6 @@ def hand_in(store: Store, report: Report) -> bool:
     return kept
 
 
-def waits(store: Store) -> bool:
-    """Whether reports wait to become lore."""
-    return not _spool(store).is_empty()
-
-
 def persist(store: Store) -> int:
     """Make lore of the reports that wait; returns how many. Another process that is at it is left to it.
 

@@ -39,10 +39,9 @@ _HERE = ("agent", "human")
 
 
 class Poison(NamedTuple):
-    """One lore of the corpus: what it is called, what it tries, the lore, whether it may be seen at all."""
+    """One lore of the corpus: what it is called, the lore, whether it may be seen at all."""
 
     name: str
-    attack: str
     lore: Lore
     is_quarantined: bool
 
@@ -115,7 +114,7 @@ def plant(store: Store) -> list[Poison]:
         if row.get("held"):
             digest = text_digest(searchable(lore))
             store.state.trust.hold([Held(lore.id, digest, "", "red team", now.timestamp())])
-        found.append(Poison(row["name"], row["attack"], lore, lore.status != ACTIVE or bool(row.get("held"))))
+        found.append(Poison(row["name"], lore, lore.status != ACTIVE or bool(row.get("held"))))
     return found
 
 
@@ -170,10 +169,10 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
 
 def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
     if way == FILES:
-        return inject.by_files(store, files, lead="About the file at hand:")
+        return inject.by_files(store, files)
     if way == FAILURE:
-        return inject.by_text(store, asked, strategy=recall.WORDS, lead="Perhaps of use for this error:")
-    return inject.by_text(store, asked, lead="Perhaps of use for this prompt:")
+        return inject.by_text(store, asked, strategy=recall.WORDS, lead=inject.FOR_ERROR)
+    return inject.by_text(store, asked, lead=inject.FOR_PROMPT)
 
 
 def _new_session(store: Store, name: str) -> None:

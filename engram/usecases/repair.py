@@ -144,11 +144,11 @@ def _of_merge(
 
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
     """The last common version of two commits; of several, the merge (docs/merge-rules.md, Several clones)."""
-    from engram.adapters.git.unmerged import merge_bases
+    from engram.adapters.git.merging import bases as common
     from engram.adapters.git.versions import read_objects
 
     repository = repository_of(store)
-    bases = merge_bases(repository, one, other)
+    bases = common(repository, one, other)
     if not bases:
         return None
     versions = read_objects(repository, [f"{oid}:{name}" for oid in bases])
@@ -174,7 +174,7 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
         return
     lore_id = _id_of(store, path, merged.content or raw or b"")
     trailers = [("Engram-Lore", lore_id)] if lore_id else []
-    trailers += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Source", store.source)]
+    trailers += [("Engram-Agent", store.caller.who), ("Engram-Source", store.source)]
     operation = Operation(
         store.clock.new_id(), int(store.clock.now().timestamp()), f"repair: {os.path.basename(path)}",
         tuple(trailers), tuple(changes),

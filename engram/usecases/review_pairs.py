@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 from engram.domain import review
 from engram.domain.budget import tokens
 from engram.domain.equivalence import CONTRADICTION, SAME
 from engram.domain.pair_groups import groups
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.consolidate_look import hits_of
 from engram.usecases.pairs import pairs
 from engram.usecases.review_mark import mark
 
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
 def duplicates(store: Store, generation: Generation) -> list[Item]:
     """Groups of lore that say the same, those with the most in them first."""
     found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
-    joined = sorted(groups(found), key=lambda group: (-len(group.ids), group.ids))
-    hits = _hits(generation, [lore_id for group in joined for lore_id in group.ids])
+    joined = sorted(groups(found), key=lambda group: (-len(group), group))
+    hits = hits_of(generation, [lore_id for group in joined for lore_id in group])
     why = {frozenset((pair.one, pair.other)): pair for pair in found}
     items = []
     for group in joined:
-        if all(lore_id in hits for lore_id in group.ids):
-            inside = [pair for ends, pair in why.items() if ends <= set(group.ids)]
-            items.append(_item(review.DUPLICATE, [hits[one] for one in group.ids], inside, review.MERGE))
+        if all(lore_id in hits for lore_id in group):
+            inside = [pair for ends, pair in why.items() if ends <= set(group)]
+            items.append(_item(review.DUPLICATE, [hits[one] for one in group], inside, review.MERGE))
     return items
 
 
 def contradictions(store: Store, generation: Generation) -> list[Item]:
     """Pairs of lore of which only one can be right, the surest first."""
     found = [pair for pair in pairs(store) if pair.kind == CONTRADICTION]
-    hits = _hits(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
+    hits = hits_of(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
     return [
         _item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.SUPERSEDE)
         for pair in found
@@ -60,8 +59,3 @@ def _item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) 
         item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, evidence, cost, mark(hits),
         hits[-1].agent or "",
     )  # fmt: skip
-
-
-def _hits(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
-    wanted = "id IN (SELECT value FROM json_each(?))"
-    return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}

@@ -37,11 +37,6 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     return store.others[name]
 
 
-def home(store: Store) -> Store:
-    """The store around the caller. Raises as `reach`."""
-    return reach(store, store.stand.scope)
-
-
 def known(store: Store) -> tuple[str, ...]:
     """The names of all scopes from here: the session's, the project's where there is one, the user's, the teams'."""
     here = store.stand.scope

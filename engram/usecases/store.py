@@ -13,6 +13,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.domain import ulid
 from engram.domain.categories import Categories
 from engram.domain.errors import StoreError
+from engram.domain.lore import HUMAN
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.meaning import KEYS as MEANING_KEYS
@@ -77,6 +78,11 @@ class Caller(NamedTuple):
     agent: str
     via: str = ""
 
+    @property
+    def who(self) -> str:
+        """The agent; where none is known, a person."""
+        return self.agent or HUMAN
+
 
 BY_ITSELF = "maintenance"  # the session of what Engram does by itself, now and then
 
@@ -126,6 +132,12 @@ class Store:
         self._embedder: Embedder | None = None
         self._meaning_notes: list[str] = []
         self._source_id = ""
+
+    @property
+    def repository(self) -> Repository:
+        """The repository that the store is in: for whoever knows that there is one."""
+        assert self.places.repository is not None
+        return self.places.repository
 
     @property
     def model(self) -> Embedder | None:

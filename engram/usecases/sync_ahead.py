@@ -29,8 +29,7 @@ def prepare(store: Store, known: str, head: str) -> Collection[str]:
 
     Trouble is left to whoever needs it later.
     """
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     with contextlib.suppress(EngramError):
         changed = differences(repo, known, head)
         if 0 < len(changed) <= MOST:

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.differences import Difference
-    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.layout import Head
     from engram.usecases.store import Store
     from engram.usecases.sync_merge import Merge
 
 AT_ONCE = 500  # files of one operation
-REASON = "engram sync"
 _MARK = "sync-under-way"
 
 
@@ -39,7 +38,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
     Else nothing was done but whole files, and the answer has the paths whose files are not what `head` holds (none where only
     the branch moved meanwhile). Raises StoreError (disk, permissions), GitError.
     """
-    repo = _repository(store)
+    repo = store.repository
     changes, in_the_way = _file_changes(store, merge)
     if in_the_way:
         return in_the_way
@@ -51,7 +50,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
         change.write(store, operations, brought_in=True)
     except ConflictError:
         return ()
-    moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state, REASON)
+    moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _forget(store)
     if moved:  # the journal is committed next: by this it shows at once that it changes nothing
         tree.learn(repo, merge.commit, _entries(merge.changes))
@@ -66,7 +65,7 @@ def finish(store: Store) -> bool:
         _forget(store)
         return False
     old, new, names = noted
-    repo = _repository(store)
+    repo = store.repository
     store.files.recover(must=True)
     head = layout.read_head(repo)
     waiting = store.files.journal.waiting()
@@ -77,14 +76,9 @@ def finish(store: Store) -> bool:
             item.path for operation in waiting if operation.op not in names for item in operation.changes
         }
         if all(path in later or _holds(store, path, found) for path, found in changes.items()):
-            done = advance(repo, head, new, _entries(changes), store.places.state, REASON)
+            done = advance(repo, head, new, _entries(changes), store.places.state)
     _forget(store)
     return done
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository
 
 
 def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
@@ -115,7 +109,7 @@ def _file_changes(store: Store, merge: Merge) -> tuple[list[Change], tuple[str, 
 def _contents(store: Store, merge: Merge, wanted: list[tuple[str, tree.Entry]]) -> dict[str, bytes]:
     known = {path: merge.contents[path] for path, _ in wanted if path in merge.contents}
     missing = [(path, entry.oid) for path, entry in wanted if path not in known]
-    found = blobs(_repository(store), (oid for _, oid in missing))
+    found = blobs(store.repository, (oid for _, oid in missing))
     return known | {path: found[oid] for path, oid in missing}
 
 
@@ -125,7 +119,7 @@ def _read(store: Store, path: str) -> tuple[bytes | None, str | None]:
         raw = store.files.read(path)
     except NotFoundError:
         return None, None
-    return raw, tree.blob_oid(raw, layout.hash_name(_repository(store)))
+    return raw, tree.blob_oid(raw, layout.hash_name(store.repository))
 
 
 def _oid(entry: tree.Entry | None) -> str | None:
@@ -156,7 +150,7 @@ def _write_binary(store: Store, changes: list[Change]) -> list[Change]:
 
 def _operation(store: Store, changes: list[Change], merge: Merge) -> Operation:
     moment = int(store.clock.now().timestamp())
-    trailers = (("Engram-Agent", store.caller.agent or "human"), ("Engram-Merge", merge.commit))
+    trailers = (("Engram-Agent", store.caller.who), ("Engram-Merge", merge.commit))
     return Operation(
         store.clock.new_id(), moment, f"sync: bring in {len(changes)} files", trailers, tuple(changes)
     )

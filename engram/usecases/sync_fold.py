@@ -7,7 +7,6 @@ already is noted as a commit in the state folder, so a killed sync is made up fo
 from __future__ import annotations
 
 import contextlib
-import os
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
@@ -19,7 +18,7 @@ from engram.domain.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.fold import fold, may_fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, sync_state
+from engram.usecases import change, commit_marks
 from engram.usecases.held import texts, waits
 
 if TYPE_CHECKING:
@@ -56,14 +55,15 @@ class Folded(NamedTuple):
 
 def begin(store: Store) -> None:
     """Before the first pull of a clone: what is here already is not news."""
-    if _noted(store) is None:
-        _note(store, layout.read_head(_repository(store)).oid)
+    head = layout.read_head(store.repository).oid
+    if head and not commit_marks.noted(store, _MARK):
+        commit_marks.note(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """The lore files that are new since the last look; those that others recorded, or all. Raises GitError."""
-    repo = _repository(store)
-    since, head = _noted(store), layout.read_head(repo).oid
+    repo = store.repository
+    since, head = commit_marks.noted(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
 
@@ -77,9 +77,10 @@ def _is_of_others(store: Store, path: str) -> bool:
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     """Fold what arrived, and note how far it was looked at. Raises EngramError; nothing is lost."""
-    head = layout.read_head(_repository(store)).oid
+    head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
-    _note(store, head)
+    if head:
+        commit_marks.note(store, _MARK, head)
     return done
 
 
@@ -201,21 +202,3 @@ def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
     return [
         path for path, found in changed.items() if found.before is None and sync_plan.is_lore(path, folder)
     ]
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository
-
-
-def _noted(store: Store) -> str | None:
-    try:
-        return atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii").strip() or None
-    except (EngramError, UnicodeDecodeError):
-        return None
-
-
-def _note(store: Store, commit: str | None) -> None:
-    if commit and commit != _noted(store):
-        with store.files.lock():
-            sync_state.replace(os.path.join(store.places.state, _MARK), commit.encode("ascii"))

@@ -8,10 +8,11 @@ get lost, votes and `merged_from`, is put back.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import codec
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.git import merging, tree
 from engram.adapters.git.differences import blobs, differences, hold
@@ -22,7 +23,7 @@ from engram.domain.entity_rules import is_entity
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_merge, sync_state
+from engram.usecases import commit_marks, sync_merge
 from engram.usecases.merge_one import merge_one
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ def put_right(store: Store, head: str) -> str:
 
     Only those are looked at that came since `looked_at` was told. Raises GitError.
     """
-    repo = store.places.repository
-    assert repo is not None
-    known = _known(store)
+    repo = store.repository
+    known = commit_marks.noted(store, _MARK)
     if head == known:
         return head
     work = _Work(store, repo, head)
@@ -53,13 +53,8 @@ def put_right(store: Store, head: str) -> str:
 
 def looked_at(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
-    if head == _known(store):
-        return
-    try:
-        with store.files.lock():
-            sync_state.replace(os.path.join(store.places.state, _MARK), head.encode())
-    except EngramError:
-        return
+    with contextlib.suppress(EngramError):
+        commit_marks.note(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:
@@ -68,14 +63,6 @@ def _is_small(path: str) -> bool:
         return os.lstat(path).st_size <= sync_plan.LARGEST_LORE
     except OSError:
         return False
-
-
-def _known(store: Store) -> str:
-    try:
-        found = atomic.read(os.path.join(store.places.state, _MARK)).decode("ascii", "replace").strip()
-    except EngramError:
-        return ""
-    return found if found.isalnum() else ""
 
 
 class _Work:

@@ -39,7 +39,7 @@ def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:
 
     Call it after `incoming.check_commits`. Raises SyncBlockedError for what is refused and what cannot be merged, GitError.
     """
-    repo = _repository(store)
+    repo = store.repository
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if theirs in shared:
         return None
@@ -75,14 +75,14 @@ def _learn(repo: Repository, heads: tuple[str, str], base: str | None, commit: s
 
 def remade(store: Store, one: str, other: str) -> str:
     """The commit that Engram makes of two others, on whichever machine. Raises GitError, SyncBlockedError."""
-    repo = _repository(store)
+    repo = store.repository
     base = _base(store, merging.bases(repo, one, other))
     return _commit(store, one, other, base)[0]
 
 
 def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Plan:
     """What a sync of these heads would do. Raises as `merge_heads`."""
-    repo = _repository(store)
+    repo = store.repository
     if not theirs:
         return (
             sync_plan.Plan(outgoing=tuple(sorted(differences(repo, None, ours))))
@@ -108,12 +108,12 @@ def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
             "Have it put back on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    incoming.check_files(_repository(store), found, store.places.folder, incoming.NOT_SYNCED)
+    incoming.check_files(store.repository, found, store.places.folder, incoming.NOT_SYNCED)
 
 
 def _check_twins(store: Store, merge: Merge) -> Merge:
     added = [path for path, found in merge.changes.items() if found.before is None]
-    incoming.check_twins(_repository(store), merge.commit, added, incoming.NOT_SYNCED)
+    incoming.check_twins(store.repository, merge.commit, added, incoming.NOT_SYNCED)
     return merge
 
 
@@ -122,7 +122,7 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
 
     Two stores that were made separately may be joined.
     """
-    if not shared and not tree.entries(_repository(store), theirs, [CONFIG_NAME]):
+    if not shared and not tree.entries(store.repository, theirs, [CONFIG_NAME]):
         raise SyncBlockedError(
             "The remote's branch has nothing in common with this store and holds no store of its own.",
             "Check its address (`engram remote list`), or give the store an empty repository.",
@@ -131,21 +131,16 @@ def check_related(store: Store, shared: tuple[str, ...], theirs: str) -> None:
 
 def by_rules(store: Store, parents: list[str]) -> Tree:
     """What the merge of two commits (sorted) is by Engram's rules, as differences from the first."""
-    repo = _repository(store)
+    repo = store.repository
     base = _base(store, merging.bases(repo, *parents))
     return _merged_tree(store, parents, merging.moments(repo, parents), base, {})
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository
 
 
 def _base(store: Store, shared: tuple[str, ...]) -> str | None:
     """One base: several are merged first, by the same rules, in the order of their ids."""
     if not shared:
         return None
-    repo, base = _repository(store), shared[0]
+    repo, base = store.repository, shared[0]
     for other in shared[1:]:
         common = merging.bases(repo, base, other)
         if other not in common:
@@ -164,7 +159,7 @@ def _commit(
 
     `changed` is what a head is known to have changed since the base.
     """
-    repo = _repository(store)
+    repo = store.repository
     parents = sorted((one, other))
     times = merging.moments(repo, parents)
     made = _merged_tree(store, parents, times, base, changed or {})
@@ -189,7 +184,7 @@ def _merged_tree(
     base: str | None,
     changed: Mapping[str, dict[str, Difference]],
 ) -> Tree:
-    repo = _repository(store)
+    repo = store.repository
     rules = Rules(store.places.folder, store.categories, layout.hash_name(repo), store.clock.now())
     sides = [
         Side(parent, moment, changed[parent] if parent in changed else differences(repo, base, parent))

@@ -49,7 +49,6 @@ def send(
     hear: Hear,
 ) -> tuple[str, str | None]:
     """Push a commit to the remote, which has `theirs`; its branch and that commit. Raises SecretFoundError, RemoteError."""
-    assert store.places.repository is not None
     hear(LOOKING)
     check_outgoing(
         store,
@@ -61,7 +60,7 @@ def send(
     )
     what = PUSHING.format(other.remote)
     hear(what)
-    remotes.push(store.places.repository, other, commit, deadline=timeout, tell=_telling(what, hear))
+    remotes.push(store.repository, other, commit, deadline=timeout, tell=_telling(what, hear))
     return other.branch, commit
 
 

@@ -33,8 +33,7 @@ def check_outgoing(
     `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
     already is no reason to refuse. Raises SecretFoundError.
     """
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     made = made or {}
     for path, raw in (item for contents in made.values() for item in contents.items()):
         if len(raw) <= LARGEST:
@@ -64,8 +63,7 @@ def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
 
 def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:
     """Path (as git knows it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     paths = {
         oid: path
         for oid, path in introduced(repo, outgoing(repo, base, tip)).items()
@@ -88,8 +86,7 @@ def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list
 
 
 def _of_remote(store: Store, theirs: str | None, path: str) -> str:
-    repo = store.places.repository
-    assert repo is not None
+    repo = store.repository
     entry = tree.entries(repo, theirs, [path]).get(path)
     return blobs(repo, [entry.oid])[entry.oid].decode("utf-8", "replace") if entry else ""
 

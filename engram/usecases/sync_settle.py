@@ -23,7 +23,6 @@ from engram.usecases.refresh import refresh
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
     from engram.usecases.store import Store
     from engram.usecases.sync_merge import Merge
 
@@ -46,7 +45,7 @@ def settle(store: Store) -> None:
 
 def put_right(store: Store) -> Merge | None:
     """Put right what others merged in our own branch without Engram's rules; None where nothing was amiss."""
-    head = layout.read_head(_repository(store)).oid
+    head = layout.read_head(store.repository).oid
     if head is None or sync_foreign.put_right(store, head) == head:
         return None
     return bring_in(store, head, ours=True)
@@ -63,7 +62,7 @@ def bring_in(
 
     Raises SyncBlockedError where a file here cannot be committed and the merge wants to change it.
     """
-    repo = _repository(store)
+    repo = store.repository
     before: tuple[str, ...] = ()
     stuck = 0
     other = theirs
@@ -139,7 +138,7 @@ def _commit_settings(store: Store) -> None:
     from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.domain.secrets import find_secrets
 
-    repo = _repository(store)
+    repo = store.repository
     head = layout.read_head(repo).oid
     held = tree.entries(repo, head, [CONFIG_NAME]).get(CONFIG_NAME)
     try:
@@ -156,8 +155,3 @@ def _commit_settings(store: Store) -> None:
     )
     with _committing(store):
         commit_all(repo, [commit], store.clock.new_id(), store.places.state)
-
-
-def _repository(store: Store) -> Repository:
-    assert store.places.repository is not None
-    return store.places.repository

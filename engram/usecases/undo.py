@@ -190,7 +190,7 @@ def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], foun
     from engram.usecases import change
 
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
-    lines += [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
+    lines += [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
     lines += [("Engram-Source", store.source), *trailers]
     clean = tuple((key, " ".join(value.split())) for key, value in lines if value)
     moment = int(store.clock.now().timestamp())

@@ -78,12 +78,12 @@ def worths(look: Look, answers: Mapping[str, Answered]) -> dict[str, Worth]:
     return found
 
 
-def queries_to_ask(look: Look, most: int = MOST_QUERIES) -> list[str]:
+def queries_to_ask(look: Look) -> list[str]:
     """The past queries to ask again: first those that showed a lore which was found helpful, then the latest."""
     helpful = helpful_ids(look)
     every = list(look.usage.queries.items())
     first = [text for text, ids in every if not ids.isdisjoint(helpful)]
-    return list(dict.fromkeys([*first, *[text for text, _ in every]]))[: max(most, len(first))]
+    return list(dict.fromkeys([*first, *[text for text, _ in every]]))[: max(MOST_QUERIES, len(first))]
 
 
 def helpful_ids(look: Look) -> set[str]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.editor import open_editor, own_editor
 from engram_tui import deeds
+from engram_tui.judging import Judging
 from engram_tui.lore_list import LoreList
 from engram_tui.rows import count, ids_of
 from engram_tui.shell.gate import words
-from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.work import one_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram_tui.rows import Row
 
 
-class BrowseDeeds(ShellScreen):
+class BrowseDeeds(Judging):
     """A screen with a list of lore, and everything that can be done to them."""
 
     @property
@@ -63,18 +63,6 @@ class BrowseDeeds(ShellScreen):
         """Say how many are marked."""
 
     # Deeds
-
-    def action_helpful(self) -> None:
-        """It helped."""
-        self.do(deeds.judge("helpful"), self.chosen())
-
-    def action_incorrect(self) -> None:
-        """It is wrong."""
-        self.do(deeds.judge("incorrect"), self.chosen())
-
-    def action_not_relevant(self) -> None:
-        """It is beside the point."""
-        self.do(deeds.judge("not_relevant"), self.chosen())
 
     def action_archive(self) -> None:
         """Out of recall."""
@@ -200,18 +188,9 @@ class BrowseDeeds(ShellScreen):
         self.ask("file", read, partial(self._edit_file, shown), opens=True)
 
     def _edit_file(self, shown: Shown, before: bytes) -> None:
-        from engram_tui.shell.editing import TextEditor, edited_outside
+        from engram_tui.shell.editing import edit
 
-        finish = partial(self._edited, shown, before)
-        if not own_editor():
-            self.app.push_screen(TextEditor(shown.lore.title, before.decode("utf-8", "replace")), finish)
-            return
-        try:
-            after = edited_outside(self.app, before)
-        except (UsageError, OSError) as error:
-            self.trouble(one_line(error))
-            return
-        finish(after)
+        edit(self, shown.lore.title, before, partial(self._edited, shown, before))
 
     def _edited(self, shown: Shown, before: bytes, after: bytes | None) -> None:
         if after is None or after == before:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
-from engram_tui import deeds
 from engram_tui.actions.action import bindings
 from engram_tui.actions.live import ACTIONS
+from engram_tui.judging import Judging
 from engram_tui.line_screen import LineScreen
 from engram_tui.live_lines import CHOICES, KEPT, News, details_of, lines_of, read_news
 from engram_tui.rows import count
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LOOK = 0.5  # seconds between looks for new entries
 
 
-class LiveScreen(LineScreen):
+class LiveScreen(LineScreen, Judging):
     """Follow what happens, and judge it there and then."""
 
     SCREEN = "live"
@@ -195,18 +195,6 @@ class LiveScreen(LineScreen):
         return details_of(entry, self.titles) if entry is not None else ()
 
     # What one does
-
-    def action_helpful(self) -> None:
-        """It helped."""
-        self.do(deeds.judge("helpful"), self.chosen())
-
-    def action_incorrect(self) -> None:
-        """It is wrong."""
-        self.do(deeds.judge("incorrect"), self.chosen())
-
-    def action_not_relevant(self) -> None:
-        """It is beside the point."""
-        self.do(deeds.judge("not_relevant"), self.chosen())
 
     def action_live_only(self) -> None:
         """The next choice."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.domain.errors import UsageError
 from engram.domain.review import (
     ACCEPT,
     ARCHIVE,
@@ -18,13 +17,11 @@ from engram.domain.review import (
     TAKE,
     allowed,
 )  # fmt: skip
-from engram.usecases.editor import own_editor
 from engram_tui import review_deeds
 from engram_tui.actions.action import Action, written
 from engram_tui.review_queue import ReviewQueue
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.work import one_line
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -204,18 +201,9 @@ class ReviewDecisions(ShellScreen):
             )
 
     def _edit(self, item: Item, path: str, before: bytes) -> None:
-        from engram_tui.shell.editing import TextEditor, edited_outside
+        from engram_tui.shell.editing import edit
 
-        finish = partial(self._edited, item, path, before)
-        if not own_editor():
-            self.app.push_screen(TextEditor(item.title, before.decode("utf-8", "replace")), finish)
-            return
-        try:
-            after = edited_outside(self.app, before)
-        except (UsageError, OSError) as error:
-            self.trouble(one_line(error))
-            return
-        finish(after)
+        edit(self, item.title, before, partial(self._edited, item, path, before))
 
     def _edited(self, item: Item, path: str, before: bytes, after: bytes | None) -> None:
         if after is None or after == before:

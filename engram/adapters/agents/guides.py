@@ -103,14 +103,14 @@ priority = 100
 
 _DEVCONTAINER = """\
 // devcontainer.json: bring lore in when the container starts
-{{
-  "postStartCommand": {{ "engram": "engram sync --pull || true" }}
-}}
+{
+  "postStartCommand": { "engram": "engram sync --pull || true" }
+}
 
 # compose.yaml, where the container is a service of Docker Compose 2.30 or newer: send lore out before it stops.
 # devcontainer.json itself has no such event.
 services:
-  {service}:
+  app:
     pre_stop:
       - command: ["sh", "-c", "engram sync --push || true"]
 """
@@ -141,6 +141,6 @@ def policy(tools: Sequence[str]) -> str:
     return _POLICY.format(written=WRITTEN, tools=named)
 
 
-def devcontainer(service: str = "app") -> str:
+def devcontainer() -> str:
     """What to put into the files of a development container: pull after its start, push before its stop."""
-    return _DEVCONTAINER.format(service=service)
+    return _DEVCONTAINER

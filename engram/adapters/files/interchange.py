@@ -34,24 +34,15 @@ class ImportRow(NamedTuple):
     where: str
 
 
-def read_rows(data: bytes, name: str) -> tuple[tuple[ImportRow, ...], tuple[Problem, ...]]:
-    """The rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
-
-    Returns rows and problems ({where, message, hint}). `where` is `name:line` for JSON Lines, `name#number`
-    (from 1) for an array. Fields are plain values: `content`, `title`, `category`, `agent`, … text; `tags`,
-    `files`, `entities`, `context` lists of text; times RFC 3339 text; numbers checked to be in range.
-    At most 64 MiB are read.
-    """
-    problem = _too_large(data, name)
-    return ((), (problem,)) if problem else _read(_values(data, name))
-
-
-def read_tool_rows(
+def read_rows(
     data: bytes, name: str, kind: str = "", *, own: bool = False
 ) -> tuple[str, tuple[ImportRow, ...], tuple[Problem, ...]]:
-    """As `read_rows`, for rows of another tool: of that kind, or of whichever the rows tell, which is returned first.
+    """The rows of a JSON array, of an object that holds one (`{"lore": [...]}`), or of JSON Lines.
 
-    `own` says that they are for a person's own store.
+    Returns which tool's they are (`kind`, else told by the rows; "" for lore), rows and problems ({where, message, hint}).
+    `where` is `name:line` for JSON Lines, `name#number` (from 1) for an array. Fields are plain values: `content`, `title`,
+    `category`, `agent`, … text; `tags`, `files`, `entities`, `context` lists of text; times RFC 3339 text; numbers checked
+    to be in range. `own` says that they are for a person's own store. At most 64 MiB are read.
     """
     problem = _too_large(data, name)
     if problem:

@@ -14,7 +14,7 @@ from engram.adapters.files.atomic import SUFFIX
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     Settled = Mapping[str, tuple[str, int, int, int]]  # by path: it again, and the three of a FileStamp
 
@@ -187,10 +187,3 @@ def _is_unicode(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def under(paths: Iterator[str] | dict[str, FileStamp], folder: str) -> list[str]:
-    """Those of `paths` that lie directly in `folder`."""
-    prefix = folder + "/"
-    length = len(prefix)
-    return [path for path in paths if path.startswith(prefix) and "/" not in path[length:]]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from engram.domain.categories import Categories
 
 DEFAULT_CATEGORY = "FACT"
-ALWAYS = ("id", "category", "created_at")
 
 
 def lore_of(

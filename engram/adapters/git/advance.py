@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.tree import Entry
 
+REASON = "engram sync"  # in the reflog
+
 
 def advance(
     repo: Repository,
@@ -22,27 +24,24 @@ def advance(
     new: str,
     entries: Mapping[str, Entry | None],
     state_folder: str,
-    reason: str,
-    *,
-    patience: float = staging.PATIENCE,
 ) -> bool:
     """Move the branch from `head` to `new`; False when HEAD is elsewhere by now.
 
     `entries` is what `new` holds otherwise than `head`; the work tree's files are not looked at. The order,
     index first, is that of `commits` (see `staging`). Raises `GitError` when git is busy.
     """
-    staging.sync_index(repo, state_folder, patience=patience)
+    staging.sync_index(repo, state_folder)
     lore_branch.check_head(repo, head)
     branch = f"{layout.BRANCHES}{head.branch}"
     ref_locks = (os.path.join(repo.git_dir, "HEAD.lock"), os.path.join(repo.common_dir, f"{branch}.lock"))
-    locks.wait_free(ref_locks, patience)
-    with locks.held(staging.index_lock(repo), patience):
+    locks.wait_free(ref_locks, staging.PATIENCE)
+    with locks.held(staging.index_lock(repo), staging.PATIENCE):
         if layout.read_head(repo) != head:
             return False
         staging.remember(repo, state_folder, entries)
         if entries:
             staging.replace_entries(repo, entries)
-        moved = _move(repo, branch, head.oid, new, reason)
+        moved = _move(repo, branch, head.oid, new)
         if not moved:
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
@@ -51,8 +50,8 @@ def advance(
     return moved
 
 
-def _move(repo: Repository, branch: str, old: str | None, new: str, reason: str) -> bool:
-    words = (*DURABLE, "update-ref", "-m", reason, branch, new, old or "0" * len(new))
+def _move(repo: Repository, branch: str, old: str | None, new: str) -> bool:
+    words = (*DURABLE, "update-ref", "-m", REASON, branch, new, old or "0" * len(new))
     done = run(repo, *words, check=False, env=merging.reflog_identity())
     if done.code == 0:
         return True

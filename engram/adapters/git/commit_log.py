@@ -6,6 +6,7 @@ import os
 
 from engram.adapters.git import trailers
 from engram.adapters.git.runner import run
+from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 SECONDS = 120.0
 _FORMAT = "%H%x00%an <%ae>%x00%at%x00%s%x00%(trailers:only=true,unfold=true)"
 _HEADER = 5  # the parts of the format
-_FILES = ("100644", "100755")
 
 
 class Listed(NamedTuple):
@@ -93,7 +93,7 @@ def _change(facts: bytes, path: bytes) -> FileChange:
     words = facts.decode("ascii").lstrip(":").split(" ")
     count = len(words) // 2  # modes, as many ids, one word of letters
     *before, after = (
-        oid if mode in _FILES else None
+        oid if mode in REGULAR else None
         for mode, oid in zip(words[:count], words[count : 2 * count], strict=True)
     )
     return FileChange(os.fsdecode(path), tuple(before), after)

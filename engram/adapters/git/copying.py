@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import identity, stream
+from engram.adapters.git import identity, objects, stream
 from engram.adapters.git.commits import IMPORT_SECONDS
 from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.runner import run
@@ -92,15 +92,7 @@ def _steps(repo: Repository, commit: str, path: str) -> list[_Step]:
 
 def _raw(repo: Repository, oids: Sequence[str]) -> list[bytes]:
     """The commits as git stores them."""
-    asked = "".join(f"{oid}\n" for oid in oids).encode()
-    data = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=SECONDS).stdout
-    found, at = [], 0
-    for _ in oids:
-        end = data.index(b"\n", at)
-        size = int(data[at:end].rsplit(b" ", 1)[1])
-        found.append(data[end + 1 : end + 1 + size])
-        at = end + size + 2
-    return found
+    return [found.content for found in objects.read(repo, [oid.encode() for oid in oids], SECONDS) if found]
 
 
 def _stream(steps: Sequence[_Step], raws: Sequence[bytes], folder: str) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from engram.adapters.git import layout
+from engram.adapters.git import layout, objects
 from engram.adapters.git.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
 from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
@@ -238,20 +238,13 @@ def let_go() -> None:
 
 
 def _batch(repo: Repository, oids: Sequence[str]) -> dict[str, bytes]:
-    asked = "".join(f"{oid}\n" for oid in oids).encode()
-    data = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=SECONDS).stdout
     found: dict[str, bytes] = {}
-    at = 0
-    for oid in oids:
-        end = data.find(b"\n", at)
-        header = data[at:end].split(b" ")
-        if len(header) != 3 or header[1] != b"blob":
+    for oid, one in zip(oids, objects.read(repo, [oid.encode() for oid in oids]), strict=True):
+        if one is None or one.kind != objects.BLOB:
             raise GitError(
                 f"The git repository at {repo.worktree} is damaged: it lacks the file contents {oid[:10]}.",
                 "Run `git fsck` there and repair what it names.",
                 stderr="missing blob",
             )
-        size = int(header[2])
-        found[oid] = data[end + 1 : end + 1 + size]
-        at = end + size + 2
+        found[oid] = one.content
     return found

@@ -13,6 +13,7 @@ from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.lore_branch import BRANCH, REF, root_in
 from engram.adapters.git.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
+from engram.adapters.git.versions import commit_id
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -28,8 +29,7 @@ REASON = "Engram keeps this repository's lore here"
 
 def tip(repo: Repository, ref: str = REF) -> str | None:
     """The commit that a branch is at; None where there is no such branch."""
-    found = run(repo, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", check=False)
-    return found.stdout.decode().strip() or None
+    return commit_id(repo, ref) or None
 
 
 def remote_tips(repo: Repository) -> dict[str, str]:

@@ -16,8 +16,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.git.layout import Repository
-
 STALE_SECONDS = 30.0
 PAUSE_SECONDS = 0.02
 OURS = (
@@ -39,27 +37,11 @@ def wait_free(locks: tuple[str, ...], patience: float) -> None:
     """Wait until none of the lock files exists, removing stale ones. Raises `GitError` after `patience` s."""
     deadline = time.monotonic() + patience
     for lock in locks:
-        while os.path.lexists(lock) and not clear_if_stale(lock):
+        while os.path.lexists(lock) and not _clear_if_stale(lock):
             _pause(lock, deadline)
 
 
-def clear_stale(repo: Repository) -> tuple[str, ...]:
-    """Remove every stale lock on the index, HEAD, packed-refs and all refs; returns what was removed."""
-    fixed = (
-        os.path.join(repo.git_dir, "index.lock"),
-        os.path.join(repo.git_dir, "HEAD.lock"),
-        os.path.join(repo.common_dir, "packed-refs.lock"),
-    )
-    under_refs = (
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(os.path.join(repo.common_dir, "refs"))
-        for name in names
-        if name.endswith(".lock")
-    )
-    return tuple(lock for lock in (*fixed, *under_refs) if os.path.lexists(lock) and clear_if_stale(lock))
-
-
-def clear_if_stale(lock: str) -> bool:
+def _clear_if_stale(lock: str) -> bool:
     """Remove the lock file if a dead process left it; True when it is gone afterwards."""
     try:
         age = time.time() - os.lstat(lock).st_mtime
@@ -77,7 +59,7 @@ def _take(lock: str, patience: float) -> None:
         try:
             _create(lock)
         except FileExistsError:
-            if not clear_if_stale(lock):
+            if not _clear_if_stale(lock):
                 _pause(lock, deadline)
             continue
         except OSError as error:

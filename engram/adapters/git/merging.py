@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import identity, pack
+from engram.adapters.git import identity
+from engram.adapters.git.objects import BLOB, COMMIT
 from engram.adapters.git.pack import NewObjects
 from engram.adapters.git.runner import run
 from engram.adapters.git.tree_edit import edited
@@ -94,12 +95,12 @@ def write_merge(
     objects, held = NewObjects(repo), dict(edits)
     for path, content in contents.items():
         entry = held[path]
-        held[path] = entry and entry._replace(oid=objects.add(pack.BLOB, content))
+        held[path] = entry and entry._replace(oid=objects.add(BLOB, content))
     whole = edited(repo, upon or parents[0], held, objects)
     text = message or f"Merge {' and '.join(parent[:10] for parent in parents)}\n"
     made = [f"tree {whole}", *(f"parent {parent}" for parent in parents)]
     made += [f"{role} {AUTHOR} {moment} +0000" for role in ("author", "committer")]
-    commit = objects.add(pack.COMMIT, "\n".join([*made, "", text]).encode())
+    commit = objects.add(COMMIT, "\n".join([*made, "", text]).encode())
     objects.store()
     return commit
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from engram.adapters.git import layout
 from engram.adapters.git.environment import DURABLE
+from engram.adapters.git.objects import BLOB, COMMIT, TREE
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
 
-COMMIT, TREE, BLOB = b"commit", b"tree", b"blob"
 SECONDS = 120.0
 FEW = 100  # objects; so few are better off as files of their own (as for git: fetch.unpackLimit)
 _NUMBERS = {COMMIT: 1, TREE: 2, BLOB: 3}

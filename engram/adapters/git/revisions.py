@@ -7,6 +7,7 @@ import os
 from engram.adapters.git.differences import blobs
 from engram.adapters.git.runner import listing, run
 from engram.adapters.git.tree import Entry
+from engram.adapters.git.versions import commit_id
 from engram.domain import times
 from engram.domain.errors import NotFoundError
 from engram.domain.safe_paths import unsafe_name
@@ -27,10 +28,9 @@ def resolve(repo: Repository, revision: str) -> str:
 
     Raises NotFoundError where there is none.
     """
-    name = f"{revision}^{{commit}}"
-    found = run(repo, "rev-parse", "--verify", "--quiet", "--end-of-options", name, check=False)
-    if found.code == 0:
-        return found.stdout.decode().strip()
+    oid = commit_id(repo, revision)
+    if oid:
+        return oid
     try:
         moment = times.render(times.parse(revision))
     except (ValueError, OverflowError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from engram.adapters.git import objects
 from engram.adapters.git.configuration import settings
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
@@ -15,7 +16,7 @@ from engram.domain.trust import STATES, UNCHECKED, Signature
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.adapters.git.layout import Repository
 
@@ -40,24 +41,13 @@ def signatures(repo: Repository, commits: Sequence[str]) -> dict[str, Signature]
     return found
 
 
-def _kinds(repo: Repository, commits: Iterable[str]) -> dict[str, str]:
+def _kinds(repo: Repository, commits: Sequence[str]) -> dict[str, str]:
     """What kind of signature each commit has; "" for none."""
-    asked = "".join(f"{oid}\n" for oid in commits).encode()
-    said = run(repo, "cat-file", "--batch", "--buffer", stdin=asked, deadline=SECONDS).stdout
-    found: dict[str, str] = {}
-    at = 0
-    while at < len(said):
-        end = said.index(b"\n", at)
-        words = said[at:end].split(b" ")
-        if len(words) != 3 or not words[2].isdigit():
-            at = end + 1
-            continue
-        size = int(words[2])
-        if words[1] == b"commit":
-            head = said[end + 1 : end + 1 + size].partition(b"\n\n")[0]
-            found[words[0].decode()] = _kind(head)
-        at = end + size + 2
-    return found
+    found = zip(commits, objects.read(repo, [oid.encode() for oid in commits], SECONDS), strict=True)
+    heads = {
+        oid: one.content.partition(b"\n\n")[0] for oid, one in found if one and one.kind == objects.COMMIT
+    }
+    return {oid: _kind(head) for oid, head in heads.items()}
 
 
 def _kind(head: bytes) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from engram.adapters.git import pack
+from engram.adapters.git.objects import TREE, read
 from engram.adapters.git.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
@@ -48,7 +48,7 @@ def edited(repo: Repository, commit: str, edits: Mapping[str, Entry | None], obj
     """
     nested = _nested(edits)
     folders = _Folders(repo, commit, nested, objects)
-    return folders.changed(b"", nested) or objects.add(pack.TREE, b"")
+    return folders.changed(b"", nested) or objects.add(TREE, b"")
 
 
 def _nested(edits: Mapping[str, Entry | None]) -> Edits:
@@ -105,7 +105,7 @@ class _Folders:
             # Git sorts folders as if their names ended in a slash.
             names.sort(key=lambda name: name + b"/" if entries[name][0] == _FOLDER else name)
         return self._objects.add(
-            pack.TREE, b"".join(b"%s %s\0%s" % (entries[name][0], name, entries[name][1]) for name in names)
+            TREE, b"".join(b"%s %s\0%s" % (entries[name][0], name, entries[name][1]) for name in names)
         )
 
 
@@ -127,26 +127,12 @@ def _read(repo: Repository, commit: str, paths: list[bytes]) -> dict[bytes, Fold
     asked = [
         commit.encode() + b":" + path if b"\n" not in path else _named(repo, commit, path) for path in paths
     ]
-    said = run(
-        repo, "cat-file", "--batch", "--buffer", stdin=b"\n".join(asked) + b"\n", deadline=SECONDS
-    ).stdout
     matched = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(commit) // 2), re.DOTALL).findall
-    found: dict[bytes, Folder] = {}
-    at = 0
-    for path, name in zip(paths, asked, strict=True):
-        if said.startswith(name + b" missing\n", at):
-            at += len(name) + len(b" missing\n")
-            continue
-        end = said.find(b"\n", at)
-        words = said[at:end].split(b" ")
-        if end < 0 or len(words) != 3 or not words[2].isdigit():
-            raise _damaged(repo, commit)
-        size = int(words[2])
-        if words[1] == pack.TREE:
-            entries = matched(said[end + 1 : end + 1 + size])
-            found[path] = {name: (mode, oid) for mode, name, oid in entries}
-        at = end + size + 2
-    return found
+    return {
+        path: {name: (mode, oid) for mode, name, oid in matched(one.content)}
+        for path, one in zip(paths, read(repo, asked), strict=True)
+        if one and one.kind == TREE
+    }
 
 
 def _joined(folder: bytes, name: bytes) -> bytes:

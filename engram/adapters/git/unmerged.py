@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
 
 LOG_SECONDS = 60.0
+MOST_MERGES = 50
 
 
 class Stages(NamedTuple):
@@ -43,16 +44,11 @@ def unmerged(repo: Repository, folder: str) -> dict[str, Stages]:
     return {path: Stages(*versions) for path, versions in found.items()}
 
 
-def merges_of(repo: Repository, path: str, limit: int = 50) -> list[MergeCommit]:
+def merges_of(repo: Repository, path: str) -> list[MergeCommit]:
     """The last merges of two commits in HEAD's history in which `path` differs from a parent, newest first."""
-    words = ("rev-list", "--merges", "--full-history", f"-n{limit}", "HEAD", "--", path)
+    words = ("rev-list", "--merges", "--full-history", f"-n{MOST_MERGES}", "HEAD", "--", path)
     oids = run(repo, *words, deadline=LOG_SECONDS).stdout.decode().split()
     return [merge for merge in _with_parents(repo, oids) if merge is not None]
-
-
-def merge_bases(repo: Repository, one: str, other: str) -> list[str]:
-    """The last common commits of two, sorted; none where they share no history."""
-    return sorted(run(repo, "merge-base", "--all", one, other, check=False).stdout.decode().split())
 
 
 def resolve(repo: Repository, paths: Iterable[str]) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 
+from engram.adapters.git import objects
 from engram.adapters.git.runner import run
+from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from engram.adapters.git.layout import Repository
-
-READ_SECONDS = 120.0
-_FILES = ("100644", "100755")
 
 
 class PathChange(NamedTuple):
@@ -24,10 +23,9 @@ class PathChange(NamedTuple):
     after: str | None
 
 
-def changes_of(repo: Repository, commit: str, parent: str = "") -> tuple[PathChange, ...]:
-    """The files in which a commit differs from its parent (the only one, unless `parent` names it)."""
-    ends = (parent, commit) if parent else ("--root", commit)
-    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", *ends).stdout
+def changes_of(repo: Repository, commit: str) -> tuple[PathChange, ...]:
+    """The files in which a commit differs from its only parent, or from nothing."""
+    said = run(repo, "diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", "--root", commit).stdout
     words = os.fsdecode(said).split("\0")
     return tuple(_change(facts, path) for facts, path in zip(words[::2], words[1::2], strict=False))
 
@@ -64,13 +62,10 @@ def merges_among(repo: Repository, commits: Sequence[str]) -> dict[str, tuple[st
 
 def read_objects(repo: Repository, names: Sequence[str]) -> list[bytes | None]:
     """The bytes that names like `<id>` or `<commit>:<path>` stand for, in order; None where there is no file."""
-    wanted = [name for name in names if "\n" not in name]
-    if not wanted:
-        return [None] * len(names)
-    batch = os.fsencode("".join(f"{name}\n" for name in wanted))
-    said = run(repo, "cat-file", "--batch", stdin=batch, deadline=READ_SECONDS).stdout
-    found = iter(_contents(said, len(wanted)))
-    return [None if "\n" in name else next(found) for name in names]
+    wanted = [os.fsencode(name) for name in names if "\n" not in name]
+    found = iter(objects.read(repo, wanted))
+    read = [None if "\n" in name else next(found) for name in names]
+    return [one.content if one and one.kind == objects.BLOB else None for one in read]
 
 
 def names_at(repo: Repository, commit: str, folder: str) -> list[str]:
@@ -83,19 +78,5 @@ def names_at(repo: Repository, commit: str, folder: str) -> list[str]:
 def _change(facts: str, path: str) -> PathChange:
     mode_before, mode_after, before, after, _ = facts.lstrip(":").split(" ")
     return PathChange(
-        path, before if mode_before in _FILES else None, after if mode_after in _FILES else None
+        path, before if mode_before in REGULAR else None, after if mode_after in REGULAR else None
     )
-
-
-def _contents(said: bytes, count: int) -> Iterable[bytes | None]:
-    at = 0
-    for _ in range(count):
-        end = said.index(b"\n", at)
-        words = said[at:end].rsplit(b" ", 2)
-        at = end + 1
-        if words[-1] == b"missing" or not words[-1].isdigit():
-            yield None
-            continue
-        size = int(words[-1])
-        yield said[at : at + size] if words[-2] == b"blob" else None
-        at += size + 1

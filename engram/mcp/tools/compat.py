@@ -6,7 +6,6 @@ One table: `docs/compat.md` is made from it. What the others call an argument wa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import NamedTuple
 
 from engram.mcp.tools.aliases import Alias, alias_tool
@@ -30,10 +29,6 @@ _GENTLEMAN = (
     "project", "scope", "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
     "match_mode", "response_format", "include_history", "history_cursor", "hard_delete", "compact", "max_bytes",
 )  # fmt: skip
-
-
-_OTHERS = ("graph", "team")  # sets whose tools have other names, too
-_LINKING = ("link_told", "relate_told")
 
 
 class Source(NamedTuple):
@@ -176,14 +171,13 @@ def memories() -> tuple[str, ...]:
 
 
 def rows_of(key: str = "") -> list[Alias]:
-    """The rows of one memory, or of all; those alone whose tool this server has."""
-    known = _known()
-    return [row for source in SOURCES if key in ("", source.key) for row in source.rows if row.tool in known]
+    """The rows of one memory, or of all."""
+    return [row for source in SOURCES if key in ("", source.key) for row in source.rows]
 
 
-def of_set(name: str) -> list[LoreTool]:
-    """The aliases that another set has."""
-    return _made(CURATE) if name == "curate" else []
+def curating() -> list[LoreTool]:
+    """The aliases that the set `curate` has."""
+    return _made(CURATE)
 
 
 def tools(key: str = "") -> list[LoreTool]:
@@ -204,12 +198,8 @@ def _made(rows: Iterable[Alias]) -> list[LoreTool]:
 
 def _known() -> dict[str, LoreTool]:
     """Every tool that a row may be, by name."""
-    from engram.mcp.tools import SETS
+    from engram.mcp.tools import graph, team
     from engram.mcp.tools.compat_deeds import TOOLS as DEEDS
     from engram.mcp.tools.curate import TOOLS as CURATING
 
-    others = {
-        tool.name: tool for name in _OTHERS if name in SETS for tool in import_module(SETS[name]).tools()
-    }
-    deeds = {name: tool for name, tool in DEEDS.items() if name not in _LINKING or "link_entity" in others}
-    return {**deeds, **CURATING, **others}
+    return {**DEEDS, **CURATING, **{tool.name: tool for tool in (*graph.tools(), *team.tools())}}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
+from engram.domain.entity import TYPES
 from engram.domain.harmless import harmless
 from engram.domain.slug import slug
 from engram.mcp.caller import use
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.app import Engram
-
-TYPES = ("person", "project", "company", "concept", "tool")
 
 
 class Observed(BaseModel):
@@ -69,8 +68,7 @@ async def _observe(
         from engram.usecases.record import Draft
 
         for name, kind in types.items():
-            if hasattr(engram, "link_entity"):
-                engram.link_entity(name, type=kind if kind in TYPES else "")
+            engram.link_entity(name, type=kind if kind in TYPES else "")
         drafts = [Draft(text, "FACT", entities=(tail(name),), tags=tuple(tags)) for name, text, tags in told]
         done = engram.record_all(drafts)
         refused = [
@@ -136,8 +134,7 @@ async def relate_told(relations: list[Relation]) -> Annotated[CallToolResult, Li
 
 async def _link(told: Sequence[tuple[str, dict[str, Any]]]) -> CallToolResult:
     def work(engram: Engram) -> CallToolResult:
-        graph: Any = engram
-        done = [graph.link_entity(name, **about) for name, about in told]
+        done = [engram.link_entity(name, **about) for name, about in told]
         linked = {one.entity.slug: one.status for one in reversed(done)}
         said = ", ".join(f"{name} ({status})" for name, status in reversed(linked.items()))
         return answer(f"Linked {said or 'nothing'}", Linked(linked=linked))

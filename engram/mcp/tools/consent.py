@@ -23,7 +23,7 @@ class Agreement(BaseModel):
     agreed: bool = Field(default=True, title="Agreed", description="Do it")
 
 
-def can_be_asked(ctx: Call) -> bool:
+def _can_be_asked(ctx: Call) -> bool:
     """Whether the client can put a question to a person."""
     elicitation = ctx.client_capabilities.elicitation if ctx.client_capabilities else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
@@ -35,7 +35,7 @@ async def agreement(
     """The consent: an argument's, a person's where the client can ask one (a question of "" needs none), else None."""
     if is_given:
         return Agreement()
-    if not can_be_asked(ctx):
+    if not _can_be_asked(ctx):
         return None
     asked = await use(question)
     return Elicit(asked, Agreement) if asked else Agreement()

@@ -176,6 +176,6 @@ TOOLS = {
 def tools() -> list[LoreTool]:
     """The tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
     from engram.mcp.tools import evolve
-    from engram.mcp.tools.compat import of_set
+    from engram.mcp.tools.compat import curating
 
-    return [*TOOLS.values(), *evolve.tools(), *of_set("curate")]
+    return [*TOOLS.values(), *evolve.tools(), *curating()]

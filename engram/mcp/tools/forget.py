@@ -5,53 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from mcp.server.mcpserver import AcceptedElicitation, Elicit, ElicitationResult, Resolve
+from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from engram.domain.errors import EngramError
 from engram.domain.framing import quoted
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs
-from engram.mcp.tools.consent import can_be_asked
+from engram.mcp.tools.consent import Agreement, agreement, is_agreed
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
     from engram.app import Engram
 
 
-class Consent(BaseModel):
-    """What a person is asked for."""
+async def _ask_to_forget(
+    refs: tuple[str, ...], confirm: bool, ctx: Call
+) -> Agreement | Elicit[Agreement] | None:
+    def question(engram: Engram) -> str:
+        return f"Delete {_named(engram, refs)} from the shared memory?"
 
-    delete: bool = Field(default=True, title="Delete", description="Delete this lore")
-
-
-async def ask(refs: tuple[str, ...], confirm: bool, ctx: Call) -> Consent | Elicit[Consent] | None:
-    """The consent: an argument's, a person's where the client can ask one, else none."""
-    if confirm:
-        return Consent()
-    if not can_be_asked(ctx):
-        return None
-    named = await use(lambda engram: _named(engram, refs))
-    return Elicit(f"Delete {named} from the shared memory?", Consent)
+    return await agreement(question, ctx, is_given=confirm)
 
 
 async def recall_forget(
     refs: SomeRefs,
-    consent: Annotated[ElicitationResult[Consent], Resolve(ask)],
-    confirm: Annotated[bool, Field(description="true once the user agreed")] = False,  # noqa: ARG001 - read by `ask`
+    consent: Annotated[ElicitationResult[Agreement], Resolve(_ask_to_forget)],
+    confirm: Annotated[bool, Field(description="true once the user agreed")] = False,  # noqa: ARG001 - read by `_ask_to_forget`
 ) -> Annotated[CallToolResult, results.Forgotten]:
     """Delete lore that must not stay. For what is merely wrong, recall_feedback incorrect is better."""
-    given = consent.data if isinstance(consent, AcceptedElicitation) else Consent(delete=False)
 
     def work(engram: Engram) -> CallToolResult:
-        if given is None:
-            raise EngramError(
-                f"Nothing was deleted yet: this would delete {_named(engram, refs)}.",
-                "If the user wants that, call recall_forget again with confirm=true.",
-            )
-        if not given.delete:
+        if not is_agreed(consent, f"delete {_named(engram, refs)}", recall_forget.__name__):
             return answer("Nothing was deleted: the user does not want it.", results.Forgotten(deleted=False))
         return _forget(engram, refs)
 
@@ -59,10 +45,8 @@ async def recall_forget(
 
 
 def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
-    from engram.usecases.store import DEDICATED
-
     gone = engram.forget(*refs)
-    undo = "engram undo" if engram.store.places.placement == DEDICATED else ""
+    undo = "engram undo" if engram.store.places.owns_branch else ""
     lines = [f"Forgot {one.lore.id}\n{quoted(one.lore.title)}" for one in gone]
     lines += [f"`{undo}` brings it back."] if undo else []
     data = results.Forgotten(deleted=True, ids=[one.lore.id for one in gone], undo=undo)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from mcp_types import CallToolResult
@@ -12,13 +10,12 @@ from pydantic import BaseModel, Field
 from engram.domain.harmless import harmless
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Words
-from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
+from engram.mcp.tools.graph_walk import search_graph
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.link_entity import Linked
-
-_WALK = "engram.mcp.tools.graph_walk"
 
 
 class Related(BaseModel):
@@ -87,6 +84,8 @@ def _told(done: Linked) -> CallToolResult:
 
 
 def tools() -> list[LoreTool]:
-    """The tools of this set: linking here, walking the graph in a module of its own."""
-    found = [lore_tool(link_entity, "Link an entity", writing(destructive=True))]
-    return found + (import_module(_WALK).tools() if find_spec(_WALK) else [])
+    """The tools of this set."""
+    return [
+        lore_tool(link_entity, "Link an entity", writing(destructive=True)),
+        lore_tool(search_graph, "Walk the graph", reading()),
+    ]

@@ -10,7 +10,6 @@ from pydantic import Field
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, shown
 from engram.mcp.tools.arguments import Words
-from engram.mcp.tools.tool import LoreTool, lore_tool, reading
 from engram.usecases.graph import graph_tables
 
 if TYPE_CHECKING:
@@ -32,8 +31,3 @@ async def search_graph(
         return shown(graph_tables(found))
 
     return await use(work)
-
-
-def tools() -> list[LoreTool]:
-    """What this module adds to the set."""
-    return [lore_tool(search_graph, "Walk the graph", reading())]

@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.framing import NOTICE, as_text, frame, harmless_data
+from engram.domain.framing import NOTICE, harmless_data
 from engram.domain.safe_text import safe_text
-from engram.mcp import results
+from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Words
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.framing import Framed
     from engram.usecases.context import Context
-    from engram.usecases.find import Found
-
-_NOTHING = "No lore fits."
 
 
 class Agent(BaseModel):
@@ -164,23 +160,9 @@ async def search(
         found = engram.search(
             text, tags=tags, categories=categories, agents=agents, since=since, until=until, scope=scope, limit=limit
         )  # fmt: skip
-        return _found(engram, found)
+        return present.listed(engram, found, found.notes, "No lore fits.")
 
     return await use(work)
-
-
-def _found(engram: Engram, found: Found) -> CallToolResult:
-    from engram.usecases.origin import trust_of
-    from engram.usecases.scopes import reach
-
-    tiers = [trust_of(reach(engram.store, one.scope), one.lore) for one in found.lore]
-    shown = [(one.ref, one.lore, tier) for one, tier in zip(found.lore, tiers, strict=True)]
-    framed = frame(shown, int(engram.store.settings.number("recall.budget")))
-    notice = NOTICE if framed else _NOTHING
-    data = results.Found(
-        strength=found.strength, notice=notice, lore=list(map(_row, framed)), notes=list(found.notes)
-    )
-    return answer("\n\n".join(["\n".join([notice, *found.notes]), *map(as_text, framed)]), data)
 
 
 def _context(found: Context) -> Prepared:
@@ -191,10 +173,6 @@ def _context(found: Context) -> Prepared:
     rows = [Part(part=part, **one._asdict()) for part, framed in parts.items() for one in framed]
     notes = [safe_text(note) for note in found.notes]
     return Prepared(notice=NOTICE, tokens=found.tokens, found=rows, left_out=found.left_out, notes=notes)
-
-
-def _row(framed: Framed) -> results.FoundLore:
-    return results.FoundLore(**framed._asdict())
 
 
 def tools() -> list[LoreTool]:

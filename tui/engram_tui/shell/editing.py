@@ -11,14 +11,33 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from engram.usecases.editor import open_editor
+from engram.domain.errors import UsageError
+from engram.usecases.editor import open_editor, own_editor
 from engram_tui.shell.gate import lines, words
+from engram_tui.shell.work import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import App, ComposeResult
 
+    from engram_tui.shell.screen import ShellScreen
 
-def edited_outside(app: App[None], before: bytes) -> bytes:
+
+def edit(screen: ShellScreen, title: str, before: bytes, finish: Callable[[bytes | None], None]) -> None:
+    """Have a person change a text; `finish` gets what it is then, or None where nothing is to be saved."""
+    if not own_editor():
+        screen.app.push_screen(TextEditor(title, before.decode("utf-8", "replace")), finish)
+        return
+    try:
+        after = _edited_outside(screen.app, before)
+    except (UsageError, OSError) as error:
+        screen.trouble(one_line(error))
+        return
+    finish(after)
+
+
+def _edited_outside(app: App[None], before: bytes) -> bytes:
     """What a person makes of the text in their own editor. Raises UsageError, OSError; then the copy is kept."""
     handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
     with os.fdopen(handle, "wb") as file:

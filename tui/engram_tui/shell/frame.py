@@ -78,7 +78,7 @@ class TabLine(Static):
         """Draw the line; the open screen is underlined and bold, and has a mark before it."""
         text, self._places = Text(no_wrap=True), []
         for entry in ENTRIES:
-            if not entry.exists or (narrow and entry.name != current):
+            if narrow and entry.name != current:
                 continue
             number = f"{entry.number}/{len(ENTRIES)}" if narrow else f"{entry.number}"
             label = f"{number} {entry.title}{_badge(entry.name, heading)}"

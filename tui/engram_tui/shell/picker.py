@@ -16,8 +16,6 @@ from engram_tui.shell.gate import words
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-WIDTH = 76
-
 
 class Choice(NamedTuple):
     """What can be picked: what is returned, how it is called, and what stands before and after that."""

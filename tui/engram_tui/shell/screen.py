@@ -207,9 +207,7 @@ class ShellScreen(StoreWork):
         if name in here:
             await self.run(here[name])
         elif name:
-            elsewhere = next(
-                e.name for e in ENTRIES if e.exists and any(a.name == name for a in actions_of(e.name))
-            )
+            elsewhere = next(e.name for e in ENTRIES if any(a.name == name for a in actions_of(e.name)))
             self.shell.go(elsewhere)
 
     # Deeds

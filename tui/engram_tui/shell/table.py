@@ -1,9 +1,8 @@
-"""The screens of the app, in the order of their number keys; one that is not there yet has no tab."""
+"""The screens of the app, in the order of their number keys."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engram_tui.actions import everywhere
@@ -27,11 +26,6 @@ class Entry(NamedTuple):
         """Its number key."""
         return ENTRIES.index(self) + 1
 
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a screen."""
-        return self.name in _existing()
-
     def make(self, store: Engram) -> ShellScreen:
         """A new screen of this kind."""
         return cast("ShellScreen", getattr(import_module(self.module), self.shown_by)(store))
@@ -46,18 +40,11 @@ ENTRIES = (
     Entry("live", "Live", "engram_tui.live", "LiveScreen"),
     Entry("graph", "Graph", "engram_tui.graph", "GraphScreen"),
 )
-_FOUND: dict[str, bool] = {}
-
-
-def _existing() -> set[str]:
-    if not _FOUND:
-        _FOUND.update({entry.name: find_spec(entry.module) is not None for entry in ENTRIES})
-    return {name for name, there in _FOUND.items() if there}
 
 
 def entry_named(name: str) -> Entry:
-    """The entry of a screen that exists, else the first."""
-    return next((entry for entry in ENTRIES if entry.name == name and entry.exists), ENTRIES[0])
+    """The entry of that screen, else the first."""
+    return next((entry for entry in ENTRIES if entry.name == name), ENTRIES[0])
 
 
 def actions_of(name: str) -> tuple[Action, ...]:
@@ -69,5 +56,5 @@ def every_action() -> dict[str, Action]:
     """All actions of the app by name."""
     found = [*everywhere.ACTIONS, *everywhere.MOVES]
     for entry in ENTRIES:
-        found += actions_of(entry.name) if entry.exists else ()
+        found += actions_of(entry.name)
     return {action.name: action for action in found}

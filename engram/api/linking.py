@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from types import MappingProxyType
 
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from engram.domain.entity import Entity
     from engram.usecases.link_entity import Linked
-    from engram.usecases.store import Store
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Linking(ABC):
+class Linking(Part):
     """Entities of an open store; `engram.app.Engram` has all of it."""
-
-    store: Store
 
     def entities(self) -> tuple[Entity, ...]:
         """All entities of this store, by slug. Files that cannot be read are left out: see `doctor`."""
@@ -39,7 +36,7 @@ class Linking(ABC):
         name: str,
         *,
         type: str = "",  # noqa: A002
-        aliases: str | Sequence[str] = (),
+        aliases: Words = (),
         to: str = "",
         kind: str = "",
         since: str = "",
@@ -55,12 +52,7 @@ class Linking(ABC):
         """
         from engram.usecases.link_entity import Wanted, link_entity
 
-        given = (aliases,) if isinstance(aliases, str) else tuple(aliases)
-        wanted = Wanted(name, type, given, to, kind, since, lore, text, metadata, remove)
+        wanted = Wanted(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
         linked = link_entity(self.store, wanted)
         self._changed()
         return linked
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """See to it that what was written is committed."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
-from engram.looking import words
 
 if TYPE_CHECKING:
-    from engram.looking import Words
     from engram.usecases.graph import Neighbourhood
-    from engram.usecases.store import Store
 
 
-class Graphing:
+class Graphing(Part):
     """Entities, how they are related, and the lore about them; `engram.app.Engram` has all of it."""
-
-    store: Store
 
     def search_graph(
         self,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,10 +12,9 @@ if TYPE_CHECKING:
     from engram.usecases.delta import Delta
     from engram.usecases.listing import Shown
     from engram.usecases.put import Put
-    from engram.usecases.store import Store
 
 
-class Putting(ABC):
+class Putting(Part):
     """Writing by id and digest, and asking what changed; `engram.app.Engram` has all of it.
 
     A `digest` (`.digest` of what `get` and all of these answer) has a lore changed only while its file is still that;
@@ -25,19 +23,17 @@ class Putting(ABC):
     key is a ConflictError.
     """
 
-    store: Store
-
     def put(
         self,
         lore_id: str,
         content: str,
         *,
         category: str = "",
-        context: str | Sequence[str] = (),
+        context: Words = (),
         confidence: float | None = None,
-        tags: str | Sequence[str] = (),
-        files: str | Sequence[str] = (),
-        entities: str | Sequence[str] = (),
+        tags: Words = (),
+        files: Words = (),
+        entities: Words = (),
         relations: Sequence[tuple[str, str]] = (),
         type: str = "",  # noqa: A002
         status: str = "",
@@ -56,7 +52,6 @@ class Putting(ABC):
         stay. `digest` "*" asks that there be one, `new` that there be none.
         Raises ValidationError, SecretFoundError, StaleError, ConflictError, StoreError; then nothing was written.
         """
-        from engram.looking import words
         from engram.usecases.record import Draft
 
         draft = Draft(
@@ -98,7 +93,3 @@ class Putting(ABC):
         from engram.usecases.delta import delta
 
         return delta(self.store, since, limit)
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """Have committed what was written."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
-from engram.sharing import Sharing
 
 if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
@@ -16,10 +14,8 @@ if TYPE_CHECKING:
     from engram.usecases.record import Weighed
     from engram.usecases.surfaced import Surfaced
 
-Words = str | Sequence[str]
 
-
-class Looking(Sharing):
+class Looking(Part):
     """Links, queries that a lore answered, what recording would answer, the live record, settings: a part of `Engram`."""
 
     def weigh(
@@ -94,8 +90,3 @@ class Looking(Sharing):
         from engram.usecases.insight import insight
 
         return insight(self.store)
-
-
-def words(value: Words) -> tuple[str, ...]:
-    """One text or several, as several."""
-    return (value,) if isinstance(value, str) else tuple(value)

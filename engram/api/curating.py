@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from engram.domain.consolidation import Plan
     from engram.domain.lore import Lore
@@ -17,23 +16,20 @@ if TYPE_CHECKING:
     from engram.usecases.decide import Decided
     from engram.usecases.extract import Outcome
     from engram.usecases.review import Queue
-    from engram.usecases.store import Store
     from engram.usecases.worth import Worths
     from engram.usecases.would_answer import WouldAnswer
 
 
-class Curating(ABC):
+class Curating(Part):
     """Tidying an open store up; `engram.app.Engram` has all of it."""
-
-    store: Store
 
     def review(
         self,
         *,
-        kinds: str | Sequence[str] = (),
-        agents: str | Sequence[str] = (),
-        categories: str | Sequence[str] = (),
-        tags: str | Sequence[str] = (),
+        kinds: Words = (),
+        agents: Words = (),
+        categories: Words = (),
+        tags: Words = (),
         older_than: float = 0.0,
         min_confidence: float = 0.0,
         max_confidence: float = 1.0,
@@ -45,8 +41,8 @@ class Curating(ABC):
         """
         from engram.usecases.review import Wanted, review
 
-        wanted = Wanted(_words(categories), _words(tags), older_than, min_confidence, max_confidence)
-        return review(self.store, kinds=_words(kinds), agents=_words(agents), wanted=wanted, limit=limit)
+        wanted = Wanted(words(categories), words(tags), older_than, min_confidence, max_confidence)
+        return review(self.store, kinds=words(kinds), agents=words(agents), wanted=wanted, limit=limit)
 
     def decide(
         self,
@@ -96,9 +92,9 @@ class Curating(ABC):
     def consolidate(
         self,
         *,
-        kinds: str | Sequence[str] = (),
-        skip: str | Sequence[str] = (),
-        confirm: str | Sequence[str] = (),
+        kinds: Words = (),
+        skip: Words = (),
+        confirm: Words = (),
         to: str = "",
         progress: Callable[[str], object] = str,
     ) -> Plan:
@@ -112,9 +108,9 @@ class Curating(ABC):
 
         return plan(
             self.store,
-            kinds=_words(kinds),
-            skip=_words(skip),
-            confirm=_words(confirm),
+            kinds=words(kinds),
+            skip=words(skip),
+            confirm=words(confirm),
             to=to,
             progress=progress,
         )
@@ -169,11 +165,3 @@ class Curating(ABC):
         from engram.usecases.check import check
 
         return check(self.store, paths, since)
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """Have committed what was written."""
-
-
-def _words(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)

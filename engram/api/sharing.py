@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
+from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,16 +19,13 @@ if TYPE_CHECKING:
     from engram.usecases.move import Plan
     from engram.usecases.promote import Promoted
     from engram.usecases.restore import Restored
-    from engram.usecases.store import Store
     from engram.usecases.sync import Planned, Synced
     from engram.usecases.sync_all import SyncedScope
     from engram.usecases.undo import Undone
 
 
-class Sharing(ABC):
+class Sharing(Part):
     """What an open store does with its history and with other stores; `engram.app.Engram` has all of it."""
-
-    store: Store
 
     def sync(
         self,
@@ -193,10 +191,6 @@ class Sharing(ABC):
         done = restore(self.store, name, at)
         self._changed()
         return done
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """Have committed what was written."""
 
     @abstractmethod
     def _stop_committers(self, patience: float = 60.0) -> None:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
+from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.domain.evolution import Evolution
-    from engram.usecases.store import Store
 
 
-class Evolving(ABC):
+class Evolving(Part):
     """Evolution; `engram.app.Engram` has all of it."""
-
-    store: Store
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """Have committed what was written."""
 
     def evolve(self, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
         """What judged queries tell of the ranking: `.effectiveness`, `.proposals` with their evidence, or `.why` there are none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,18 +13,15 @@ if TYPE_CHECKING:
     from engram.domain.tables import Limits, Table
     from engram.usecases.explore import Explored
     from engram.usecases.skills import Skill
-    from engram.usecases.store import Store
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-class Exploring:
+class Exploring(Part):
     """Finding one's way in a large memory; `engram.app.Engram` has all of it.
 
     `waiting=False` leaves out lore that wait for a person, as whatever is shown to an agent must.
     """
-
-    store: Store
 
     def explore(
         self, depth: int = 0, *, scope: str = "", table: str = "", sample_size: int = 3, waiting: bool = True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from types import MappingProxyType
 
+from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from engram.domain.team import AgentProfile
     from engram.usecases.agent_profiles import KnownAgent
@@ -19,22 +19,19 @@ if TYPE_CHECKING:
     from engram.usecases.maintain import Maintained
     from engram.usecases.observations import Observed
     from engram.usecases.record import Recorded
-    from engram.usecases.store import Store
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
-class Teaming(ABC):
+class Teaming(Part):
     """Several agents in one memory; `engram.app.Engram` has all of it. Without `agent` the caller is meant."""
-
-    store: Store
 
     def register_agent(
         self,
         id: str,  # noqa: A002
         *,
         name: str = "",
-        capabilities: str | Sequence[str] = (),
+        capabilities: Words = (),
         default_scope: str = "",
         settings: Mapping[str, str] = NO_SETTINGS,
         text: str = "",
@@ -43,7 +40,7 @@ class Teaming(ABC):
         from engram.domain.team import AgentProfile
         from engram.usecases.agent_profiles import register_agent
 
-        profile = AgentProfile(id, name, _words(capabilities), default_scope, tuple(settings.items()), text)
+        profile = AgentProfile(id, name, words(capabilities), default_scope, tuple(settings.items()), text)
         registered = register_agent(self.store, profile)
         self._changed()
         return registered
@@ -61,7 +58,7 @@ class Teaming(ABC):
         to: str = "",
         agent: str = "",
         topic: str = "",
-        files: str | Sequence[str] = (),
+        files: Words = (),
         scope: str = "",
     ) -> Recorded:
         """Hand work over to the agent `to`, or to whoever comes next; it is told first, once.
@@ -72,7 +69,7 @@ class Teaming(ABC):
         from engram.usecases.handoffs import handoff
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)
-        done = handoff(where, summary, to=to, giver=agent, topic=topic, files=_words(files))
+        done = handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files))
         self._changed()
         return done
 
@@ -86,8 +83,8 @@ class Teaming(ABC):
         self,
         summary: str,
         *,
-        participants: str | Sequence[str] = (),
-        files: str | Sequence[str] = (),
+        participants: Words = (),
+        files: Words = (),
         new: bool = False,
     ) -> Conversation:
         """Keep the summary of this session's conversation, in the place of the one before; `new` begins another one.
@@ -96,7 +93,7 @@ class Teaming(ABC):
         """
         from engram.usecases.conversations import summarize
 
-        done = summarize(self.store, summary, participants=_words(participants), files=_words(files), new=new)
+        done = summarize(self.store, summary, participants=words(participants), files=words(files), new=new)
         self._changed()
         return done
 
@@ -120,9 +117,7 @@ class Teaming(ABC):
         self._changed()
         return found
 
-    def observe(
-        self, text: str, *, agent: str = "", files: str | Sequence[str] = (), scope: str = ""
-    ) -> Observed:
+    def observe(self, text: str, *, agent: str = "", files: Words = (), scope: str = "") -> Observed:
         """Keep a text durably, at once; later it becomes pending lore, if there is something in it.
 
         Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
@@ -131,15 +126,15 @@ class Teaming(ABC):
         from engram.usecases.observations import observe
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)
-        return observe(where, text, agent=agent, files=_words(files))
+        return observe(where, text, agent=agent, files=words(files))
 
     def search(
         self,
         text: str = "",
         *,
-        tags: str | Sequence[str] = (),
-        categories: str | Sequence[str] = (),
-        agents: str | Sequence[str] = (),
+        tags: Words = (),
+        categories: Words = (),
+        agents: Words = (),
         since: str = "",
         until: str = "",
         scope: str = "",
@@ -152,7 +147,7 @@ class Teaming(ABC):
         from engram.usecases.find import find
 
         return find(
-            self.store, text, tags=_words(tags), categories=_words(categories), agents=_words(agents), since=since,
+            self.store, text, tags=words(tags), categories=words(categories), agents=words(agents), since=since,
             until=until, scope=scope, limit=limit,
         )  # fmt: skip
 
@@ -163,11 +158,3 @@ class Teaming(ABC):
         done = maintain(self.store, dry_run=dry_run)
         self._changed()
         return done
-
-    @abstractmethod
-    def _changed(self) -> None:
-        """Have committed what was written."""
-
-
-def _words(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)

@@ -1,0 +1,23 @@
+"""What an agent says by feedback, as keys: the chosen lore helped, is wrong, or is beside the point."""
+
+from __future__ import annotations
+
+from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram_tui import deeds
+from engram_tui.shell.screen import ShellScreen
+
+
+class Judging(ShellScreen):
+    """A screen on which lore can be judged."""
+
+    def action_helpful(self) -> None:
+        """It helped."""
+        self.do(deeds.judge(HELPFUL), self.chosen())
+
+    def action_incorrect(self) -> None:
+        """It is wrong."""
+        self.do(deeds.judge(INCORRECT), self.chosen())
+
+    def action_not_relevant(self) -> None:
+        """It is beside the point."""
+        self.do(deeds.judge(NOT_RELEVANT), self.chosen())
