@@ -199,7 +199,7 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
         return Seen(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
     if not file.conflicts:
         return Seen(stamp, file.entity, None)
-    hint = "Take over what is worth keeping, and remove its entry from `conflicts`."
+    hint = "`engram review` shows both versions and lets you choose."
     return Seen(stamp, file.entity, Problem(path, 0, _told(file), hint))
 
 

@@ -11,9 +11,10 @@ from engram.domain.code_changes import CHANGED
 from engram.domain.confidence import two_decimals
 from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
-from engram.domain.review import Item, item_id
+from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, trust
+from engram.usecases.entity_conflicts import entity_conflicts
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
 from engram.usecases.stale_code import MOST_LORE, stale_code
@@ -58,13 +59,8 @@ def conflicts(store: Store, generation: Generation) -> list[Item]:
         lore = _lore(store, hit)
         if lore is None or not lore.conflicts:
             continue
-        fields = ", ".join(dict.fromkeys(entry.field for entry in lore.conflicts))
-        evidence = [
-            f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in lore.conflicts
-        ]
-        items.append(
-            _item(review.CONFLICT, hit, f"Two clones wrote its {fields} at once.", review.ACCEPT, evidence)
-        )
+        why, evidence = versions_told(lore.conflicts)
+        items.append(_item(review.CONFLICT, hit, why, review.ACCEPT, evidence))
     return items
 
 
@@ -197,6 +193,7 @@ def foreign(store: Store, generation: Generation) -> list[Item]:
 DETECTORS: dict[str, Detector] = {
     review.PROBLEM: problems,
     review.CONFLICT: conflicts,
+    review.ENTITY: entity_conflicts,
     review.FOREIGN: foreign,
     review.PENDING: pending,
     review.CONTRADICTION: contradictions,

@@ -1,0 +1,150 @@
+"""Entities in which a merge left two versions of something wait in the review queue, and either version can stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SetClock, opened, plain
+from sync_kit import Clones
+
+from engram.domain.entity import Entity, Relationship
+from engram.domain.entity_versions import take_version
+from engram.domain.errors import ConflictError, UsageError, ValidationError
+from engram.domain.lore import Conflict
+from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
+from engram.usecases import entity_conflicts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engram.app import Engram
+    from engram.domain.review import Item
+
+QUEUE = "---\nname: Queue\ntype: {}\nport: {}\n---\n\nIt {}.\n"
+CONFLICTS = """conflicts:
+  - field: name
+    value: Job queue
+    from: P3ZD0000
+    at: "2026-03-04T10:00:00Z"
+---
+"""
+
+
+def item_of(store: Engram) -> Item:
+    found = store.review(kinds=ENTITY)
+    assert (found.total, found.by_kind) == (1, {ENTITY: 1})
+    return found.items[0]
+
+
+def write(clones: Clones, name: str, slug: str, text: str) -> None:
+    """A person writes an entity's file."""
+    clones.clock.advance(seconds=1)
+    path = clones.root(name) / "lore" / "entities" / f"{slug}.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    """A store with an entity in which two versions of its name are."""
+    store = opened(plain(tmp_path), clock=SetClock())
+    store.link_entity("Queue", type="tool", aliases=["mq"], text="It is drained at six.")
+    path = tmp_path / "lore" / "entities" / "queue.md"
+    path.write_bytes(path.read_bytes().replace(b"---\n\n", CONFLICTS.encode() + b"\n", 1))
+    return store
+
+
+def test_what_two_clones_wrote_of_an_entity_waits_and_the_other_version_can_stand(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    write(clones, "a", "queue", QUEUE.format("concept", 1, "runs"))
+    clones.settle()
+    write(clones, "a", "queue", QUEUE.format("tool", 2, "runs at six"))
+    write(clones, "b", "queue", QUEUE.format("project", 3, "runs at seven"))
+    clones.settle()
+    for name in "ab":
+        item = item_of(clones[name])
+        assert (item.title, item.lore, item.paths) == ("Queue", (), ("lore/entities/queue.md",))
+        assert item.why == "Two clones wrote its content, port, type at once."
+    before = clones["a"].entity("queue")
+    item = item_of(clones["a"])
+    assert clones["a"].review(kinds=ENTITY, categories="fact").total == 0
+    planned = clones["a"].decide(item, TAKE, dry_run=True).entities["queue"]
+    done = clones["a"].decide(item, TAKE)
+    assert done.wrote
+    assert done.entities["queue"] == planned == clones["a"].entity("queue")
+    assert {before.type, planned.type} == {"tool", "project"}
+    assert {before.metadata, planned.metadata} == {(("port", "2"),), (("port", "3"),)}
+    assert {before.content, planned.content} == {"It runs at six.", "It runs at seven."}
+    clones.settle()
+    clones.assert_equal()
+    assert clones["b"].review(kinds=ENTITY).total == 0
+    assert clones["b"].entity("queue") == planned
+    clones["a"].undo()
+    assert item_of(clones["a"]).id == item.id
+    assert clones["a"].entity("queue") == before
+
+
+def test_of_an_entity_that_one_clone_deleted_either_stands(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    for slug in ("queue", "other"):
+        write(clones, "a", slug, QUEUE.format("tool", 1, "runs"))
+    clones.settle()
+    for slug in ("queue", "other"):
+        clones.root("a").joinpath(f"lore/entities/{slug}.md").unlink()
+        write(clones, "b", slug, QUEUE.format("tool", 2, "runs"))
+    clones.settle()
+    items = clones["b"].review(kinds=ENTITY).items
+    assert {item.why for item in items} == {"One clone deleted it while another changed it."}
+    assert clones["b"].decide(items[0], TAKE).entities == {"other": None}
+    assert clones["b"].decide(items[1], ACCEPT).entities.keys() == {"queue"}
+    clones.settle()
+    clones.assert_equal()
+    assert [one.slug for one in clones["a"].entities()] == ["queue"]
+    assert clones["a"].review(kinds=ENTITY).total == 0
+
+
+def test_what_stands_is_confirmed_put_off_or_edited(store: Engram) -> None:
+    item = item_of(store)
+    assert item.evidence == ("name by P3ZD0000: Job queue",)
+    with pytest.raises(UsageError):
+        store.decide(item, ARCHIVE)
+    put_off = store.decide(item, SNOOZE)
+    assert store.review(kinds=ENTITY).total == 0
+    store.ask_again(put_off)
+    path = item.paths[0]
+    before = store.store.files.read(path)
+    with pytest.raises(ValidationError):
+        entity_conflicts.rewrite(store.store, path, before, b"---\ntype: fruit\n---\n")
+    made = entity_conflicts.rewrite(store.store, path, before, before.replace(b"mq", b"jobs"))
+    assert made.aliases == ("jobs",)
+    with pytest.raises(ConflictError):
+        entity_conflicts.rewrite(store.store, path, before, before.replace(b"mq", b"x"))
+    assert store.decide(item_of(store), ACCEPT).entities == {"queue": made}
+    assert store.review(kinds=ENTITY).total == 0
+    assert b"conflicts" not in store.store.files.read(path)
+
+
+def said(field: str, value: str, at: str = "") -> Conflict:
+    return Conflict(field, value, "P3ZD0000", at)
+
+
+def test_each_field_of_the_other_version_can_be_taken() -> None:
+    uses = (Relationship("uses", "disk", "2024"), Relationship("owns", "ada"))
+    entity = Entity("queue", "Queue", "tool", ("mq",), uses, (("port", "1"),))
+    found = take_version(
+        entity,
+        [
+            said("name", "Newest", "2026-02"), said("name", "Older", "2026-01"), said("aliases", "a\nb"),
+            said("relationships", "uses disk 2023-05"), said("relationships", "owns ada 2022"),
+            said("port", ""), said("host", "db1"), said("content", "It runs."),
+        ],
+    )  # fmt: skip
+    ways = (Relationship("uses", "disk", "2023-05"), Relationship("owns", "ada", "2022"))
+    assert found == Entity("queue", "Newest", "tool", ("a", "b"), ways, (("host", "db1"),), "It runs.")
+    every = take_version(entity, [said("relationships", "uses job queue\nowns ada 2021")])
+    assert every is not None
+    assert every.relationships == (Relationship("uses", "job queue"), Relationship("owns", "ada", "2021"))
+    for field, value in (("file", "<<<"), ("ports", "ports: [1, 2]"), ("relationships", "uses nothing")):
+        with pytest.raises(UsageError):
+            take_version(entity, [said(field, value)])
