@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from apikit import SetClock, opened, plain
+from apikit import SetClock, ok, opened, plain
+from mcp_kit import inside, refused
+from mcp_kit import ok as answered
 from sync_kit import Clones
+from tui_kit import NARROW, using
 
 from engram.domain.entity import Entity, Relationship
 from engram.domain.entity_versions import take_version
@@ -16,8 +20,6 @@ from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases import entity_conflicts
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engram.app import Engram
     from engram.domain.review import Item
 
@@ -148,3 +150,38 @@ def test_each_field_of_the_other_version_can_be_taken() -> None:
     for field, value in (("file", "<<<"), ("ports", "ports: [1, 2]"), ("relationships", "uses nothing")):
         with pytest.raises(UsageError):
             take_version(entity, [said(field, value)])
+
+
+def test_the_command_line_decides_about_an_entity(store: Engram) -> None:
+    root = store.store.places.root
+    listed = ok("review", cwd=root).out
+    assert ok("review", "--category", "fact", cwd=root).out == "Nothing that fits waits for you.\n"
+    assert "Two clones wrote its name at once." in listed
+    assert "lore/entities/queue.md · proposed: accept" in listed
+    done = ok("review", "take", "--kind", "entity", "--all", "--yes", "--json", cwd=root).json["decided"][0]
+    assert (done["lore"], done["entities"]["queue"]["name"]) == ({}, "Job queue")
+    assert ok("review", cwd=root).out == "Nothing waits for you.\n"
+    Path(root, "lore", "broken.md").write_text("---\nid: [\n---\nNobody can read it.\n", "utf-8")
+    assert "lore/broken.md · proposed: edit" in ok("review", cwd=root).out
+
+
+@pytest.mark.anyio
+async def test_no_agent_decides_about_an_entity(store: Engram) -> None:
+    item = item_of(store).id
+    async with inside(Path(store.store.places.root), sets=("curate",)) as client:
+        assert await answered(client, "review_memories") == {}
+        assert "waits for a person" in await refused(client, "review_memories", item=item, decision="take")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("key", "name"), [("a", "Queue"), ("t", "Job queue")])
+async def test_the_app_shows_both_versions_and_takes_a_decision_back(
+    store: Engram, key: str, name: str
+) -> None:
+    async with using(store, NARROW) as user:
+        await user.press("2")
+        await user.sees_text("Two clones wrote its name at once.", "name: Queue", "name: Job queue")
+        await user.press(key)
+        await user.sees(lambda: store.review(kinds=ENTITY).total == 0)
+        assert store.entity("queue").name == name
+        await user.sees(lambda: user.toasts())

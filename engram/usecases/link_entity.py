@@ -106,7 +106,12 @@ def operation_about(
 ) -> Operation:
     """The operation that changes files of these entities; `details` are further trailers of its commit."""
     caller = (("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session))
-    trailers = [*[("Engram-Entity", slug) for slug in slugs], *details, *caller, ("Engram-Source", store.source)]
+    trailers = [
+        *[("Engram-Entity", slug) for slug in slugs],
+        *details,
+        *caller,
+        ("Engram-Source", store.source),
+    ]
     clean = tuple((key, value) for key, value in trailers if value)
     moment = int(store.clock.now().timestamp())
     return Operation(store.clock.new_id(), moment, subject, clean, tuple(changes))

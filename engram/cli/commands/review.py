@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
 from engram.cli.parsing import add_filters
 from engram.domain.errors import UsageError
-from engram.domain.review import DECISIONS, EDIT, ENTITY, KINDS, MERGE, allowed
+from engram.domain.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -199,9 +199,12 @@ def item_lines(call: Call, item: Item) -> list[str]:
     lines = [head + styled(shorten(safe_text(item.title), room), BOLD)]
     lines.append(f"    {safe_text(item.why)}")
     lines += [styled("    " + shorten(safe_text(line), width - 4), DIM) for line in item.evidence[:3]]
-    about = f"{item.lore[0]} · " if item.lore else f"{safe_text(item.paths[0])} · " if item.kind == ENTITY else ""
+    about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
     lines.append(
-        styled(f"    {about}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}", DIM)
+        styled(
+            f"    {safe_text(about)}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}",
+            DIM,
+        )
     )
     return lines
 
