@@ -45,6 +45,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+_LESS = "Ask for less: filter, group, or leave out joins."
 _CELL_COSTS = 4  # characters around each
 
 
@@ -91,6 +92,8 @@ class Guarded:
             return self._table(name, cursor, limits)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise self._refused(error) from None
+        except MemoryError:  # so the module tells of a program that has too many steps, too
+            raise UsageError(self._why or "SQLite needs too many steps for that.", _LESS) from None
         finally:
             self._limits = None
 
@@ -170,7 +173,7 @@ class Guarded:
     def _refused(self, error: Exception) -> UsageError:
         """What went wrong with a statement, in a sentence."""
         if self._why:
-            return UsageError(self._why, "Ask for less: filter, group, or leave out joins.")
+            return UsageError(self._why, _LESS)
         said = str(error).replace(f" {self._token}", "").rstrip(".")
         if isinstance(error, sqlite3.Warning) or "one statement at a time" in said:
             return UsageError("One statement at a time.", "Send the others in calls of their own.")
