@@ -134,7 +134,11 @@ def measure(store: Store, home: str) -> None:
         lambda: search_graph(store, slug_of(len(all_entities(store)) - 1), 2),
         2,
     )
-    topics = ("why does the queue time out", "Entity 3", "what broke in the deploy of Entity 17 and Entity 4000")
+    topics = (
+        "why does the queue time out",
+        "Entity 3",
+        "what broke in the deploy of Entity 17 and Entity 4000",
+    )
     for topic in topics:
         say(f"get_context: {topic}", partial(get_context, store, topic, take=False), 10)
     asked = Question("why does the queue time out", keep=False)

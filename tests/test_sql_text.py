@@ -17,6 +17,10 @@ EVERYDAY = """
     ORDER BY judged.best DESC, judged.times DESC, lore.id LIMIT 20
 """
 
+FLAT = "SELECT count(*) FROM lore a, lore b WHERE " + " AND ".join(
+    ["a.id = b.id AND b.confidence > 0.5"] * 400
+)
+
 
 def copies(levels: int, *, names: str = "a{}", of: str = "") -> str:
     """A statement whose expressions mention the one before twice, each."""
@@ -67,7 +71,8 @@ OUTER = f"SELECT ({grown(2, 60, form='FROM (SELECT b AS a)')}) FROM (SELECT a AS
 @pytest.mark.parametrize(
     "sql",
     [
-        grown(4, 60), grown(3, 90), grown(3, 80, form="FROM (tags JOIN ({0}))"), grown(4, 60).replace("AS a", "a"),
+        f"SELECT {'+'.join(['(1+2)'] * 1000)} b FROM lore WHERE {'+'.join('b' * 1000)}", grown(4, 60), grown(3, 90),
+        grown(3, 80, form="FROM (tags JOIN ({0}))"), grown(4, 60).replace("AS a", "a"),
         chained(24, 2), chained(40, 2, '"+"'), chained(24, 2, '"as"'), chained(24, 2, "A", "(a)"), OUTER,
     ],
 )  # fmt: skip
@@ -81,6 +86,7 @@ def test_columns_that_are_mentioned_now_and_then_are_fine() -> None:
         grown(8, 2),
         chained(9, 2, of="(a)"),
         grown(2, 40),
+        FLAT,
         'SELECT "", count(*) FROM lore',
         EVERYDAY,
     ):

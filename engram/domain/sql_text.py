@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CLAUSES = ("select", "from", "join", "on", "where", "group", "having", "order", "window")
+_TABLES = ("from", "join")
 _NAME = re.compile(r"[^\W\d][\w$]*")
 
 
@@ -56,8 +57,8 @@ def check(sql: str) -> None:
         )
     if _signs(tokens) > MOST_SIGNS:
         raise UsageError(
-            "The columns of the inner SELECTs are mentioned too often in the outer ones.",
-            "Mention each column once or twice, or ask in several steps.",
+            "Names that stand for expressions are mentioned too often.",
+            "Mention each column of an inner SELECT once or twice, or ask in several steps.",
         )
 
 
@@ -129,18 +130,26 @@ class _Select:
         self.inner, self.signs, self.clause = 0, 0, ""
         self.mentions: Counter[str] = Counter()
         self.farther: Counter[str] = Counter()  # what those apart mention
+        self.given: set[str] = set()
 
     def size(self) -> int:
-        """At most so many signs its expressions become: a name stands for any expression of an inner SELECT."""
+        """At most so many signs its expressions become: a name stands for any expression of an inner SELECT.
+
+        A name that is given here stands for an expression of this one.
+        """
         often = max(self.mentions.values(), default=0) + self.mentions["*"]
-        return max(1, often) * (self.signs + self.known + self.inner)
+        own = max([self.mentions[name] for name in self.given], default=0)
+        return max(1, own) * self.signs + max(1, often) * (self.known + self.inner)
 
     def note(self, word: str, before: str) -> None:
-        """Take in a word or sign; a name after `as` is given, not mentioned."""
+        """Take in a word or sign; a name after `as`, or after what an expression ends with, is given, if not to a table."""
         self.signs += 1
         if word in _CLAUSES:
             self.clause = word
         elif word == "*" or _is_name(word):
+            follows = before in ("as", ")") or before[:1].isdigit() or (before and _is_name(before))
+            if follows and self.clause not in _TABLES:
+                self.given.add(word)
             self.mentions[word] += before != "as"
 
     def close(self, inner: _Select) -> None:
@@ -162,7 +171,7 @@ def _signs(tokens: Sequence[str]) -> int:
             brackets.append(tokens[number + 1 : number + 2] in (["select"], ["with"], ["values"]))
             if brackets[-1]:
                 defined = before in ("as", "materialized")
-                apart = defined or now.clause in ("from", "join")
+                apart = defined or now.clause in _TABLES
                 selects.append(_Select(now.known, defined=defined, apart=apart))
         elif word == ")" and len(brackets) > 1 and brackets.pop():
             selects[-2].close(selects.pop())
