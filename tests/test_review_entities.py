@@ -10,6 +10,7 @@ from apikit import SetClock, ok, opened, plain
 from mcp_kit import inside, refused
 from mcp_kit import ok as answered
 from sync_kit import Clones
+from textual.widgets import TextArea
 from tui_kit import NARROW, using
 
 from engram.domain.entity import Entity, Relationship
@@ -18,6 +19,8 @@ from engram.domain.errors import ConflictError, UsageError, ValidationError
 from engram.domain.lore import Conflict
 from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases import entity_conflicts
+from engram.usecases.review import item_named
+from engram_tui.shell.editing import TextEditor
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -57,53 +60,41 @@ def store(tmp_path: Path) -> Engram:
     return store
 
 
-def test_what_two_clones_wrote_of_an_entity_waits_and_the_other_version_can_stand(tmp_path: Path) -> None:
+def test_what_two_clones_wrote_of_an_entity_waits_and_either_version_can_stand(tmp_path: Path) -> None:
     clones = Clones(tmp_path)
-    write(clones, "a", "queue", QUEUE.format("concept", 1, "runs"))
+    for slug in ("queue", "gone", "kept"):
+        write(clones, "a", slug, QUEUE.format("concept", 1, "runs"))
     clones.settle()
     write(clones, "a", "queue", QUEUE.format("tool", 2, "runs at six"))
-    write(clones, "b", "queue", QUEUE.format("project", 3, "runs at seven"))
+    for slug in ("gone", "kept"):
+        clones.root("a").joinpath(f"lore/entities/{slug}.md").unlink()
+    for slug in ("queue", "gone", "kept"):
+        write(clones, "b", slug, QUEUE.format("project", 3, "runs at seven"))
     clones.settle()
-    for name in "ab":
-        item = item_of(clones[name])
-        assert (item.title, item.lore, item.paths) == ("Queue", (), ("lore/entities/queue.md",))
-        assert item.why == "Two clones wrote its content, port, type at once."
-    before = clones["a"].entity("queue")
-    item = item_of(clones["a"])
-    assert clones["a"].review(kinds=ENTITY, categories="fact").total == 0
-    planned = clones["a"].decide(item, TAKE, dry_run=True).entities["queue"]
-    done = clones["a"].decide(item, TAKE)
+    a, b = clones["a"], clones["b"]
+    gone, kept, item = a.review(kinds=ENTITY).items
+    assert [one.id for one in b.review(kinds=ENTITY).items] == [gone.id, kept.id, item.id]
+    assert (item.title, item.lore, item.paths) == ("Queue", (), ("lore/entities/queue.md",))
+    assert item.why == "Two clones wrote its content, port, type at once."
+    assert gone.why == kept.why == "One clone deleted it while another changed it."
+    assert a.review(kinds=ENTITY, categories="fact").total == 0
+    before = a.entity("queue")
+    planned = a.decide(item, TAKE, dry_run=True).entities["queue"]
+    done = a.decide(item, TAKE)
     assert done.wrote
-    assert done.entities["queue"] == planned == clones["a"].entity("queue")
+    assert done.entities["queue"] == planned == a.entity("queue")
     assert {before.type, planned.type} == {"tool", "project"}
     assert {before.metadata, planned.metadata} == {(("port", "2"),), (("port", "3"),)}
     assert {before.content, planned.content} == {"It runs at six.", "It runs at seven."}
+    a.undo()
+    assert a.entity("queue") == before
+    a.decide(item_named(a.store, item.id), TAKE)
+    assert a.decide(gone, TAKE).entities == {"gone": None}
+    assert a.decide(kept, ACCEPT).entities.keys() == {"kept"}
     clones.settle()
     clones.assert_equal()
-    assert clones["b"].review(kinds=ENTITY).total == 0
-    assert clones["b"].entity("queue") == planned
-    clones["a"].undo()
-    assert item_of(clones["a"]).id == item.id
-    assert clones["a"].entity("queue") == before
-
-
-def test_of_an_entity_that_one_clone_deleted_either_stands(tmp_path: Path) -> None:
-    clones = Clones(tmp_path)
-    for slug in ("queue", "other"):
-        write(clones, "a", slug, QUEUE.format("tool", 1, "runs"))
-    clones.settle()
-    for slug in ("queue", "other"):
-        clones.root("a").joinpath(f"lore/entities/{slug}.md").unlink()
-        write(clones, "b", slug, QUEUE.format("tool", 2, "runs"))
-    clones.settle()
-    items = clones["b"].review(kinds=ENTITY).items
-    assert {item.why for item in items} == {"One clone deleted it while another changed it."}
-    assert clones["b"].decide(items[0], TAKE).entities == {"other": None}
-    assert clones["b"].decide(items[1], ACCEPT).entities.keys() == {"queue"}
-    clones.settle()
-    clones.assert_equal()
-    assert [one.slug for one in clones["a"].entities()] == ["queue"]
-    assert clones["a"].review(kinds=ENTITY).total == 0
+    assert b.review(kinds=ENTITY).total == 0
+    assert {one.slug: one.type for one in b.entities()} == {"kept": "project", "queue": planned.type}
 
 
 def test_what_stands_is_confirmed_put_off_or_edited(store: Engram) -> None:
@@ -184,4 +175,24 @@ async def test_the_app_shows_both_versions_and_takes_a_decision_back(
         await user.press(key)
         await user.sees(lambda: store.review(kinds=ENTITY).total == 0)
         assert store.entity("queue").name == name
+        await user.sees(lambda: user.toasts())
+
+
+@pytest.mark.anyio
+async def test_the_app_has_files_of_entities_mended(store: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    root = Path(store.store.places.root, "lore", "entities")
+    (root / "disk.md").write_text("---\nname: Disk\ntype: fruit\n---\n", "utf-8")
+    store.decide(item_of(store), SNOOZE)
+    async with using(store, NARROW) as user:
+        await user.press("2")
+        await user.sees_text("type must be one of", "lore/entities/disk.md", "type: fruit")
+        await user.press("e")
+        await user.sees(lambda: isinstance(user.app.screen, TextEditor))
+        user.app.screen.query_one(TextArea).load_text("---\nname: Disk\ntype: tool\n---\n")
+        await user.press("ctrl+s")
+        await user.sees(lambda: store.review().total == 0)
+        assert store.entity("disk").type == "tool"
+        assert b"\nid:" not in (root / "disk.md").read_bytes()
         await user.sees(lambda: user.toasts())

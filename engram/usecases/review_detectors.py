@@ -14,6 +14,7 @@ from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, trust
+from engram.usecases.entities import known
 from engram.usecases.entity_conflicts import entity_conflicts
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
@@ -40,15 +41,15 @@ _OLD = (
 )
 
 
-def problems(_store: Store, generation: Generation) -> list[Item]:
-    """Files that cannot be recalled."""
+def problems(store: Store, generation: Generation) -> list[Item]:
+    """Files that cannot be recalled, and those of entities that count for nothing."""
     return [
         Item(
             item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
             f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
             mark=found.message,
         )
-        for found in generation.catalog.problems()
+        for found in [*generation.catalog.problems(), *known(store).problems]
     ]  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import NotFoundError
-from engram.domain.review import ACCEPT, ARCHIVE, EDIT, ENTITY, SNOOZE, allowed, check_decision
+from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
 from engram.usecases import entity_conflicts
 from engram.usecases.edit import rewrite
 from engram.usecases.scopes import reach
@@ -99,7 +100,7 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
 def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
     """Write the edited text; what it is called now."""
     where = reach(store.store, "")
-    if item.kind == ENTITY:
+    if is_entity(path, where.places.folder):
         return entity_conflicts.rewrite(where, path, before, after).name
     return rewrite(where, path, _edited_id(item), before, after).lore.title
 
