@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
 _EVERY = 200  # steps of SQLite's machine between two looks at clock and memory; one may take 20 ms
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # bytes of a text or row
+    sqlite3.SQLITE_LIMIT_LENGTH: 50_000,  # bytes of a text or row
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    # Between two loops nothing stops SQLite: a program of 1,500 steps has 500 calls at most, of 10 ms at most.
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 1500,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
