@@ -21,6 +21,7 @@ from engram.adapters.state.trust_tables import Held
 from engram.domain import sql_text
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.tables import Limits, Table
+from engram.usecases import live
 from engram.usecases.execute import VIEWS, execute
 
 if TYPE_CHECKING:
@@ -138,6 +139,12 @@ def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path)
         engram.store.state.trust.hold(held)
         assert rows(engram, "SELECT id FROM tags ORDER BY id", waiting=False) == [(ids[0],), (ids[2],)]
         assert len(rows(engram, "SELECT id FROM tags")) == 3
+
+
+def test_what_was_done_to_very_many_lore_can_be_asked_about(tmp_path: Path) -> None:
+    with opened(plain(tmp_path / "many")) as engram:
+        live.note(engram.store, "forget", ids=["01M82JC93GQ0XQAEPPDJZ15RPV"] * 5000)
+        assert rows(engram, "SELECT count(*) FROM retrievals, json_each(ids)") == [(1000,)]
 
 
 def test_outside_git_there_is_no_history_and_no_error(tmp_path: Path) -> None:
