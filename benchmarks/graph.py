@@ -22,6 +22,7 @@ from steady import bare_python
 from engram.adapters.graph.pagerank import pagerank
 from engram.domain.entity import TYPES
 from engram.domain.graph import ways
+from engram.usecases.context import get_context
 from engram.usecases.entities import all_entities
 from engram.usecases.graph import search_graph
 from engram.usecases.graph_building import graph_of
@@ -133,6 +134,13 @@ def measure(store: Store, home: str) -> None:
         lambda: search_graph(store, slug_of(len(all_entities(store)) - 1), 2),
         2,
     )
+    topics = (
+        "why does the queue time out",
+        "Entity 3",
+        "what broke in the deploy of Entity 17 and Entity 4000",
+    )
+    for topic in topics:
+        say(f"get_context: {topic}", partial(get_context, store, topic, take=False), 10)
     asked = Question("why does the queue time out", keep=False)
     query(store, asked)
     generation = store.index.generation

@@ -110,7 +110,7 @@ def _asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -
     """What asks one question; the reply has the ids that its hits count for, each once."""
     several = len(set(answers.values())) < len(answers)
     limit = K * _PARTS_OF_ONE if several else K
-    find = _product(store, variant.strategy, limit) if variant.strategy else _bm25(store, limit)
+    find = _product(store, variant, limit) if variant.strategy else _bm25(store, limit)
 
     def ask(text: str) -> Reply:
         reply = find(text)
@@ -119,9 +119,11 @@ def _asker(store: engram.Engram, variant: Variant, answers: Mapping[str, str]) -
     return ask
 
 
-def _product(store: engram.Engram, strategy: str, limit: int) -> Callable[[str], Reply]:
+def _product(store: engram.Engram, variant: Variant, limit: int) -> Callable[[str], Reply]:
     def find(text: str) -> Reply:
-        answer = store.query(text, k=limit, min_confidence=0, keep=False, strategy=strategy)
+        answer = store.query(
+            text, k=limit, min_confidence=0, keep=False, strategy=variant.strategy, hop=variant.hop
+        )
         best = max(map(evidence, answer.lore), default=0.0)
         return Reply([hit.lore.id for hit in answer.lore], answer.strength, best)
 

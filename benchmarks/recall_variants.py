@@ -29,12 +29,16 @@ _WITHOUT_BOUNDS: dict[Constant, Any] = {
 
 
 class Variant(NamedTuple):
-    """A name, the product's strategy ("": the bare word index), constants set, and whether the index is made with them."""
+    """A name, the product's strategy ("": the bare word index), constants set, and whether the index is made with them.
+
+    `hop`: whether queries go one step on.
+    """
 
     name: str
     strategy: str
     constants: dict[Constant, Any]
     own_index: bool = False
+    hop: bool = False
 
 
 VARIANTS = {

@@ -39,6 +39,7 @@ class Document(NamedTuple):
     files: tuple[str, ...] = ()
     thousandths: int = DEFAULT_PRIOR
     follows: str = ""
+    entities: tuple[str, ...] = ()
 
 
 class RetrievalSet(NamedTuple):

@@ -44,6 +44,7 @@ def _files(ids: dict[str, Document]) -> Iterator[tuple[str, Lore]]:
             context=document.context,
             tags=document.tags,
             files=document.files,
+            entities=document.entities,
             relations=(Relation("see_also", by_answer[document.follows]),) if document.follows else (),
         )
         yield f"{FOLDER}/{number // _SHARD:04d}/{lore_id}.md", lore

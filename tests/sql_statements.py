@@ -33,7 +33,20 @@ _writes = st.builds(
     _names,
     st.sampled_from(["", "VALUES (1)", "SET title = 1", "AS SELECT 1", "DEFAULT VALUES", "= 1", "SELECT * FROM lore"]),
 )  # fmt: skip
-STATEMENTS = st.one_of(_selects, _joined, _named, _recursive, _writes, st.text(max_size=60))
+# What grows when SQLite puts one SELECT into another: sums, copies, joins and unions, some levels deep.
+_grown = st.recursive(
+    st.sampled_from(["SELECT length AS a FROM lore", "SELECT 1 AS a", "VALUES (1)", "SELECT id a FROM tags"]),
+    lambda inner: st.one_of(
+        st.builds("SELECT {} AS a FROM ({}) {}".format, st.integers(1, 60).map(lambda n: "+".join("a" * n)), inner, _tails),
+        st.builds("SELECT x.a FROM ({}) x, ({}) y, lore {}".format, inner, inner, _tails),
+        st.builds("SELECT *, * FROM ({}) NATURAL JOIN ({})".format, inner, inner),
+        st.builds("{} UNION ALL {}".format, inner, inner),
+        st.builds("WITH b(a) AS ({}) SELECT a || a AS a FROM b {}".format, inner, _tails),
+        st.builds("SELECT ({}) AS a FROM ({})".format, inner, inner),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+STATEMENTS = st.one_of(_selects, _joined, _named, _recursive, _writes, _grown, st.text(max_size=60))
 
 # Through the statements that an expression may stand before, and into files beside the store.
 THROUGH = st.builds("WITH {} AS ({}) {}".format, _names, _selects, _writes)

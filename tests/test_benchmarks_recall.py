@@ -167,6 +167,7 @@ def test_a_folder_of_lore_and_questions_is_scored_by_kind(tmp_path: Path) -> Non
         ("deploy/Dockerfile",),
         400,
         "",
+        (),
     )
     (found,) = recall.measure(path, ["words", "hybrid"])
     assert found.name == "small_folder"
@@ -360,3 +361,13 @@ def test_our_own_set_has_an_answer_for_each_judged_question_and_questions_withou
     assert len(found.queries) == 60
     assert len(found.unanswerable) == 30
     assert all(grades.keys() <= names for grades in found.judged.values())
+
+
+def test_a_step_on_is_measured_by_names_that_two_lore_share(tmp_path: Path) -> None:
+    import hop
+
+    assert hop.names_in("Redis fails. The Redis of `jobQueue` waits for Kafka, see C++ and utf8.") == [
+        "Redis", "jobQueue", "Kafka", "C++", "utf8"
+    ]  # fmt: skip
+    (report,) = hop.reports(str(write_folder(tmp_path / "small_folder")), 1)
+    assert [len(asked.replies) for asked in report.asked.values()] == [len(report.judged)] * 2

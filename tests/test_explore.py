@@ -249,7 +249,9 @@ def test_a_first_look_and_joined_lists_on_the_command_line(root: Path, tmp_path:
     assert len(joined["rows"]) == len(ids)
     assert len(ok("aggregate", str(tmp_path / "plain"), "--json", cwd=root).json["rows"]) == 2
     assert len(ok("aggregate", "-", "--json", cwd=root, stdin=evil.encode()).json["rows"]) == 1
-    (tmp_path / "plain").write_text('{"lore": []}', "utf-8")
+    (tmp_path / "none").write_text('{"query": "x", "lore": []}', "utf-8")
+    assert ok("aggregate", str(tmp_path / "none"), evil, "--json", cwd=root).json["rows"][0][2] == 1
+    (tmp_path / "plain").write_text('{"other": []}', "utf-8")
     for wrong in (str(tmp_path / "plain"), "nowhere.json", ","):
         assert cli("aggregate", wrong, cwd=root).code == 2
     assert cli("aggregate", "L99", cwd=root).code == 3

@@ -65,6 +65,11 @@ def free_slug(name: str, taken: Collection[str]) -> str:
     return found
 
 
+def is_since(text: str) -> bool:
+    """Whether a text says since when: a year, a month or a day."""
+    return _SINCE.fullmatch(text) is not None
+
+
 def key_of(name: str) -> str:
     """A name as it is compared with others: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
     return _SEPARATORS.sub(" ", name.lower()).strip() or name.strip()

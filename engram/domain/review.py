@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 
 from engram.domain.errors import UsageError
+from engram.domain.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.domain.lore import Conflict
+
 ACCEPT, TAKE, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
     "accept", "take", "edit", "reject", "merge", "supersede", "archive", "snooze",
 )  # fmt: skip
-PROBLEM, CONFLICT, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK = KINDS = (
-    "problem", "conflict", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
+PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK = KINDS = (
+    "problem", "conflict", "entity", "foreign", "pending", "contradiction", "duplicate", "junk", "stale", "weak",
 )  # fmt: skip
 
 _PAIR = {
@@ -22,11 +25,16 @@ _PAIR = {
     REJECT: "the newer is forgotten",
     SUPERSEDE: "the newer takes the place of the older",
 }
+_TWO_VERSIONS = {
+    ACCEPT: "what stands stays, the other version goes",
+    TAKE: "the other version takes its place",
+}
 
 # What may be decided of each kind, and what that does. What is proposed comes with the item.
 ALLOWED = {
     PROBLEM: {EDIT: "mend the file in your editor"},
-    CONFLICT: {ACCEPT: "what stands stays, the other version goes", TAKE: "the other version takes its place"},
+    CONFLICT: _TWO_VERSIONS,
+    ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},
     CONTRADICTION: _PAIR,
@@ -41,7 +49,7 @@ _ONE_LORE = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
 class Item(NamedTuple):
     """One thing that waits for a person.
 
-    `lore` are the ids it is about (none for a file that cannot be read), the older first; `paths` their files;
+    `lore` are the ids it is about (none for a file that cannot be read, and for an entity), the older first; `paths` their files;
     `title` what to call it; `why` a sentence; `evidence` further lines; `proposal` a decision; `cost` in tokens;
     `mark` changes when what it is about changes; `agent` recorded the lore (the newest of several; "" unknown).
     """
@@ -64,6 +72,16 @@ def item_id(kind: str, about: Sequence[str]) -> str:
     return hashlib.blake2b(
         "\0".join([kind, *about]).encode("utf-8", "surrogatepass"), digest_size=5
     ).hexdigest()
+
+
+def versions_told(conflicts: Sequence[Conflict]) -> tuple[str, tuple[str, ...]]:
+    """Why versions that lost a merge wait for a person, and a line for each."""
+    fields = ", ".join(dict.fromkeys([entry.field for entry in conflicts if entry.field != DELETED]))
+    told = [f"Two clones wrote its {fields} at once."] if fields else []
+    if any(entry.field == DELETED for entry in conflicts):
+        told.append("One clone deleted it while another changed it.")
+    lines = [f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in conflicts]
+    return " ".join(told), tuple(lines)
 
 
 def merge_of(lore: Sequence[str], paths: Sequence[str], title: str, why: str) -> Item:

@@ -1,12 +1,13 @@
 """A look at SQL before SQLite prepares it: that cannot be stopped everywhere, and a short text can make it long.
 
 Each mention of a common table expression is a copy of it: where one mentions another twice, and so on, thirty lines
-are a thousand million copies.
+are a thousand million copies. So is each mention of a column of an inner SELECT a copy of the expression that it is.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 from engram.domain.errors import UsageError
@@ -17,12 +18,22 @@ if TYPE_CHECKING:
 
 LONGEST = 20_000  # characters
 MOST_COPIES = 5_000
+MOST_SIGNS = 2_000_000  # words and signs that the expressions of a statement may become; SQLite needs 100 bytes for each
+_RESERVED = """
+    all and as asc between by case cast collate cross desc distinct else end except exists from full glob group having in
+    inner intersect is isnull join left like limit natural not notnull null offset on or order outer over partition
+    recursive right select then union using values when where window with
+"""
+_KEYWORDS = frozenset(_RESERVED.split())
 _TOKEN = re.compile(
     r"""(?P<nothing>\s+|--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'?)"""
     r"""|(?P<quoted>"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?)"""
     r"""|(?P<variable>[$@:#][\w$:]+)|(?P<word>[\w$]+)|(?P<sign>.)""",
     re.DOTALL,
 )
+_CLAUSES = ("select", "from", "join", "on", "where", "group", "having", "order", "window")
+_TABLES = ("from", "join")
+_NAME = re.compile(r"[^\W\d][\w$]*")
 
 
 def check(sql: str) -> None:
@@ -44,6 +55,11 @@ def check(sql: str) -> None:
             "The WITH clauses mention each other too often.",
             "Mention each one once or twice, or ask in several steps.",
         )
+    if _signs(tokens) > MOST_SIGNS:
+        raise UsageError(
+            "Names that stand for expressions are mentioned too often.",
+            "Mention each column of an inner SELECT once or twice, or ask in several steps.",
+        )
 
 
 def parameters(sql: str) -> list[str]:
@@ -52,20 +68,23 @@ def parameters(sql: str) -> list[str]:
 
 
 def _tokens(sql: str) -> list[str]:
-    """Words, signs and quoted names, in small letters, without comments and texts."""
+    """Words, signs and names, in small letters, without comments and texts; a quote before what is a name only in quotes."""
     found = []
     for token in _TOKEN.finditer(sql):
         if token.lastgroup == "nothing":
             continue
         text = token.group().lower()
-        found.append(text[1:-1] if token.lastgroup == "quoted" else text)
+        if token.lastgroup == "quoted":
+            name = text[1:-1]
+            text = name if _NAME.fullmatch(name) and name not in _KEYWORDS else f'"{name}'
+        found.append(text)
     return found
 
 
 def _copies(tokens: Sequence[str]) -> int:
     """At most so many copies SQLite makes of one expression: of each that is defined, as often as its name is said."""
     copies = 1
-    names = [name for number, name in enumerate(tokens) if _is_defined(tokens, number)]
+    names = [name for number, name in enumerate(tokens) if _is_name(name) and _is_defined(tokens, number)]
     for name in names:
         copies *= max(1, _mentions(tokens, name) - names.count(name))
         if copies > MOST_COPIES:
@@ -73,11 +92,16 @@ def _copies(tokens: Sequence[str]) -> int:
     return copies
 
 
+def _is_name(word: str) -> bool:
+    """Whether a word may be the name of something."""
+    return word not in _KEYWORDS and (word[0] == '"' or _NAME.match(word) is not None)
+
+
 def _is_defined(tokens: Sequence[str], number: int) -> bool:
     """Whether `name [(columns)] AS [[NOT] MATERIALIZED] (` begins here."""
     at = number + 1
     if tokens[at : at + 1] == ["("]:
-        at = next((end for end in range(at, len(tokens)) if tokens[end] == ")"), len(tokens)) + 1
+        at = next((end for end in range(at + 1, len(tokens)) if tokens[end] in ("(", ")")), len(tokens)) + 1
     if tokens[at : at + 1] != ["as"]:
         return False
     rest = [token for token in tokens[at + 1 : at + 4] if token not in ("not", "materialized")]
@@ -92,6 +116,70 @@ def _mentions(tokens: Sequence[str], name: str) -> int:
         and tokens[number + 1 : number + 2] != ["."]
         for number, token in enumerate(tokens)
     )
+
+
+class _Select:
+    """A SELECT in brackets that is open: what it says itself, and how large those are that it may copy from.
+
+    `known` are the common table expressions so far. One `apart`, such a one or one in FROM, sees no column of the SELECT
+    around it, but those around that.
+    """
+
+    def __init__(self, known: int = 0, *, defined: bool = False, apart: bool = False) -> None:
+        self.known, self.defined, self.apart = known, defined, apart
+        self.inner, self.signs, self.clause = 0, 0, ""
+        self.mentions: Counter[str] = Counter()
+        self.farther: Counter[str] = Counter()  # what those apart mention
+        self.given: set[str] = set()
+
+    def size(self) -> int:
+        """At most so many signs its expressions become: a name stands for any expression of an inner SELECT.
+
+        A name that is given here stands for an expression of this one.
+        """
+        often = max(self.mentions.values(), default=0) + self.mentions["*"]
+        own = max([self.mentions[name] for name in self.given], default=0)
+        return max(1, own) * self.signs + max(1, often) * (self.known + self.inner)
+
+    def note(self, word: str, before: str) -> None:
+        """Take in a word or sign; a name after `as`, or after what an expression ends with, is given, if not to a table."""
+        self.signs += 1
+        if word in _CLAUSES:
+            self.clause = word
+        elif word == "*" or _is_name(word):
+            follows = before in ("as", ")") or before[:1].isdigit() or (before and _is_name(before))
+            if follows and self.clause not in _TABLES:
+                self.given.add(word)
+            self.mentions[word] += before != "as"
+
+    def close(self, inner: _Select) -> None:
+        """Take in a SELECT that has ended."""
+        if inner.defined:
+            self.known += inner.size()
+        else:
+            self.inner += inner.size()
+        (self.farther if inner.apart else self.mentions).update(inner.mentions + inner.farther)
+
+
+def _signs(tokens: Sequence[str]) -> int:
+    """At most so many words and signs the expressions become when SQLite puts the inner SELECTs into the outer ones."""
+    selects, brackets = [_Select()], [False]
+    for number, word in enumerate(tokens):
+        before, now = tokens[number - 1] if number else "", selects[-1]
+        now.note(word, before)
+        if word == "(":
+            brackets.append(tokens[number + 1 : number + 2] in (["select"], ["with"], ["values"]))
+            if brackets[-1]:
+                defined = before in ("as", "materialized")
+                apart = defined or now.clause in _TABLES
+                selects.append(_Select(now.known, defined=defined, apart=apart))
+        elif word == ")" and len(brackets) > 1 and brackets.pop():
+            selects[-2].close(selects.pop())
+        if selects[-1].known + selects[-1].inner > MOST_SIGNS:
+            break
+    while len(selects) > 1:
+        selects[-2].close(selects.pop())
+    return selects[0].size()
 
 
 def _pairs(tokens: Sequence[str]) -> list[tuple[str, str]]:

@@ -39,14 +39,19 @@ def aggregate(
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """The names in a text: one on each line, or in the JSON of `query`, `list` or `sql`. Raises UsageError for none."""
+    """The names in a text: one on each line, or in the JSON of `query`, `list` or `sql`; an answer may have none.
+
+    Raises UsageError for any other text without a name.
+    """
     import json
 
+    value = None
     try:
-        found = _of_json(json.loads(text))
+        value = json.loads(text)
+        found = _of_json(value)
     except ValueError:
         found = [line.split()[0] for line in text.splitlines() if line.strip()]
-    if not found:
+    if not found and not (isinstance(value, dict) and value.keys() & {"lore", "rows"}):
         raise UsageError(
             f"{source} names no lore.",
             "One ref or id on each line, or the JSON of `engram query`, `list` or `sql`.",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from engram.domain.budget import tokens
-from engram.domain.entity import by_name
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
 from engram.domain.lore import ACTIVE
 from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
 from engram.domain.refs import fold
-from engram.domain.slug import slug
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import conversations, handoffs, live
-from engram.usecases.entities import all_entities
+from engram.usecases.entities import with_names
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
 from engram.usecases.scopes import reach
@@ -151,14 +149,11 @@ def _names_in(topic: str) -> list[str]:
 
 def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
     """The entities that these names mean for certain."""
-    known: Sequence[Entity] = all_entities(store)
-    if not known:
-        return ()
-    known = [entity for entity in known if entity.slug.isascii() and slug(entity.slug) == entity.slug]
-    slugs, entities = by_name(known), {entity.slug: entity for entity in known}
+    known, slugs = with_names(store)
     meant = [slugs.get(fold(name), ()) for name in names]
-    found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))
-    return tuple(_as_framed(entities[name]) for name in found[:_ENTITIES])
+    found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))[:_ENTITIES]
+    entities = {entity.slug: entity for entity in known if entity.slug in found}
+    return tuple(_as_framed(entities[name]) for name in found)
 
 
 def _as_framed(entity: Entity) -> Framed:

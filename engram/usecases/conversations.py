@@ -6,6 +6,8 @@ the caller marks a new one, it is a lore of its own that names the one before as
 
 from __future__ import annotations
 
+import re
+
 from engram.adapters.files import further_keys
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.lore import ACTIVE
@@ -71,8 +73,8 @@ def summarize(
 def latest_of(store: Store, session: str) -> Conversation | None:
     """The summary that a session wrote last; None where it wrote none."""
     where = "category = ? AND status IN ('active', 'pending')"
-    hits = _select(store, where, [SUMMARY])
-    return next((one for one in _loaded(store, hits) if one.keys.session == session), None)
+    said = [hit for hit in _select(store, where, [SUMMARY]) if _may_say(store, hit, session)]
+    return next((one for one in _loaded(store, said) if one.keys.session == session), None)
 
 
 def recent(store: Store, limit: int, since: float = 0.0) -> list[Conversation]:
@@ -95,6 +97,15 @@ def keys_of(file: LoreFile, path: str) -> SessionKeys:
 def _select(store: Store, where: str, values: Sequence[object]) -> list[Hit]:
     tail = f"ORDER BY updated_at DESC, id DESC LIMIT {_LOOKED_AT}"
     return consult(store, lambda generation: generation.catalog.select(where, values, tail))
+
+
+def _may_say(store: Store, hit: Hit, session: str) -> bool:
+    """Whether a file has a part of a session's name that is written as it is in every way of quoting; most have not."""
+    part = max(re.findall("[A-Za-z0-9]+", session), key=len, default="")
+    try:
+        return part.encode() in store.files.read(hit.path)
+    except EngramError:
+        return False
 
 
 def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:

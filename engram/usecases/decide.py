@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import review, times
@@ -11,36 +13,46 @@ from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
-from engram.usecases import change, trust
+from engram.usecases import change, entity_conflicts, trust
 from engram.usecases.by_hand import refuse_secrets, with_result
 from engram.usecases.take_version import take_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.state.trust_tables import Held
+    from engram.domain.entity import Entity
     from engram.usecases.store import Store
 
 SNOOZE_DAYS = 7.0
 _DAY = 86_400.0
+NOTHING: Mapping[str, Entity | None] = MappingProxyType({})
 
 
 class Decided(NamedTuple):
     """What a decision did: the lore as they are now (None: forgotten), by id; nothing where it was only set aside.
 
-    `released` are texts that were held and are not any more.
+    `released` are texts that were held and are not any more; `entities` those that changed, by slug (None: deleted).
     """
 
     item: Item
     decision: str
     lore: dict[str, Lore | None]
     released: tuple[Held, ...] = ()
+    entities: Mapping[str, Entity | None] = NOTHING
+
+    @property
+    def wrote(self) -> bool:
+        """Whether files changed: then `undo` takes it back."""
+        return bool(self.lore or self.entities)
 
 
 def preview(store: Store, item: Item, decision: str) -> Decided:
     """What `decide` would do; writes nothing. Raises as `decide`."""
     check_decision(item, decision)
+    if item.kind == review.ENTITY and decision != review.SNOOZE:
+        return Decided(item, decision, {}, entities=entity_conflicts.after(store, item, decision))
     wanted = _RULES[decision](store, item, _files(store, item)) if decision in _RULES else {}
     return Decided(item, decision, wanted)
 
@@ -65,6 +77,8 @@ def decide(
             until = store.clock.now().timestamp() + days * _DAY
             store.state.put_aside(item.id, item.mark, until)
             return Decided(item, decision, {})
+        if item.kind == review.ENTITY:
+            return Decided(item, decision, {}, entities=entity_conflicts.settle(store, item, decision))
         files = _files(store, item)
         if item.kind == review.FOREIGN and decision == review.ACCEPT:
             held = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
@@ -85,7 +99,7 @@ def ask_again(store: Store, done: Decided) -> None:
     with store.lock:
         if done.released:
             store.state.trust.hold(done.released)
-        elif not done.lore:
+        elif not done.wrote:
             store.state.put_aside(done.item.id, done.item.mark, store.clock.now().timestamp())
 
 

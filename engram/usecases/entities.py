@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from engram.adapters.files import atomic
 from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
+from engram.domain.entity import by_name
 from engram.domain.entity_rules import FOLDER, resolved
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -54,6 +55,7 @@ class _Memory(NamedTuple):
     files: dict[str, Seen]
     stamps: dict[str, Stamp]  # of those that are settled
     entities: Entities
+    meant: dict[str, tuple[str, ...]]  # once that was asked for
 
 
 class Prepared(NamedTuple):
@@ -72,6 +74,17 @@ _names: WeakKeyDictionary[Store, Prepared] = WeakKeyDictionary()
 def all_entities(store: Store) -> tuple[Entity, ...]:
     """The entities of the store, sorted by slug. Raises nothing for what cannot be read: see `known`."""
     return known(store).entities
+
+
+def with_names(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tuple[str, ...]]]:
+    """The entities, and the slugs that each folded slug, name or alias may mean."""
+    with store.lock:
+        entities, memory = all_entities(store), _memory.get(store)
+        if not entities or memory is None:
+            return (), {}
+        if not memory.meant:
+            memory.meant.update(by_name(entities))
+        return entities, memory.meant
 
 
 def folder_of(store: Store) -> str:
@@ -171,7 +184,7 @@ def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp
     changed += before.keys() - stamps.keys()
     made = _put_together(store, files)
     stamps = {name: one.stamp for name, one in files.items() if one.settled}
-    _memory[store] = _Memory(files, stamps, made)
+    _memory[store] = _Memory(files, stamps, made, {})
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
         note_outside(store, [path for path in paths if not _is_own(store, path)])
@@ -199,7 +212,7 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
         return Seen(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
     if not file.conflicts:
         return Seen(stamp, file.entity, None)
-    hint = "Take over what is worth keeping, and remove its entry from `conflicts`."
+    hint = "`engram review` shows both versions and lets you choose."
     return Seen(stamp, file.entity, Problem(path, 0, _told(file), hint))
 
 

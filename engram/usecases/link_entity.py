@@ -97,6 +97,26 @@ def entity_named(store: Store, name: str) -> Entity | None:
     return the_one(known(store).entities, name.strip())
 
 
+def operation_about(
+    store: Store,
+    subject: str,
+    slugs: Sequence[str],
+    changes: Sequence[Change],
+    details: Sequence[tuple[str, str]] = (),
+) -> Operation:
+    """The operation that changes files of these entities; `details` are further trailers of its commit."""
+    caller = (("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session))
+    trailers = [
+        *[("Engram-Entity", slug) for slug in slugs],
+        *details,
+        *caller,
+        ("Engram-Source", store.source),
+    ]
+    clean = tuple((key, value) for key, value in trailers if value)
+    moment = int(store.clock.now().timestamp())
+    return Operation(store.clock.new_id(), moment, subject, clean, tuple(changes))
+
+
 def _check(store: Store, wanted: Wanted) -> None:
     if not wanted.name.strip():
         raise ValidationError("name", "No entity was named.", "Give its name, its slug or an alias.")
@@ -165,20 +185,11 @@ class _Job:
         """Write what changed, as one operation. Raises ConflictError where a file is not what it was read as."""
         if not self._changes:
             return
-        store = self._store
-        trailers = [("Engram-Entity", slug) for slug in self._slugs]
-        trailers += [("Engram-Lore", done.lore)] if done.lore else []
-        trailers += [
-            ("Engram-Agent", store.caller.who),
-            ("Engram-Session", store.caller.session),
-        ]
-        trailers += [("Engram-Source", store.source)]
         verb = "unlink" if self._wanted.remove else "link"
         told = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
         subject = f"{verb}: {', '.join([one for one in told if one]) or done.entity.slug}"
-        moment = int(store.clock.now().timestamp())
-        clean = tuple((key, value) for key, value in trailers if value)
-        change.write(store, [Operation(store.clock.new_id(), moment, subject, clean, tuple(self._changes))])
+        lore = (("Engram-Lore", done.lore),)
+        change.write(self._store, [operation_about(self._store, subject, self._slugs, self._changes, lore)])
 
     def _existing(self, name: str) -> Entity:
         found = the_one(self._known.entities, name.strip())

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 MOST_READ = 10_000
+_MOST_IDS = 1000
 
 
 def note(
@@ -34,13 +35,14 @@ def note(
 ) -> None:
     """Write down what was done, in the session's record or that of `state`, unless the person turned that off (`recall.log`).
 
+    Of many ids the first: a line stays one that SQL over the record can read.
     Never raises: it is only a record.
     """
     if not store.settings.flag("recall.log"):
         return
     caller, now = store.caller, store.clock.now().timestamp()
     entry = LiveEntry(
-        now, caller.session, query, strategy, strength, tuple(ids), tuple(scores), took_ms,
+        now, caller.session, query, strategy, strength, tuple(ids[:_MOST_IDS]), tuple(scores[:_MOST_IDS]), took_ms,
         action, caller.via, caller.agent, tokens, tuple(withheld), details,
     )  # fmt: skip
     try:

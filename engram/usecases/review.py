@@ -38,6 +38,11 @@ class Wanted(NamedTuple):
     min_confidence: float = 0.0
     max_confidence: float = 1.0
 
+    @property
+    def narrows(self) -> bool:
+        """Whether there is lore that is not so."""
+        return bool(self.categories or self.tags) or self[2:] != Wanted()[2:]
+
 
 def review(
     store: Store,
@@ -53,7 +58,7 @@ def review(
     """
     check_kinds(kinds)
     found = [item for item in _found(store, kinds or KINDS) if not agents or item.agent in agents]
-    if wanted is not None and wanted != Wanted():
+    if wanted is not None and wanted.narrows:
         fitting = _fitting(store, wanted)
         found = [item for item in found if item.lore and fitting.issuperset(item.lore)]
     by_kind = {kind: sum(item.kind == kind for item in found) for kind in KINDS}

@@ -11,9 +11,11 @@ from engram.domain.code_changes import CHANGED
 from engram.domain.confidence import two_decimals
 from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
-from engram.domain.review import Item, item_id
+from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, trust
+from engram.usecases.entities import known
+from engram.usecases.entity_conflicts import entity_conflicts
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
 from engram.usecases.stale_code import MOST_LORE, stale_code
@@ -39,15 +41,15 @@ _OLD = (
 )
 
 
-def problems(_store: Store, generation: Generation) -> list[Item]:
-    """Files that cannot be recalled."""
+def problems(store: Store, generation: Generation) -> list[Item]:
+    """Files that cannot be recalled, and those of entities that count for nothing."""
     return [
         Item(
             item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
             f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
             mark=found.message,
         )
-        for found in generation.catalog.problems()
+        for found in [*generation.catalog.problems(), *known(store).problems]
     ]  # fmt: skip
 
 
@@ -58,13 +60,8 @@ def conflicts(store: Store, generation: Generation) -> list[Item]:
         lore = _lore(store, hit)
         if lore is None or not lore.conflicts:
             continue
-        fields = ", ".join(dict.fromkeys(entry.field for entry in lore.conflicts))
-        evidence = [
-            f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in lore.conflicts
-        ]
-        items.append(
-            _item(review.CONFLICT, hit, f"Two clones wrote its {fields} at once.", review.ACCEPT, evidence)
-        )
+        why, evidence = versions_told(lore.conflicts)
+        items.append(_item(review.CONFLICT, hit, why, review.ACCEPT, evidence))
     return items
 
 
@@ -197,6 +194,7 @@ def foreign(store: Store, generation: Generation) -> list[Item]:
 DETECTORS: dict[str, Detector] = {
     review.PROBLEM: problems,
     review.CONFLICT: conflicts,
+    review.ENTITY: entity_conflicts,
     review.FOREIGN: foreign,
     review.PENDING: pending,
     review.CONTRADICTION: contradictions,

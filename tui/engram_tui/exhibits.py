@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
+from engram.adapters.files import entity_file
 from engram.domain import review
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE, Lore
 from engram.usecases.take_version import take_version
 from engram_tui.preview import since
@@ -60,6 +61,8 @@ def read_exhibit(store: Engram, item: Item, other: int = 0) -> Exhibit:
     now = store.store.clock.now().timestamp()
     if item.kind == review.PROBLEM:
         return _of_file(store, item)
+    if item.kind == review.ENTITY:
+        return _of_entity(store, item)
     left, right, notes = _versions(store, item, other)
     if right is None:
         text = Text(lines(left.lore.content)[:MOST])
@@ -153,6 +156,24 @@ def _of_file(store: Engram, item: Item) -> Exhibit:
     raw = store.store.files.read(item.paths[0])
     text = Text(lines(raw[:MOST].decode("utf-8", "replace")))
     return Exhibit(item, (Side(item.paths[0], f"{len(raw):,} bytes", text),), item.evidence, text)
+
+
+def _of_entity(store: Engram, item: Item) -> Exhibit:
+    """An entity as it stands, and as it would be with the other version of what two clones wrote."""
+    stands, other = (_entity_text(store, item, decision) for decision in (review.ACCEPT, review.TAKE))
+    path, name = item.paths[0], "the other version"
+    if not other:
+        return Exhibit(item, (Side(path, "what stands", Text(stands)),), item.evidence, Text(stands))
+    sides = zip((path, name), ("what stands", ""), side_by_side(stands, other), strict=True)
+    return Exhibit(item, tuple(Side(*side) for side in sides), (), inline(stands, other))
+
+
+def _entity_text(store: Engram, item: Item, decision: str) -> str:
+    """The file that a decision would make; "" where it goes, or only an editor can settle it."""
+    with contextlib.suppress(UsageError):
+        for entity in store.decide(item, decision, dry_run=True).entities.values():
+            return lines(entity_file.write_new(entity, None).decode())[:MOST] if entity else ""
+    return ""
 
 
 def _who(lore: Lore) -> str:

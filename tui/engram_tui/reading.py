@@ -30,6 +30,7 @@ _sums: WeakKeyDictionary[Engram, tuple[tuple[object, ...], int]] = WeakKeyDictio
 QUICK = (
     review.PROBLEM,
     review.CONFLICT,
+    review.ENTITY,
     review.FOREIGN,
     review.PENDING,
 )  # the kinds that the index tells at once

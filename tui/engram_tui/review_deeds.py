@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engram.domain.entity_rules import is_entity
 from engram.domain.errors import NotFoundError
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
+from engram.usecases import entity_conflicts
 from engram.usecases.edit import rewrite
 from engram.usecases.scopes import reach
 from engram_tui.deeds import titled
@@ -37,7 +39,7 @@ def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> 
             check_decision(item, decision)
         for item in wanted:
             done = store.decide(item, decision, days=DAYS, result=result)
-            if not done.lore:
+            if not done.wrote:
                 noted.append(done)
         return _said(wanted, decision, edited=result is not None)
 
@@ -64,34 +66,43 @@ def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> 
 
 
 def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
-    """Replace the file of an item's lore by an edited text; where the item still asks for something, accept it."""
+    """Replace the file of an item's lore or entity by an edited text; where the item still asks for something, accept it."""
     noted: list[Decided] = []
 
     def work(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
-        shown = rewrite(reach(store.store, ""), path, _edited_id(item), before, after)
+        title = _rewritten(store, item, path, before, after)
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
         if not same or ACCEPT not in allowed(item.kind):
-            return f"{titled(shown.lore.title)} is changed"
+            return f"{titled(title)} is changed"
         done = store.decide(same[0], ACCEPT)
-        if not done.lore:
+        if not done.wrote:
             noted.append(done)
-        return f"{titled(shown.lore.title)} is changed; {allowed(item.kind)[ACCEPT]}"
+        return f"{titled(title)} is changed; {allowed(item.kind)[ACCEPT]}"
 
     def back(store: Engram) -> bool:
         for done in noted:
             store.ask_again(done)
         return bool(noted)
 
+    edited = f"engram edit {_edited_id(item)}; " if item.lore else ""
     return Deed(
         _TITLES[EDIT],
         work,
-        f"engram edit {_edited_id(item)}; engram review accept {{}}",
+        f"{edited}engram review accept {{}}",
         repeats=False,
         about=ITEM,
         back=back,
     )
+
+
+def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
+    """Write the edited text; what it is called now."""
+    where = reach(store.store, "")
+    if is_entity(path, where.places.folder):
+        return entity_conflicts.rewrite(where, path, before, after).name
+    return rewrite(where, path, _edited_id(item), before, after).lore.title
 
 
 def batches(items: Sequence[Item], current: Item) -> Mapping[str, tuple[str, list[Item]]]:

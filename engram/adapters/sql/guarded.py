@@ -33,18 +33,20 @@ if TYPE_CHECKING:
 
 _EVERY = 200  # steps of SQLite's machine between two looks at clock and memory; one may take 20 ms
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 100_000,  # bytes of a text or row
+    sqlite3.SQLITE_LIMIT_LENGTH: 50_000,  # bytes of a text or row
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+    # Between two loops nothing stops SQLite: a program of 1,500 steps has 500 calls at most, of 10 ms at most.
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 1500,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+_LESS = "Ask for less: filter, group, or leave out joins."
 _CELL_COSTS = 4  # characters around each
 
 
@@ -91,6 +93,8 @@ class Guarded:
             return self._table(name, cursor, limits)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             raise self._refused(error) from None
+        except MemoryError:  # so the module tells of a program that has too many steps, too
+            raise UsageError(self._why or "SQLite needs too many steps for that.", _LESS) from None
         finally:
             self._limits = None
 
@@ -170,7 +174,7 @@ class Guarded:
     def _refused(self, error: Exception) -> UsageError:
         """What went wrong with a statement, in a sentence."""
         if self._why:
-            return UsageError(self._why, "Ask for less: filter, group, or leave out joins.")
+            return UsageError(self._why, _LESS)
         said = str(error).replace(f" {self._token}", "").rstrip(".")
         if isinstance(error, sqlite3.Warning) or "one statement at a time" in said:
             return UsageError("One statement at a time.", "Send the others in calls of their own.")

@@ -199,19 +199,24 @@ def item_lines(call: Call, item: Item) -> list[str]:
     lines = [head + styled(shorten(safe_text(item.title), room), BOLD)]
     lines.append(f"    {safe_text(item.why)}")
     lines += [styled("    " + shorten(safe_text(line), width - 4), DIM) for line in item.evidence[:3]]
-    about = f"{item.lore[0]} · " if item.lore else ""
+    about = "".join([f"{one} · " for one in item.lore[:1] or item.paths[:1]])
     lines.append(
-        styled(f"    {about}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}", DIM)
+        styled(
+            f"    {safe_text(about)}proposed: {item.proposal}{f' · {item.cost:,} tokens' if item.cost else ''}",
+            DIM,
+        )
     )
     return lines
 
 
 def _decided_json(done: Decided) -> dict[str, object]:
+    from engram.domain.entity_json import entity_json
     from engram.domain.lore_json import lore_as_dict
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
     lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
-    return {"item": item_json(done.item), "decision": done.decision, "lore": lore}
+    entities = {slug: entity and entity_json(entity) for slug, entity in done.entities.items()}
+    return {"item": item_json(done.item), "decision": done.decision, "lore": lore, "entities": entities}
 
 
 def _tell(call: Call, done: Decided, *, dry: bool) -> None:

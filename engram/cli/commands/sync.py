@@ -74,7 +74,7 @@ def run(call: Call) -> int:
     call.output.document(done.as_dict())
     call.output.line(safe_text(_summary(done)))
     if done.conflicts:
-        call.output.rule("Both versions of each are in its file, under `conflicts`.")
+        call.output.rule("Both versions of each are in its file; `engram review` shows them.")
     for pair in done.alike[:_SHOWN]:
         call.output.rule(safe_text(f"Nearly the same, {pair.why}: {pair.older} {pair.younger}"))
     if done.held:

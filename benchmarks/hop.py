@@ -1,0 +1,121 @@
+"""Whether recall that walks helps: `python benchmarks/hop.py SET [SET ...] [--units N]`, sets as of benchmarks/recall.py.
+
+No set names entities, so each lore gets those that its text has: names, which are words with a capital inside a
+sentence, a digit or a capital within, of which two lore or more of the set have each, and its tags. No question is
+looked at for that. Every question is asked twice in one store, k = 10, with and without the step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import locomo
+import recall_report
+import retrieval_set
+import scoring
+from recall_asking import K, ask_all
+from recall_variants import HYBRID, Variant
+from scratch_store import isolate
+
+from engram.domain.stop_words import STOP_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recall_report import Report
+    from retrieval_set import Document, RetrievalSet
+
+STEP = "one step on"
+VARIANTS = (Variant(HYBRID, "hybrid", {}), Variant(STEP, "hybrid", {}, hop=True))
+_WORD = re.compile(r"[^\W\d_][\w+#-]*")
+_BEGINS = re.compile(r"(?:^|[.!?:#>*-]\s+|\n\s*)\W*$")
+_MOST_NAMES = 50  # of one lore
+
+
+def names_in(text: str) -> list[str]:
+    """The words of a text that look like names, each once."""
+    found = []
+    for word in _WORD.finditer(text):
+        said = word.group()
+        inside = any(letter.isupper() or letter.isdigit() for letter in said[1:])
+        starts = said[0].isupper() and not _BEGINS.search(text[: word.start()][-12:])
+        if (inside or starts) and len(said) > 1 and said.lower() not in STOP_WORDS:
+            found.append(said)
+    return list(dict.fromkeys(found))
+
+
+def with_names(found: RetrievalSet) -> RetrievalSet:
+    """The set with the entities of each lore."""
+    named = [[*document.tags, *names_in(document.text)] for document in found.documents]
+    count = Counter(name.lower() for names in named for name in dict.fromkeys(map(str.lower, names)))
+    documents = [_named(*pair, count) for pair in zip(found.documents, named, strict=True)]
+    return found._replace(documents=documents)
+
+
+def _named(document: Document, names: Sequence[str], count: Counter[str]) -> Document:
+    by_key = {name.lower(): name for name in reversed(names) if count[name.lower()] > 1}
+    return document._replace(entities=tuple(by_key.values())[:_MOST_NAMES])
+
+
+def reports(path: str, units: int) -> list[Report]:
+    """One report of a set; of LoCoMo one for its turns, of the first `units` conversations."""
+    if os.path.isdir(path) or not locomo.is_locomo(path):
+        sets = [retrieval_set.load(path)]
+    else:
+        sets = locomo.load(path, locomo.TURN)[:units]
+    parts = []
+    for one in map(with_names, sets):
+        named = sum(map(len, (document.entities for document in one.documents)))
+        print(f"{one.name}: {len(one.documents):,} lore that name {named:,} entities", flush=True)
+        with tempfile.TemporaryDirectory(prefix="engram-hop-") as folder:
+            parts.append((one, ask_all(one, VARIANTS, folder)))
+    return [recall_report.of_units(parts)]
+
+
+def tell(report: Report) -> None:
+    """The figures of a set, by kind of question too, and how many questions found more or less among ten."""
+    for kind in ["", *sorted(set(report.kinds.values()))]:
+        one, other = (report.quality(variant.name, kind) for variant in VARIANTS)
+        asked = [query for query in report.judged if not kind or report.kinds.get(query) == kind]
+        found = [
+            [
+                scoring.recall(report.asked[variant.name].replies[query].ids, report.judged[query], K)
+                for query in asked
+            ]
+            for variant in VARIANTS
+        ]
+        more, less = (
+            sum(a < b for a, b in zip(*found, strict=True)),
+            sum(a > b for a, b in zip(*found, strict=True)),
+        )
+        print(
+            f"{report.name:<16}{kind or 'all':<14}{one.queries:>6} "
+            f"R@5 {one.recall_5:.4f} {other.recall_5:.4f}  R@10 {one.recall_10:.4f} {other.recall_10:.4f}  "
+            f"nDCG@10 {one.ndcg_10:.4f} {other.ndcg_10:.4f}  more {more} less {less}",
+            flush=True,
+        )
+    times = [scoring.percentile(report.asked[variant.name].times, 0.5) for variant in VARIANTS]
+    print(f"{report.name:<16}p50 {times[0]:.1f} ms without, {times[1]:.1f} ms with")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="+")
+    parser.add_argument("--units", type=int, default=10, help="how many conversations of LoCoMo")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        isolate(home)
+        for path in given.sets:
+            for report in reports(path, given.units):
+                tell(report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

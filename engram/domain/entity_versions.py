@@ -1,0 +1,67 @@
+"""Taking the version of an entity that lost a merge, instead of the one that stands."""
+
+from __future__ import annotations
+
+from engram.domain.entity import Entity, Relationship
+from engram.domain.entity_rules import OWN_KEYS, is_since
+from engram.domain.errors import UsageError
+from engram.domain.merge import DELETED, FILE
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.domain.lore import Conflict
+
+
+def take_version(entity: Entity, conflicts: Sequence[Conflict]) -> Entity | None:
+    """The entity with each version of `conflicts` in place of what stands; None where that version was deleted.
+
+    Of several versions of one thing the latest is taken. Raises UsageError for what only an editor can settle.
+    """
+    if any(entry.field == DELETED for entry in conflicts):
+        return None
+    for entry in sorted(conflicts, key=lambda entry: entry.at):
+        entity = _taken(entity, entry.field, entry.value)
+    return entity
+
+
+def _taken(entity: Entity, field: str, value: str) -> Entity:
+    if field == "name":
+        return entity._replace(name=value)
+    if field == "type":
+        return entity._replace(type=value)
+    if field == "content":
+        return entity._replace(content=value)
+    if field == "aliases":
+        return entity._replace(aliases=tuple(value.split("\n")) if value else ())
+    if field == "relationships":
+        return entity._replace(relationships=_relationships(entity, value))
+    # A list or a mapping stands in the entry as it stood in the file, which no text of a field can say.
+    if field == FILE or field in OWN_KEYS or value.startswith(f"{field}:"):
+        raise _for_an_editor(field)
+    kept = {**dict(entity.metadata), field: value}
+    return entity._replace(metadata=tuple([pair for pair in kept.items() if pair[1]]))
+
+
+def _relationships(entity: Entity, value: str) -> tuple[Relationship, ...]:
+    """One line is a relationship that has another date there; several are all that the other version had."""
+    said = [_relationship(line) for line in value.split("\n")]
+    if len(said) > 1:
+        return tuple(said)
+    if not any(way[:2] == said[0][:2] for way in entity.relationships):
+        raise _for_an_editor("relationships")
+    return tuple([said[0] if way[:2] == said[0][:2] else way for way in entity.relationships])
+
+
+def _relationship(line: str) -> Relationship:
+    kind, _, rest = line.partition(" ")
+    to, _, since = rest.rpartition(" ")
+    return Relationship(kind, to, since) if to and is_since(since) else Relationship(kind, rest)
+
+
+def _for_an_editor(field: str) -> UsageError:
+    return UsageError(
+        f"The other version of '{field}' cannot be put in place by itself.",
+        "Settle it in your editor: both versions are in the file.",
+    )

@@ -1,0 +1,90 @@
+"""The entities in which a merge left two versions of something: finding them, and settling them as a person decides."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic, entity_file
+from engram.adapters.files.journal import Change
+from engram.domain import review, times
+from engram.domain.entity_versions import take_version
+from engram.domain.errors import EngramError, LoreFileError, ValidationError
+from engram.domain.review import Item, item_id, versions_told
+from engram.domain.secrets import find_secrets, refuse
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import change
+from engram.usecases.entities import known, load
+from engram.usecases.link_entity import operation_about
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engram.adapters.files.entity_file import EntityFile
+    from engram.adapters.index.generation import Generation
+    from engram.domain.entity import Entity
+    from engram.usecases.store import Store
+
+
+def entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
+    """Entities with a version that lost a merge."""
+    return [item for found in known(store).conflicts if (item := _item(store, found.path)) is not None]
+
+
+def after(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
+    """What a decision makes of the entity, by slug; None: deleted. Raises UsageError, StoreError, LoreFileError."""
+    file = load(store, item.paths[0])
+    return {file.entity.slug: _after(file, decision)}
+
+
+def settle(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
+    """Carry a decision out, as one commit; as `after`. Raises ConflictError where the file was changed meanwhile, too."""
+    path = item.paths[0]
+    file = load(store, path)
+    entity = _after(file, decision)
+    content = None if entity is None else entity_file.rewrite(file, entity, _stamp(store, file), ())
+    edited = Change(path, content, atomic.digest(file.raw))
+    decided = (("Engram-Decision", f"{item.kind} {decision}"),)
+    subject = f"review: {decision} {item.kind}: {item.title}"
+    change.write(store, [operation_about(store, subject, [file.entity.slug], [edited], decided)])
+    return {file.entity.slug: entity}
+
+
+def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
+    """Replace an entity's whole file by an edited text, if the file still is `before`.
+
+    Raises ValidationError for a text that is no entity, ConflictError, SecretFoundError.
+    """
+    try:
+        file = entity_file.read(after, path)
+    except LoreFileError as error:
+        where = f"line {error.line} of it: " if error.line else ""
+        message = f"The edited text is no entity: {where}{error.reason}."
+        raise ValidationError("file", message, error.hint) from None
+    findings = find_secrets(after.decode(), store.allowed_secrets)
+    if findings:
+        raise refuse(findings, "the edited entity")
+    with store.lock:
+        content = entity_file.rewrite(file, file.entity, _stamp(store, file))
+        edited = Change(path, content, atomic.digest(before))
+        subject = f"edit: {file.entity.name}"
+        change.write(store, [operation_about(store, subject, [file.entity.slug], [edited])])
+    return file.entity
+
+
+def _item(store: Store, path: str) -> Item | None:
+    try:
+        file = load(store, path)
+    except EngramError:
+        return None
+    why, evidence = versions_told(file.conflicts)
+    return Item(
+        item_id(review.ENTITY, [path]), review.ENTITY, (), (path,), file.entity.name, why, review.ACCEPT, evidence,
+        mark=atomic.digest(file.raw),
+    )  # fmt: skip
+
+
+def _after(file: EntityFile, decision: str) -> Entity | None:
+    return take_version(file.entity, file.conflicts) if decision == review.TAKE else file.entity
+
+
+def _stamp(store: Store, file: EntityFile) -> datetime:
+    now = store.clock.now()
+    return times.after(now, file.updated_at) if file.updated_at else times.whole_seconds(now)
