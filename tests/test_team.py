@@ -12,6 +12,7 @@ from mcp_kit import ok as answered
 from scopes_kit import record
 from team_kit import EVIL, as_agent, changed
 
+from engram.domain import times
 from engram.domain.errors import NotAllowedError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.framing import NOTICE
 from engram.domain.team import goes_on
@@ -38,7 +39,10 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
         ada.register_agent("ada", name="Ada", capabilities=["review"], settings={"tone": "short"})
         file = root / "lore/agents/ada.md"
         written = file.read_text()
-        assert written == "---\nname: Ada\ncapabilities: [review]\nsettings: {tone: short}\n---\n"
+        assert written == (
+            "---\nname: Ada\ncapabilities: [review]\nsettings: {tone: short}\nupdated_at: "
+            f"{times.render(clock.moment)}\n---\n"
+        )
         file.write_text(
             "---\n# ours\nname: Ada\nteam: billing # old\ncapabilities: [review]\n---\n\nReads all.\n"
         )
@@ -46,7 +50,7 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
         assert (done.name, done.capabilities, done.text) == ("Ada", ("review", "go"), "Reads all.")
         assert file.read_text() == (
             "---\n# ours\nname: Ada\nteam: billing # old\ncapabilities: [review, go]\n"
-            'settings: {tone: "long: yes"}\n---\n\nReads all.\n'
+            f'settings: {{tone: "long: yes"}}\nupdated_at: {times.render(clock.moment)}\n---\n\nReads all.\n'
         )
         before = file.stat().st_mtime_ns
         assert ada.register_agent("ada") == done
