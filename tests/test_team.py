@@ -261,6 +261,10 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         again = await answered(client, "summarize_session", summary="Looked at queues and retries.")
         assert first == {"id": again["id"], "new": True}
         assert (await answered(client, "observe", text="The broker seems slow on Mondays."))["waiting"] == 1
+        due = await answered(client, "maintain", dry_run=True)
+        assert [one for one in due["steps"] if one["number"]] == [{"step": "observations", "number": 1}]
+        assert next(one["number"] for one in (await answered(client, "maintain"))["steps"]) == 1
+        assert text(await client.call_tool("maintain", {})) == "Done: nothing was due."
         found = await answered(client, "search", text="queue", categories="fact")
         assert [one["content"] for one in found["lore"]] == [QUEUE]
         assert (await client.call_tool("search", {"agents": ["nobody"]})).structured_content[
