@@ -47,7 +47,7 @@ def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path:
         ids = filled(user, mine.__contains__) | filled(project, rest.__contains__)
     weigh(0.8)
     with at(root, clock) as project:
-        answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:20]}
+        answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:10]}
         with ExitStack() as stack:
             both = (project.store, reach(project.store, "user"))
             trial = ScopeTrial([(store, stack.enter_context(rehearsing(store))) for store in both])
