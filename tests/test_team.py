@@ -225,8 +225,14 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
     assert (result.code, result.json["error"]["code"]) == (4, "not-allowed")
     assert ok("feedback", "--helpful", fact, cwd=root).code == 0
     with as_agent(root, "eve", clock) as eve:
-        with pytest.raises(NotAllowedError, match=r"team.members"):
-            eve.observe("Something was seen here.")
+        for no_word in (
+            lambda: eve.observe("Something was seen here."), lambda: eve.register_agent("eve"), lambda: eve.link_entity("Queue"),
+            lambda: eve.handoff("Left: retries."), lambda: eve.summarize("Looked."), lambda: eve.patch(fact, {"tags": "x"}),
+            lambda: eve.put(fact, QUEUE, category="fact"), lambda: eve.evolve(apply=True),
+        ):  # fmt: skip
+            with pytest.raises(NotAllowedError, match=r"team.members"):
+                no_word()
+        assert not (root / "lore/agents").exists()
         assert eve.query("tides").lore[0].lore.id == fact
     assert len(before) == len(lore_files(root))
     for wrong in (

@@ -39,7 +39,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
 
     Where a merge left two versions of a field, saying it anew settles that.
 
-    Raises UsageError, SecretFoundError, StoreError.
+    Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
     from engram.adapters.files import agent_file
     from engram.usecases import change
@@ -50,6 +50,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     _refuse_secrets(store, profile)
     with store.lock:
         change.check_writable(store)
+        change.check_allowed(store, "record")
         before, path = _raw(store, profile.id), _path(store, profile.id)
         known = agent_file.read(before or b"", path)
         wanted = _over(known, profile)

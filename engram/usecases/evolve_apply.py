@@ -14,7 +14,7 @@ from engram.domain.evolution import Evolution, is_of_scope
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.accepted_settings import in_force
-from engram.usecases.change import check_writable
+from engram.usecases.change import check_allowed, check_writable
 from engram.usecases.evolve import evolve
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, use
             return _revert(store)
     if apply and not user:
         check_writable(store)
+        check_allowed(store, "record")
     with store.lock:
         found = evolve(store)
         wanted = [one for one in found.proposals if user or not is_of_scope(one.key)]
@@ -101,6 +102,7 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
     """Put the bytes in place (None: no file), as a commit where the file is the store's and Engram commits there."""
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
+        check_allowed(store, "record")
         trailers = [("Engram-Agent", store.caller.agent or "human"), ("Engram-Session", store.caller.session)]
         trailers += [("Engram-Source", store.source)]
         clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
