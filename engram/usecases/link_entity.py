@@ -73,7 +73,10 @@ class Linked(NamedTuple):
 
 
 def link_entity(store: Store, wanted: Wanted) -> Linked:
-    """Do what is wanted. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, NotAllowedError, StoreError."""
+    """Do what is wanted.
+
+    Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, NotAllowedError, StoreError.
+    """
     _check(store, wanted)
     with store.lock:
         found = resolve(store, wanted.lore) if wanted.lore else None
