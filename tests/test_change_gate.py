@@ -93,6 +93,23 @@ def test_no_way_of_changing_lets_a_secret_in(root: Path, field: str) -> None:
     assert lore_files(root)[0].read_bytes() == before
 
 
+def test_a_summary_that_is_said_again_passes_it_too(root: Path) -> None:
+    known(root, SETTINGS)
+    with opened(root, agent="bot", clock=Clock()) as bot:
+        for secret in ({"participants": [SECRET]}, {"files": [SECRET]}):
+            with pytest.raises(SecretFoundError):
+                bot.summarize("Looked at queues.", **secret)  # type: ignore[arg-type]
+        assert bot.summarize("Looked at queues.").pending == ""
+        with pytest.raises(SecretFoundError):
+            bot.summarize("Looked at queues.", participants=[SECRET])
+    (root / ".engram.toml").write_text(HELD)
+    with opened(root, agent="bot", clock=Clock()) as bot:
+        told = bot.summarize("Looked at tides.")
+        assert (told.new, told.lore.status, told.pending) == (
+            False, "pending", "what agents record waits for review here",
+        )  # fmt: skip
+
+
 async def test_http_mcp_and_the_command_line_say_why_it_waits(root: Path) -> None:
     known(root, HELD)
     async with serving(root) as client:

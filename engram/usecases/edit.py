@@ -12,7 +12,7 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change, live
-from engram.usecases.gate import HUMAN, admit_change
+from engram.usecases.gate import admit_change, speaker
 from engram.usecases.listing import Shown
 from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
@@ -117,13 +117,12 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", 
     change.check_allowed(where, "record", path=found.path)
     if wanted.category is not None:
         change.check_allowed(where, "record", where.categories.parse(wanted.category))
-    agent = agent or where.caller.agent or where.settings.text("record.agent") or HUMAN
     why = ""
 
     def changed(lore: Lore) -> Lore:
         nonlocal why
         after = _edited(where, lore, wanted)
-        status, why = admit_change(where, lore, after, agent)
+        status, why = admit_change(where, lore, after, speaker(where, agent))
         return after._replace(status=status)
 
     done = change.update(where, found.path, found.id, changed, subject, digest=digest)

@@ -69,6 +69,11 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
     return Admission(status, why, contradictions=tuple(against))
 
 
+def speaker(store: Store, named: str = "") -> str:
+    """Who is taken to say something here: who is named, else the caller, else what the settings say."""
+    return named or store.caller.agent or store.settings.text("record.agent") or HUMAN
+
+
 def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[str, str]:
     """With which status a changed lore is written, and why not as it asked: what is said anew is looked at as if recorded.
 

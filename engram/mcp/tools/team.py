@@ -143,8 +143,9 @@ async def summarize_session(
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.summarize(summary, participants=participants, files=files, new=new)
-        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}."
-        return answer(said, Written(id=done.lore.id, new=done.new))
+        waits = f" It waits for a person: {done.pending}." if done.pending else ""
+        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
+        return answer(said, Written(id=done.lore.id, pending=done.pending, new=done.new))
 
     return await use(work)
 
