@@ -184,7 +184,7 @@ def _summary(call: Call) -> None:
     call.wrote = True
     keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
     call.output.document(
-        {"lore": lore_json(done.lore, done.path), **keys, "new": done.new, "pending": done.pending}
+        {"lore": lore_json(done.lore, done.path), **keys, "new": done.new, "why": done.pending}
     )
     what = "Began" if done.new else "Went on with"
     call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
