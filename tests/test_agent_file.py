@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis.strategies as st
 import pytest
-from apikit import SetClock, dedicated
+from apikit import SetClock, dedicated, git
 from hypothesis import given
 from merge_kit import quick
 from sync_kit import Clones
@@ -174,6 +174,21 @@ def test_two_clones_that_change_one_profile_have_both_and_saying_it_anew_settles
         assert (told.kind, "two versions of name" in told.message) == ("conflict", True)
     clones["b"].register_agent("ada", name="Ada")
     assert not [one for one in doctor(clones["b"].store) if one.where.endswith("ada.md")]
+
+
+def test_what_a_person_does_to_the_files_travels(tmp_path: Path) -> None:
+    clones = Clones(tmp_path)
+    for name in ("ada", "eve"):
+        clones["a"].register_agent(name, capabilities=["review"])
+    clones.settle()
+    folder = clones.root("a") / "lore/agents"
+    (folder / "ada.md").write_text((folder / "ada.md").read_text().replace("[review]", "[go]"))
+    (folder / "eve.md").rename(folder / "dora.md")
+    clones.settle()
+    clones.assert_equal()
+    told = {one.profile.id: one.profile.capabilities for one in clones["b"].team() if one.registered}
+    assert told == {"ada": ("go",), "dora": ("review",)}
+    assert git(clones.root("a"), "status", "--porcelain") == ""
 
 
 def test_undo_takes_back_only_what_was_registered_last(tmp_path: Path) -> None:

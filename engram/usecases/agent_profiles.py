@@ -9,6 +9,7 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
+from engram.adapters.files.scan import stamp
 from engram.domain import times
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.merge import NEVER
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 _SUFFIX = ".md"
+_LOOKED_AT = "agents.json"  # what shows a change of each file, as of the last sync
 
 
 class KnownAgent(NamedTuple):
@@ -92,6 +94,32 @@ def troubled(store: Store) -> list[tuple[str, EngramError | tuple[Conflict, ...]
 def agent(store: Store, agent_id: str) -> AgentProfile:
     """A registered agent. Raises NotFoundError, UsageError, LoreFileError."""
     return _profile(_said(store, checked_id(agent_id)))
+
+
+def note_by_hand(store: Store) -> None:
+    """Have what people changed in files of agents committed with what else waits. Raises StoreError."""
+    import json
+
+    from engram.usecases.indexing import note_outside
+
+    if not store.files.journaled:
+        return
+    kept = os.path.join(store.places.state, _LOOKED_AT)
+    try:
+        before = json.loads(atomic.read(kept))
+    except (NotFoundError, ValueError):
+        before = {}
+    stamps = {agent_id: _stamp(store, agent_id) for agent_id in _ids(store)}
+    changed = sorted([one for one in {*before, *stamps} if before.get(one) != stamps.get(one)])
+    if changed:
+        note_outside(store, [_path(store, agent_id) for agent_id in changed])
+        atomic.write(kept, json.dumps(stamps).encode(), "agents")
+
+
+def _stamp(store: Store, agent_id: str) -> list[int]:
+    """What shows a change of a file."""
+    found = stamp(store.files.absolute(_path(store, agent_id)))
+    return [found.mtime_ns, found.size] if found else []
 
 
 def seen_at(store: Store, agent_id: str) -> float:
