@@ -190,6 +190,16 @@ def test_a_conversation_goes_on_from_word_to_word() -> None:
     assert not goes_on([100, 2000], 0, 2001)
 
 
+def test_handoffs_and_summaries_are_no_doubles_of_one_another(root: Path, clock: SetClock) -> None:
+    with as_agent(root, "ada", clock) as ada:
+        for name in ("bob", "carl", "dora"):
+            ada.handoff("The consumer is done and tested. Left: retries with jitter.", to=name)
+            ada.summarize("Moved the queue to the new broker.", participants=[name], new=True)
+            clock.advance(hours=1)
+        assert ada.review().items == ()
+        assert ada.consolidate().steps == ()
+
+
 # --- guard rails
 
 GUARDED = """
