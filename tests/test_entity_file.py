@@ -12,12 +12,11 @@ from hypothesis import given
 from merge_kit import quick
 
 from engram.adapters.files import entity_file
-from engram.adapters.files.merge_entity import merge_entities
+from engram.adapters.files.merge_named import merge_named
 from engram.domain.entity import TYPES, Entity, Relationship
 from engram.domain.entity_rules import (
     OWN_KEYS,
     free_slug,
-    is_entity,
     key_of,
     named,
     resolved,
@@ -27,6 +26,7 @@ from engram.domain.entity_rules import (
 from engram.domain.errors import AmbiguousError, LoreFileError, ValidationError
 from engram.domain.lore import Conflict
 from engram.domain.mentions import Names
+from engram.domain.named_files import is_entity
 
 PATH = "lore/entities/zookeeper.md"
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -219,7 +219,9 @@ BASE = Entity(
 
 def merged(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> entity_file.EntityFile:
     """The merge, which is the same whichever side is ours."""
-    done, other = (merge_entities(base, *sides, PATH, NOW) for sides in ((ours, theirs), (theirs, ours)))
+    done, other = (
+        merge_named(base, *sides, PATH, NOW, entity_file.KIND) for sides in ((ours, theirs), (theirs, ours))
+    )
     assert done.content == other.content
     assert done.content is not None
     return read(done.content)
@@ -283,15 +285,24 @@ def test_an_entity_that_two_clones_made_is_one() -> None:
 def test_comments_and_order_of_a_person_stay() -> None:
     theirs = BY_HAND.replace(b"  - zk\n", b"")
     ours = entity_file.rewrite(read(BY_HAND), read(BY_HAND).entity._replace(type="project"), LATE)
-    done = merge_entities(BY_HAND, ours, theirs, PATH, NOW).content
+    done = merge_named(BY_HAND, ours, theirs, PATH, NOW, entity_file.KIND).content
     assert done == ours.replace(b"  - zk\n", b"")
 
 
 def test_deleted_on_one_side() -> None:
     base = entity_file.write_new(BASE, EARLY)
-    assert merge_entities(base, None, entity_file.write_new(BASE, LATE), PATH, NOW).content is None
-    done = merge_entities(
-        base, entity_file.write_new(BASE._replace(type="tool"), LATE), None, PATH, NOW, ("AAAA", "BBBB")
+    assert (
+        merge_named(base, None, entity_file.write_new(BASE, LATE), PATH, NOW, entity_file.KIND).content
+        is None
+    )
+    done = merge_named(
+        base,
+        entity_file.write_new(BASE._replace(type="tool"), LATE),
+        None,
+        PATH,
+        NOW,
+        entity_file.KIND,
+        ("AAAA", "BBBB"),
     )
     assert [(entry.field, entry.source) for entry in done.conflicts] == [("deleted", "BBBB")]
     assert read(done.content).entity.type == "tool"
@@ -306,7 +317,7 @@ def test_an_unreadable_side_is_kept_and_markers_are_taken_apart() -> None:
     mended = merged(base, entity_file.write_new(BASE._replace(aliases=()), EARLY), marked)
     assert (mended.entity.type, mended.entity.aliases, mended.entity.content) == ("tool", (), "One.\n\nTwo.")
     assert "1.\n\nTwo." in [entry.value for entry in mended.conflicts]
-    both = merge_entities(base, b"---\ntype: a\n---\n", b"---\ntype: b\n---\n", PATH, NOW)
+    both = merge_named(base, b"---\ntype: a\n---\n", b"---\ntype: b\n---\n", PATH, NOW, entity_file.KIND)
     assert (both.content, [kept.content for kept in both.kept]) == (
         b"---\ntype: b\n---\n",
         [b"---\ntype: a\n---\n"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import hypothesis.strategies as st
 import pytest
 from apikit import QUEUE, TIDES, cli, dedicated, git, named, ok, opened, plain
 from effort import examples
+from evolve_kit import filled, lines
 from hypothesis import given
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
@@ -28,7 +28,7 @@ from engram.usecases import evolve as evolving
 from engram.usecases.accepted_settings import in_force
 from engram.usecases.commit import commit_pending
 from engram.usecases.consult import consult
-from engram.usecases.evolve import Trial
+from engram.usecases.evolve import RankingTrial
 from engram.usecases.evolve_apply import apply_proposals
 from engram.usecases.judged_retrievals import judged_retrievals
 from engram.usecases.rehearsal import rehearsing
@@ -38,28 +38,12 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
 
-SET = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
 ASKED, UNSEEN = 60, 100
 SEEDS = 20
 BADLY_SET = "\n[ranking]\nwords = 0.9  # words alone, nearly\n"
 FINE = Quality(0.5, 0.5, 1.0, 40)
 EVIDENCE = Evidence(40, 20, FINE, FINE._replace(ndcg=0.6), Interval(0.1, 0.02, 0.2))
 STEP = Proposal(ranking.WORDS_KEY, 0.53, 0.43, EVIDENCE, EVIDENCE)
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (SET / name).read_text("utf-8").splitlines()]
-
-
-def filled(engram: Engram) -> dict[str, str]:
-    """Record the set's lore; their ids by key."""
-    names = ("category", "context", "tags", "files", "confidence")
-    return {
-        one["key"]: engram.record(
-            f"{one['title']}\n\n{one['content']}", **{name: one[name] for name in names}
-        ).lore.id
-        for one in lines("lore.jsonl")
-    }
 
 
 class Team:
@@ -154,7 +138,7 @@ def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "store")) as engram:
         filled(engram)
         with rehearsing(engram.store) as rehearsal:
-            trial = Trial(engram.store, rehearsal)
+            trial = RankingTrial(engram.store, rehearsal)
             shown = rehearsal.shown([one["q"] for one in lines("queries.jsonl")[:36]])
             for seed in range(seeds):
                 chance = random.Random(seed)
@@ -267,7 +251,7 @@ def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -
     ask(small, "tide tables", helpful=TIDES[:20])
     assert hits(small) != before
     with rehearsing(small.store) as rehearsal:
-        Trial(small.store, rehearsal)
+        RankingTrial(small.store, rehearsal)
         asked = rehearsal.shown(["queue consumer patterns", "tide tables in local time"])
     never = [evolving._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]

@@ -24,6 +24,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "memory_peek": {},
     "memory_partition": {"key": "category"},
     "memory_aggregate": {"lists": [["L1", "L2"], ["L2"]]},
+    "search": {"text": "queue", "tags": ["queue"], "since": "2026-01-01"},
+    "search_graph": {"entity": "queue"},
     "recall_skill": {"task": "find by tag", "execute": True, "parameters": {"tag": "skill"}},
 }
 
@@ -35,6 +37,7 @@ def root(tmp_path: Path) -> Path:
         store.record(QUEUE, category="fact", tags="queue")
         store.record(TIDES, category="fact")
         store.record(SQL, category="skill", tags="skill")
+        store.link_entity("Queue", type="concept")
     return root
 
 
@@ -53,6 +56,7 @@ async def test_each_tool_answers_as_its_schema_says(root: Path) -> None:
             Draft202012Validator(whole).validate(found[name])
     assert found["engram_execute"]["tables"][0]["rows"] == [[QUEUE]]
     assert "Tide" in str(found["memory_aggregate"]["tables"][0]["rows"][0])
+    assert [one["content"] for one in found["search"]["lore"]] == [QUEUE]
     assert found["recall_skill"]["result"]["rows"] == [["Find by tag."]]
 
 

@@ -59,7 +59,9 @@ def test_a_put_is_never_folded_into_another_lore_and_still_waits_for_review(root
         assert first.pending == second.pending != ""
         again = store.put(ID, QUEUE, category="fact")
         assert (again.shown.lore.status, again.shown.digest) == ("pending", first.shown.digest)
-        assert store.put(ID, QUEUE, category="fact", status="active").shown.lore.status == "active"
+        assert store.put(ID, QUEUE, category="fact", status="active").shown.lore.status == "pending"
+    with opened(root, agent="human") as person:
+        assert person.put(ID, QUEUE, category="fact", status="active").shown.lore.status == "active"
 
 
 def test_a_refused_put_or_patch_changes_nothing(root: Path) -> None:

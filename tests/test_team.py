@@ -12,6 +12,7 @@ from mcp_kit import ok as answered
 from scopes_kit import record
 from team_kit import EVIL, as_agent, changed
 
+from engram.domain import times
 from engram.domain.errors import NotAllowedError, NotFoundError, SecretFoundError, UsageError
 from engram.domain.framing import NOTICE
 from engram.domain.team import goes_on
@@ -38,7 +39,10 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
         ada.register_agent("ada", name="Ada", capabilities=["review"], settings={"tone": "short"})
         file = root / "lore/agents/ada.md"
         written = file.read_text()
-        assert written == "---\nname: Ada\ncapabilities: [review]\nsettings: {tone: short}\n---\n"
+        assert written == (
+            "---\nname: Ada\ncapabilities: [review]\nsettings: {tone: short}\nupdated_at: "
+            f"{times.render(clock.moment)}\n---\n"
+        )
         file.write_text(
             "---\n# ours\nname: Ada\nteam: billing # old\ncapabilities: [review]\n---\n\nReads all.\n"
         )
@@ -46,7 +50,7 @@ def test_registering_again_changes_what_differs_and_keeps_what_a_person_wrote(
         assert (done.name, done.capabilities, done.text) == ("Ada", ("review", "go"), "Reads all.")
         assert file.read_text() == (
             "---\n# ours\nname: Ada\nteam: billing # old\ncapabilities: [review, go]\n"
-            'settings: {tone: "long: yes"}\n---\n\nReads all.\n'
+            f'settings: {{tone: "long: yes"}}\nupdated_at: {times.render(clock.moment)}\n---\n\nReads all.\n'
         )
         before = file.stat().st_mtime_ns
         assert ada.register_agent("ada") == done
@@ -186,6 +190,16 @@ def test_a_conversation_goes_on_from_word_to_word() -> None:
     assert not goes_on([100, 2000], 0, 2001)
 
 
+def test_handoffs_and_summaries_are_no_doubles_of_one_another(root: Path, clock: SetClock) -> None:
+    with as_agent(root, "ada", clock) as ada:
+        for name in ("bob", "carl", "dora"):
+            ada.handoff("The consumer is done and tested. Left: retries with jitter.", to=name)
+            ada.summarize("Moved the queue to the new broker.", participants=[name], new=True)
+            clock.advance(hours=1)
+        assert ada.review().items == ()
+        assert ada.consolidate().steps == ()
+
+
 # --- guard rails
 
 GUARDED = """
@@ -221,8 +235,14 @@ def test_the_store_says_who_may_do_what(tmp_path: Path, clock: SetClock) -> None
     assert (result.code, result.json["error"]["code"]) == (4, "not-allowed")
     assert ok("feedback", "--helpful", fact, cwd=root).code == 0
     with as_agent(root, "eve", clock) as eve:
-        with pytest.raises(NotAllowedError, match=r"team.members"):
-            eve.observe("Something was seen here.")
+        for no_word in (
+            lambda: eve.observe("Something was seen here."), lambda: eve.register_agent("eve"), lambda: eve.link_entity("Queue"),
+            lambda: eve.handoff("Left: retries."), lambda: eve.summarize("Looked."), lambda: eve.patch(fact, {"tags": "x"}),
+            lambda: eve.put(fact, QUEUE, category="fact"), lambda: eve.evolve(apply=True),
+        ):  # fmt: skip
+            with pytest.raises(NotAllowedError, match=r"team.members"):
+                no_word()
+        assert not (root / "lore/agents").exists()
         assert eve.query("tides").lore[0].lore.id == fact
     assert len(before) == len(lore_files(root))
     for wrong in (
@@ -257,6 +277,10 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         again = await answered(client, "summarize_session", summary="Looked at queues and retries.")
         assert first == {"id": again["id"], "new": True}
         assert (await answered(client, "observe", text="The broker seems slow on Mondays."))["waiting"] == 1
+        due = await answered(client, "maintain", dry_run=True)
+        assert [one for one in due["steps"] if one["number"]] == [{"step": "observations", "number": 1}]
+        assert next(one["number"] for one in (await answered(client, "maintain"))["steps"]) == 1
+        assert text(await client.call_tool("maintain", {})) == "Done: nothing was due."
         found = await answered(client, "search", text="queue", categories="fact")
         assert [one["content"] for one in found["lore"]] == [QUEUE]
         assert (await client.call_tool("search", {"agents": ["nobody"]})).structured_content[

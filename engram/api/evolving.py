@@ -15,7 +15,8 @@ class Evolving(Part):
     def evolve(self, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
         """What judged queries tell of the ranking: `.effectiveness`, `.proposals` with their evidence, or `.why` there are none.
 
-        `apply` writes the proposals into the store's `.engram.toml`, or with `user` into your own file; `revert` gives
+        `apply` writes the proposals into the store's `.engram.toml`, or with `user` into your own file, where alone weights
+        of scopes go (`.applied`: which were written); `revert` gives
         that file back as it was before the last time. Raises UsageError, NotFoundError (nothing to revert),
         ConflictError (the file was changed since), StoreError.
         """

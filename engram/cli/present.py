@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.query import Recalled
 
 
+WAITS = "It is pending, and not recalled until you let it in (engram review): {}."
 _WIDE, _NARROW = 110, 70
 _SHORT_ID = 14  # all of the time and 20 of the random bits
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TYPE = "concept"
 RELATED = "related_to"  # the kind of a relationship of which nothing is said
-FOLDER = "entities"  # directly below the lore folder
 OWN_KEYS = ("name", "type", "aliases", "relationships", "updated_at", "conflicts")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 _SINCE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?", re.ASCII)
@@ -26,12 +25,6 @@ _DEVICES = frozenset(
 )
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
-
-
-def is_entity(path: str, folder: str) -> bool:
-    """Whether a path is that of an entity's file in the lore folder `folder`."""
-    top, _, name = path.rpartition("/")
-    return top == f"{folder}/{FOLDER}" and name.endswith(".md") and not name.startswith(".")
 
 
 def slug_of(name: str) -> str:

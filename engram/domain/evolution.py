@@ -20,10 +20,12 @@ LEAST_HELPFUL = (
     150  # lore of a half: where none of 300 is lost, fewer than one in a hundred is, with 95 % certainty
 )
 WEIGHT_STEP = 0.2
+_YOURS = "Weights of scopes go into your own file: engram evolve --apply --user"
 HALF_LIFE_FACTOR = 2.0
 THRESHOLD_STEP = 0.1
+_OF_WEIGHTS = (-WEIGHT_STEP, -WEIGHT_STEP / 2, WEIGHT_STEP / 2, WEIGHT_STEP)
 _SUMS = {
-    WORDS_KEY: (-WEIGHT_STEP, -WEIGHT_STEP / 2, WEIGHT_STEP / 2, WEIGHT_STEP),
+    WORDS_KEY: _OF_WEIGHTS,
     STANDING_KEY: (-WEIGHT_STEP, -WEIGHT_STEP / 2, -0.05, 0.05, WEIGHT_STEP / 2, WEIGHT_STEP),
     THRESHOLD_KEY: (-THRESHOLD_STEP, -THRESHOLD_STEP / 2, THRESHOLD_STEP / 2, THRESHOLD_STEP),
 }
@@ -77,8 +79,8 @@ class Evolution(NamedTuple):
     """What the live record tells of the ranking, and what could be better.
 
     `judged` counts retrievals that somebody judged, `questions` the different ones of which the lore are still there.
-    `why` says why nothing is proposed, "" where something is. `file` is what was changed, "" if nothing was;
-    `reverted` says that it is again as it was before.
+    `why` says why nothing is proposed, "" where something is. `file` is what was changed, "" if nothing was, and `applied`
+    the keys that were; `reverted` says that it is again as it was before.
     """
 
     judged: int
@@ -89,6 +91,7 @@ class Evolution(NamedTuple):
     why: str = ""
     file: str = ""
     reverted: bool = False
+    applied: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """All of it as JSON."""
@@ -97,6 +100,7 @@ class Evolution(NamedTuple):
             "effectiveness": [table.as_dict() for table in self.effectiveness],
             "proposals": [proposal.as_dict() for proposal in self.proposals],
             "replay": self.replay._asdict() if self.replay else None,
+            "applied": list(self.applied),
         }
 
 
@@ -122,10 +126,17 @@ def verdict(found: Evolution) -> str:
         return f"{found.file} is again as it was before."
     if not found.proposals:
         return found.why
-    said = ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in found.proposals)
-    if found.file:
-        return f"{said}: written into {found.file}."
-    return f"Proposed: {said}. Nothing was changed."
+    done = [one for one in found.proposals if one.key in found.applied]
+    left = [one for one in found.proposals if one not in done]
+    said = [f"{_steps(done)}: written into {found.file}."] if done else []
+    said += [f"Proposed: {_steps(left)}."] if left else []
+    said += [] if done else ["Nothing was changed."]
+    said += [_YOURS] if any(is_of_scope(one.key) for one in left) else []
+    return " ".join(said)
+
+
+def _steps(proposals: Sequence[Proposal]) -> str:
+    return ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
 
 
 def _row(evidence: Evidence) -> tuple[str, str, str]:
@@ -137,12 +148,21 @@ def _row(evidence: Evidence) -> tuple[str, str, str]:
     )
 
 
+def is_of_scope(name: str) -> bool:
+    """Whether a setting is the weight of a scope, which is a person's own."""
+    return name.startswith("scopes.")
+
+
+def _sums(name: str) -> tuple[float, ...]:
+    return _SUMS.get(name, _OF_WEIGHTS if is_of_scope(name) else ())
+
+
 def steps(present: Mapping[str, float]) -> list[tuple[str, float]]:
     """Each value that a setting may get in one go, with its key: within the bounds of the step and of the setting."""
     found = []
     for name, now in present.items():
         key = key_named(name)
-        wanted = [now + step for step in _SUMS.get(name, ())] + [now * by for by in _FACTORS.get(name, ())]
+        wanted = [now + step for step in _sums(name)] + [now * by for by in _FACTORS.get(name, ())]
         low, high = key.low or 0.0, key.high or 0.0
         values = {round(min(max(value, low), high), 2) for value in wanted}
         found += [(name, value) for value in sorted(values) if value != now]

@@ -54,6 +54,11 @@ def scope_named(settings: Settings, name: str) -> Scope:
     return Scope(name, weight, days, url, path, settings.flag(prefix + "readonly"), garbage)
 
 
+def weight_key(name: str) -> str:
+    """The setting that says how much the score of a scope's lore weighs."""
+    return f"scopes.{name}.weight"
+
+
 def scope_names(settings: Settings) -> tuple[str, ...]:
     """All names that are known: the built-in ones, then the teams."""
     return (*BUILT_IN_SCOPES, *settings.teams())

@@ -5,6 +5,7 @@ Files are known by what a commit holds at a path: (mode, object id), or None for
 
 from __future__ import annotations
 
+from engram.domain.named_files import FOLDERS, is_named
 from engram.domain.safe_paths import impostor, unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,6 @@ LARGEST_OTHER = 8 * 1024 * 1024
 LARGEST_SUM = 256 * 1024 * 1024
 LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
-NOT_LORE = ("entities", "agents")  # folders directly below the lore folder with rules of their own
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -47,7 +47,12 @@ def is_lore(path: str, folder: str) -> bool:
     parts = path.removeprefix(prefix).split("/")
     if not path.startswith(prefix) or not path.endswith(".md") or any(part.startswith(".") for part in parts):
         return False
-    return len(parts) == 1 or parts[0] not in NOT_LORE
+    return len(parts) == 1 or parts[0] not in FOLDERS
+
+
+def is_by_fields(path: str, folder: str) -> bool:
+    """Whether two versions of a file are merged by its fields: a lore, an entity, an agent."""
+    return is_lore(path, folder) or is_named(path, folder)
 
 
 def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:

@@ -53,7 +53,8 @@ async def change(request: Request) -> Response:
         relations = changes.get("relations")
         pairs = {} if relations is None else {"relations": [(one.kind, one.id) for one in relations]}
         shown = engram.patch(name, {**changes, **pairs}, digest=digest)
-        return Reply({"lore": lore_json(shown)}, headers=entity_tag(shown.digest))
+        body = {"lore": lore_json(shown), "pending": shown.pending}
+        return Reply(body, headers=entity_tag(shown.digest))
 
     return await write(request, wanted.model_dump(exclude_unset=True), do)
 

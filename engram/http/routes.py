@@ -103,7 +103,7 @@ RESOURCES = (
     Resource("GET", "/lore/{id}", reading.one, "readLore", shapes.OneLore, (), (), (304, *_NAMED), False, (NONE_MATCH_HEADER,)),
     Resource("PUT", "/lore/{id}", putting.put, "putLore", shapes.PutDone, (shapes.Whole,), (), (409, 412, *_SENT), True, _NEW),
     Resource(
-        "PATCH", "/lore/{id}", putting.change, "changeLore", shapes.OneLore, (shapes.Changes,), (), (412, *_NAMED, *_SENT),
+        "PATCH", "/lore/{id}", putting.change, "changeLore", shapes.Patched, (shapes.Changes,), (), (412, *_NAMED, *_SENT),
         False, _STILL, _MERGE,
     ),
     Resource("DELETE", "/lore/{id}", putting.delete, "deleteLore", shapes.Deleted, (), (), (412, *_NAMED), False, _STILL),

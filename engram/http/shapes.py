@@ -134,11 +134,16 @@ class OneLore(BaseModel):
     lore: LoreOut
 
 
-class PutDone(OneLore):
-    """The lore as it is now; whether it was made, and why it waits for review, if it does."""
+class Patched(OneLore):
+    """The lore as it is now, and why the change has it wait for review, if it does."""
+
+    pending: str
+
+
+class PutDone(Patched):
+    """The same, and whether it was made."""
 
     created: bool
-    pending: str
 
 
 class Listed(BaseModel):

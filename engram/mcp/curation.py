@@ -82,12 +82,13 @@ class Promotion(BaseModel):
 
 
 class Changed(BaseModel):
-    """A lore after a change."""
+    """A lore after a change; `pending` says why it waits for a person."""
 
     id: str
     category: str
     status: str
     tags: list[str] = []
+    pending: str = ""
 
 
 class Waits(BaseModel):
@@ -157,9 +158,10 @@ def changed(shown: Shown) -> CallToolResult:
     """A lore after a change."""
     lore = shown.lore
     tags = [harmless(tag, is_checked=False) for tag in lore.tags]
-    data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags)
+    data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags, pending=shown.pending)
     facts = [f"Changed {lore.id}", lore.category, lore.status, *([f"tags {', '.join(tags)}"] if tags else [])]
-    return answer(f"{' · '.join(facts)}\n{quoted(lore.title)}", data)
+    waits = f"\nIt waits for a person: {shown.pending}." if shown.pending else ""
+    return answer(f"{' · '.join(facts)}\n{quoted(lore.title)}{waits}", data)
 
 
 def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:

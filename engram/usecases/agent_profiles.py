@@ -9,18 +9,23 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
+from engram.adapters.files.scan import stamp
+from engram.domain import times
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.lore import HUMAN
+from engram.domain.merge import NEVER
+from engram.domain.named_files import AGENTS
 from engram.domain.scopes import checked_scope
 from engram.domain.team import AgentProfile, checked_id, checked_profile
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.files.further_keys import Wanted
+    from engram.adapters.files.named_file import Said
+    from engram.domain.lore import Conflict
     from engram.usecases.store import Store
 
-FOLDER = "agents"
 _SUFFIX = ".md"
+_LOOKED_AT = "agents.json"  # what shows a change of each file, as of the last sync
 
 
 class KnownAgent(NamedTuple):
@@ -34,8 +39,11 @@ class KnownAgent(NamedTuple):
 def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     """Write what an agent is, as one commit; again: what differs. Fields that are left empty stay as they are.
 
-    Raises UsageError, SecretFoundError, StoreError.
+    Where a merge left two versions of a field, saying it anew settles that.
+
+    Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
+    from engram.adapters.files import agent_file
     from engram.usecases import change
 
     profile = checked_profile(profile)
@@ -44,14 +52,16 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     _refuse_secrets(store, profile)
     with store.lock:
         change.check_writable(store)
-        before = _raw(store, profile.id)
-        if before is not None:
-            profile = _over(_parsed(profile.id, before, _path(store, profile.id)), profile)
-        content = _written(before or b"", profile)
-        if content != before:
-            written = Change(_path(store, profile.id), content, atomic.digest(before) if before else None)
-            change.write(store, [_operation(store, profile, written, new=before is None)])
-    return profile
+        change.check_allowed(store, "record")
+        before, path = _raw(store, profile.id), _path(store, profile.id)
+        known = agent_file.read(before or b"", path)
+        wanted = _over(known, profile)
+        if wanted != known or before is None:
+            stamp = times.after(store.clock.now(), known.updated_at or NEVER)
+            content = agent_file.rewrite(before or b"", path, wanted._replace(updated_at=stamp))
+            written = Change(path, content, None if before is None else atomic.digest(before))
+            change.write(store, [_operation(store, wanted.record, written, new=before is None)])
+    return _profile(wanted)
 
 
 def agents(store: Store) -> list[KnownAgent]:
@@ -67,25 +77,49 @@ def agents(store: Store) -> list[KnownAgent]:
     return found + [KnownAgent(AgentProfile(name, name), False, at) for name, at in others if name != HUMAN]
 
 
-def unreadable(store: Store) -> list[EngramError]:
-    """Why files in the place of agents cannot be read as such."""
-    found = []
+def troubled(store: Store) -> list[tuple[str, EngramError | tuple[Conflict, ...]]]:
+    """Files in the place of agents that cannot be read as such, or hold two versions of something: the path, and what it is."""
+    found: list[tuple[str, EngramError | tuple[Conflict, ...]]] = []
     for agent_id in _ids(store):
+        path = _path(store, agent_id)
         try:
-            agent(store, agent_id)
+            said = _said(store, agent_id)
         except EngramError as error:
-            found.append(error)
+            found.append((path, error))
+        else:
+            found += [(path, said.conflicts)] if said.conflicts else []
     return found
 
 
 def agent(store: Store, agent_id: str) -> AgentProfile:
     """A registered agent. Raises NotFoundError, UsageError, LoreFileError."""
-    raw = _raw(store, checked_id(agent_id))
-    if raw is None:
-        raise NotFoundError(
-            f"No agent '{agent_id}' is registered here.", "`engram team` lists those that are."
-        )
-    return _parsed(agent_id, raw, _path(store, agent_id))
+    return _profile(_said(store, checked_id(agent_id)))
+
+
+def note_by_hand(store: Store) -> None:
+    """Have what people changed in files of agents committed with what else waits. Raises StoreError."""
+    import json
+
+    from engram.usecases.indexing import note_outside
+
+    if not store.files.journaled:
+        return
+    kept = os.path.join(store.places.state, _LOOKED_AT)
+    try:
+        before = json.loads(atomic.read(kept))
+    except (NotFoundError, ValueError):
+        before = {}
+    stamps = {agent_id: _stamp(store, agent_id) for agent_id in _ids(store)}
+    changed = sorted([one for one in {*before, *stamps} if before.get(one) != stamps.get(one)])
+    if changed:
+        note_outside(store, [_path(store, agent_id) for agent_id in changed])
+        atomic.write(kept, json.dumps(stamps).encode(), "agents")
+
+
+def _stamp(store: Store, agent_id: str) -> list[int]:
+    """What shows a change of a file."""
+    found = stamp(store.files.absolute(_path(store, agent_id)))
+    return [found.mtime_ns, found.size] if found else []
 
 
 def seen_at(store: Store, agent_id: str) -> float:
@@ -110,7 +144,7 @@ def home_of(store: Store, agent_id: str, scope: str) -> Store:
 
 
 def _path(store: Store, agent_id: str) -> str:
-    return f"{store.places.folder}/{FOLDER}/{agent_id}{_SUFFIX}"
+    return f"{store.places.folder}/{AGENTS}/{agent_id}{_SUFFIX}"
 
 
 def _raw(store: Store, agent_id: str) -> bytes | None:
@@ -122,52 +156,44 @@ def _raw(store: Store, agent_id: str) -> bytes | None:
 
 def _ids(store: Store) -> list[str]:
     try:
-        names = sorted(os.listdir(store.files.absolute(f"{store.places.folder}/{FOLDER}")))
+        names = sorted(os.listdir(store.files.absolute(f"{store.places.folder}/{AGENTS}")))
     except OSError:
         return []
     return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and name[0] != "."]
 
 
-def _parsed(agent_id: str, raw: bytes, path: str) -> AgentProfile:
-    from engram.adapters.files import further_keys
+def _said(store: Store, agent_id: str) -> Said:
+    from engram.adapters.files import agent_file
 
-    keys, text = further_keys.read(raw, path)
-    return AgentProfile(
-        agent_id,
-        further_keys.text_of(keys.get("name")) or agent_id,
-        further_keys.words_of(keys.get("capabilities", "")),
-        further_keys.text_of(keys.get("default_scope")),
-        further_keys.table_of(keys.get("settings")),
-        text,
-    )
+    raw, path = _raw(store, agent_id), _path(store, agent_id)
+    if raw is None:
+        raise NotFoundError(
+            f"No agent '{agent_id}' is registered here.", "`engram team` lists those that are."
+        )
+    return agent_file.read(raw, path)
 
 
-def _over(known: AgentProfile, said: AgentProfile) -> AgentProfile:
+def _profile(said: Said) -> AgentProfile:
+    found: AgentProfile = said.record
+    return found
+
+
+def _over(known: Said, said: AgentProfile) -> Said:
     """What was known, with what is said now; a name that was not given is the id."""
-    return AgentProfile(
-        said.id,
-        known.name if said.name == said.id else said.name,
-        said.capabilities or known.capabilities,
-        said.default_scope or known.default_scope,
-        tuple((dict(known.settings) | dict(said.settings)).items()),
-        said.text or known.text,
-    )
-
-
-def _written(before: bytes, profile: AgentProfile) -> bytes:
-    from engram.adapters.files.further_keys import with_keys
-
-    wanted: dict[str, Wanted] = {
-        "name": profile.name,
-        "capabilities": profile.capabilities,
-        "default_scope": profile.default_scope,
-        "settings": dict(profile.settings),
-    }
-    return with_keys(before, wanted, profile.text or None)
+    before = _profile(known)
+    told = {name: value for name, value in said._asdict().items() if value and name != "id"}
+    if said.name == said.id:
+        del told["name"]
+    left = tuple([one for one in known.conflicts if one.field not in told])
+    if said.settings:
+        told["settings"] = tuple((dict(before.settings) | dict(said.settings)).items())
+    return known._replace(record=before._replace(**told), conflicts=left)
 
 
 def _operation(store: Store, profile: AgentProfile, written: Change, *, new: bool) -> Operation:
-    trailers = (("Engram-Agent", store.caller.who), ("Engram-Source", store.source))
+    said = [("Engram-Profile", profile.id), ("Engram-Agent", store.caller.who)]
+    said += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
+    trailers = tuple((key, value) for key, value in said if value)
     subject = f"{'register' if new else 'change'} agent: {profile.id}"
     return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, trailers, (written,))
 

@@ -11,14 +11,17 @@ if TYPE_CHECKING:
 
 
 def check(store: Store, deed: str, category: str) -> None:
-    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else."""
+    """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
+
+    Without a category it is about what is no lore: agents, entities, settings.
+    """
     members, policies = _table(store, "team.members"), _table(store, "team.policies")
     who = store.caller.who
     named = {_category(store, name): names for name, names in policies.items()}
     why = why_not(members, named, who, deed, category)
     if why:
         raise NotAllowedError(
-            f"{who} may not {deed} {category} in this store: {why}.",
+            " ".join([who, "may not", deed, *([category] if category else []), f"in this store: {why}."]),
             "Ask somebody who may, or have `.engram.toml` of the store changed.",
         )
 

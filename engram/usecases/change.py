@@ -124,12 +124,13 @@ def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> byt
 def check_allowed(store: Store, deed: str, category: str = "", *, path: str = "") -> None:
     """Raise NotAllowedError where the store's settings leave a deed (`record`, `judge`, `forget`) to somebody else.
 
-    It is about lore of a category, or about the lore at `path`, which is only read where there are such settings.
+    It is about lore of a category, or about the lore at `path`, which is only read where there are such settings; without
+    either about what is no lore.
     """
     if store.settings.get("team.members") or store.settings.get("team.policies"):
         from engram.usecases.allowed import check
 
-        check(store, deed, category or load(store, path).lore.category)
+        check(store, deed, load(store, path).lore.category if path and not category else category)
 
 
 def check_writable(store: Store) -> None:

@@ -18,6 +18,7 @@ from engram.domain.validation import check_content
 from engram.usecases import change, live
 from engram.usecases import record as recording
 from engram.usecases.consult import consult
+from engram.usecases.gate import admit_change, speaker
 from engram.usecases.held import without_held
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ _LOOKED_AT = 50  # of the latest summaries, among which a session's own is looke
 
 
 class Conversation(NamedTuple):
-    """The summary of a conversation: its lore, where it is, whose session it was; `new` if this call began it."""
+    """The summary of a conversation: its lore, where it is, whose session it was; `new` if this call began it.
+
+    `pending` says why what this call said waits for review, "" where it does not.
+    """
 
     lore: Lore
     path: str
     keys: SessionKeys
     new: bool = False
+    pending: str = ""
 
 
 def summarize(
@@ -54,9 +59,10 @@ def summarize(
     """
     content = recording.tidy(summary)
     check_content(content)
-    findings = find_secrets(content, store.allowed_secrets)
-    if findings:
-        raise refuse(findings, "the summary")
+    for text in (content, *participants, *files):
+        findings = find_secrets(text, store.allowed_secrets)
+        if findings:
+            raise refuse(findings, "the summary")
     with store.lock:
         latest = latest_of(store, store.caller.session)
         here = tuple(dict.fromkeys(name for name in (store.caller.agent, *participants) if name))
@@ -67,7 +73,7 @@ def summarize(
         keys = SessionKeys(store.caller.session, latest.lore.id if latest else "", here)
         draft = recording.Draft(content, SUMMARY, files=tuple(files), keys=keys._asdict())
         done = recording.record(store, draft)
-        return Conversation(done.lore, done.path, keys, True)
+        return Conversation(done.lore, done.path, keys, True, done.why)
 
 
 def latest_of(store: Store, session: str) -> Conversation | None:
@@ -130,10 +136,15 @@ def _replaced(
     change.check_allowed(store, "record", SUMMARY)
     keys = latest.keys._replace(participants=tuple(dict.fromkeys([*latest.keys.participants, *here])))
 
+    why = ""
+
     def said(lore: Lore) -> Lore:
-        return lore._replace(content=content, files=tuple(dict.fromkeys([*lore.files, *files])))
+        nonlocal why
+        after = lore._replace(content=content, files=tuple(dict.fromkeys([*lore.files, *files])))
+        status, why = admit_change(store, lore, after, speaker(store))
+        return after._replace(status=status)
 
     subject = f"summary: {latest.lore.title}"
     done = change.update(store, latest.path, latest.lore.id, said, subject, keys=keys._asdict())
     live.note(store, "record", query=done.after.title, ids=[done.after.id])
-    return Conversation(done.after, latest.path, keys)
+    return Conversation(done.after, latest.path, keys, pending=why)

@@ -220,11 +220,16 @@ def _unsigned(store: Store) -> list[Finding]:
 
 
 def _agents(store: Store) -> list[Finding]:
-    """Files of registered agents that cannot be read."""
-    from engram.usecases.agent_profiles import FOLDER, unreadable
+    """Files of registered agents that cannot be read, or hold two versions of something."""
+    from engram.usecases.agent_profiles import troubled
+    from engram.usecases.entities import TAKE_OVER, both_versions
 
-    where = f"{store.places.folder}/{FOLDER}"
-    return [Finding("agent", where, error.message, error.hint) for error in unreadable(store)]
+    return [
+        Finding(CONFLICT, path, both_versions(what), TAKE_OVER)
+        if isinstance(what, tuple)
+        else Finding("agent", path, what.message, what.hint)
+        for path, what in troubled(store)
+    ]
 
 
 def _settings(store: Store) -> list[Finding]:

@@ -12,6 +12,7 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
 from engram.usecases import change, live
+from engram.usecases.gate import admit_change, speaker
 from engram.usecases.listing import Shown
 from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
@@ -90,6 +91,7 @@ class Edit:
 def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
     """Change fields of a lore, with a `digest` only while that is its file's.
 
+    A text that is new passes the gate of recording: `.pending` says why the lore waits for a person, if it now does.
     Raises NotFoundError, ValidationError, SecretFoundError, UsageError, StaleError.
     """
     if wanted.is_empty:
@@ -105,20 +107,26 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
         return shown
 
 
-def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "") -> Shown:
+def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", agent: str = "") -> Shown:
     """The same for a lore that was looked up and texts that were looked through; the caller holds its store's lock.
 
-    `subject` is that of the commit, else it names the fields.
+    `subject` is that of the commit, else it names the fields; `agent` is who says it, else the caller.
     """
     subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
     where = found.store
     change.check_allowed(where, "record", path=found.path)
     if wanted.category is not None:
         change.check_allowed(where, "record", where.categories.parse(wanted.category))
-    done = change.update(
-        where, found.path, found.id, lambda lore: _edited(where, lore, wanted), subject, digest=digest
-    )
-    return Shown(done.after, found.path, found.ref, where.places.scope, done.digest)
+    why = ""
+
+    def changed(lore: Lore) -> Lore:
+        nonlocal why
+        after = _edited(where, lore, wanted)
+        status, why = admit_change(where, lore, after, speaker(where, agent))
+        return after._replace(status=status)
+
+    done = change.update(where, found.path, found.id, changed, subject, digest=digest)
+    return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
 
 def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) -> Shown:

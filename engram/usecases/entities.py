@@ -13,18 +13,20 @@ from engram.adapters.files import atomic
 from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
 from engram.domain.entity import by_name
-from engram.domain.entity_rules import FOLDER, resolved
+from engram.domain.entity_rules import resolved
 from engram.domain.errors import EngramError, LoreFileError
+from engram.domain.named_files import ENTITIES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import entity_cache
 from engram.usecases.entity_cache import Seen
 from engram.usecases.indexing import note_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.files.entity_file import EntityFile
     from engram.domain.entity import Entity
+    from engram.domain.lore import Conflict
     from engram.domain.mentions import Names
     from engram.usecases.entity_cache import Stamp
     from engram.usecases.store import Store
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _RACY_NS = 2_000_000_000
 _LOOK_NS = 1_000_000_000
 _LARGEST = 256 * 1024  # bytes
+TAKE_OVER = "Take over what is worth keeping, and remove its entry from `conflicts`."
 _ODD, _UNSPEAKABLE = -1, -2
 _WHAT = {_ODD: "this is not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
 
@@ -89,7 +92,7 @@ def with_names(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tuple[str
 
 def folder_of(store: Store) -> str:
     """The folder of the entities, relative to the store."""
-    return f"{store.places.folder}/{FOLDER}"
+    return f"{store.places.folder}/{ENTITIES}"
 
 
 def known(store: Store) -> Entities:
@@ -213,14 +216,14 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
     if not file.conflicts:
         return Seen(stamp, file.entity, None)
     hint = "`engram review` shows both versions and lets you choose."
-    return Seen(stamp, file.entity, Problem(path, 0, _told(file), hint))
+    return Seen(stamp, file.entity, Problem(path, 0, both_versions(file.conflicts), hint))
 
 
-def _told(file: EntityFile) -> str:
+def both_versions(conflicts: Sequence[Conflict]) -> str:
     """What a merge left for a person, in words."""
     from engram.domain.merge import DELETED
 
-    fields = dict.fromkeys([entry.field for entry in file.conflicts])
+    fields = dict.fromkeys([entry.field for entry in conflicts])
     told = ["it was deleted by one clone while another changed it"] if DELETED in fields else []
     fields.pop(DELETED, None)
     return "; ".join([*([f"two versions of {', '.join(fields)} are in it"] if fields else []), *told])

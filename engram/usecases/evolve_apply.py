@@ -10,10 +10,11 @@ import stat
 from engram.adapters.files import atomic, config_file, places
 from engram.adapters.files.journal import Change, Operation
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
-from engram.domain.evolution import Evolution
+from engram.domain.evolution import Evolution, is_of_scope
+from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.accepted_settings import in_force
-from engram.usecases.change import check_writable
+from engram.usecases.change import check_allowed, check_writable
 from engram.usecases.evolve import evolve
 
 if TYPE_CHECKING:
@@ -48,11 +49,14 @@ def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, use
             return _revert(store)
     if apply and not user:
         check_writable(store)
+        check_allowed(store, "record")
     with store.lock:
         found = evolve(store)
-        if not (apply and found.proposals):
+        wanted = [one for one in found.proposals if user or not is_of_scope(one.key)]
+        if not (apply and wanted):
             return found
-        return found._replace(file=apply_proposals(store, found.proposals, user=user))
+        file = apply_proposals(store, wanted, user=user)
+        return found._replace(file=file, applied=tuple([one.key for one in wanted]))
 
 
 def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
@@ -98,6 +102,7 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
     """Put the bytes in place (None: no file), as a commit where the file is the store's and Engram commits there."""
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
+        check_allowed(store, "record")
         trailers = [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]
         trailers += [("Engram-Source", store.source)]
         clean = tuple((key, " ".join(value.split())) for key, value in trailers if value)
@@ -113,6 +118,8 @@ def _write(store: Store, path: str, before: bytes | None, after: bytes | None, s
         atomic.write(path, after, "config", mode)
     outside = store.places.repository is None
     store.settings = in_force(store.places.root, None if outside else store.places.state).settings
+    for one in (store, *store.others.values()):
+        one.scope = scope_named(store.settings, one.places.scope)
 
 
 def _bytes(path: str) -> bytes | None:

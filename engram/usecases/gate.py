@@ -1,4 +1,4 @@
-"""The gate of recording: what becomes of a new lore, given what it says, who says it, and what is known already."""
+"""The gate: what becomes of a lore that is new or says something new, given what it says and who says it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from engram.usecases import change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from engram.adapters.files.codec import LoreFile
     from engram.usecases.similar import Similar
     from engram.usecases.store import Store
 
+_OF_AGENTS = "what agents record waits for review here"
 _TRUSTED = ("trusted", "authoritative")
 
 
@@ -42,15 +44,11 @@ class Admission(NamedTuple):
 
 def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
     """Decide. Raises ValidationError for junk where the settings refuse it."""
-    reason = why_junk(lore.content) if store.settings.text("review.junk") != "active" else ""
-    if reason and store.settings.text("review.junk") == "refuse":
-        raise ValidationError(
-            "content", f"This is not recorded: {reason}.", "Say what was learned, in a sentence."
-        )
+    reason = _junk(store, lore.content)
     if reason and lore.status == ACTIVE:
         return Admission(PENDING, reason)
-    held = lore.status == ACTIVE and lore.agent != HUMAN and store.settings.text("review.agents") == PENDING
-    status, why = (PENDING, "what agents record waits for review here") if held else (lore.status, "")
+    held = lore.status == ACTIVE and _waits(store, lore.agent)
+    status, why = (PENDING, _OF_AGENTS) if held else (lore.status, "")
     against = []
     for twin in twins:
         file = _loaded(store, twin)
@@ -68,6 +66,45 @@ def admit(store: Store, lore: Lore, twins: Sequence[Similar]) -> Admission:
             if folded is not None:
                 return Admission(status, "", twin.path, file, folded)
     return Admission(status, why, contradictions=tuple(against))
+
+
+def speaker(store: Store, named: str = "") -> str:
+    """Who is taken to say something here: who is named, else the caller, else what the settings say."""
+    return named or store.caller.agent or store.settings.text("record.agent") or HUMAN
+
+
+def admit_change(store: Store, before: Lore, after: Lore, agent: str) -> tuple[str, str]:
+    """With which status a changed lore is written, and why not as it asked: what is said anew is looked at as if recorded.
+
+    `agent` is who changes it. Raises as `admit`.
+    """
+    reason = _junk(store, after.content) if after.content != before.content else ""
+    if after.status != ACTIVE:
+        return after.status, ""
+    if reason:
+        return PENDING, reason
+    is_new = before.status == PENDING or before._replace(**_said(after)) != before
+    return (PENDING, _OF_AGENTS) if is_new and _waits(store, agent) else (ACTIVE, "")
+
+
+def _said(lore: Lore) -> dict[str, Any]:
+    """What a reader goes by."""
+    return {"content": lore.content, "category": lore.category, "context": lore.context}
+
+
+def _waits(store: Store, agent: str) -> bool:
+    return agent != HUMAN and store.settings.text("review.agents") == PENDING
+
+
+def _junk(store: Store, content: str) -> str:
+    """Why a text is no lore, where that matters here. Raises ValidationError where the settings refuse it."""
+    wanted = store.settings.text("review.junk")
+    reason = why_junk(content) if wanted != ACTIVE else ""
+    if reason and wanted == "refuse":
+        raise ValidationError(
+            "content", f"This is not recorded: {reason}.", "Say what was learned, in a sentence."
+        )
+    return reason
 
 
 def _loaded(store: Store, twin: Similar) -> LoreFile | None:

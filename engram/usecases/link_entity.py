@@ -73,11 +73,15 @@ class Linked(NamedTuple):
 
 
 def link_entity(store: Store, wanted: Wanted) -> Linked:
-    """Do what is wanted. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError."""
+    """Do what is wanted.
+
+    Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, NotAllowedError, StoreError.
+    """
     _check(store, wanted)
     with store.lock:
         found = resolve(store, wanted.lore) if wanted.lore else None
         where = found.store if found is not None else store
+        change.check_allowed(where, "record", path=found.path if found is not None else "")
         for attempt in range(_TRIES):
             job = _Job(where, wanted, found)
             done = job.removal() if wanted.remove else job.addition()

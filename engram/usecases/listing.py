@@ -54,13 +54,17 @@ class Narrow(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """One lore with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest."""
+    """One lore with its place, its ref in this session ("" if it was not surfaced), its scope, its file's digest.
+
+    `pending` says why a change has it wait for review, "" where it does not.
+    """
 
     lore: Lore
     path: str
     ref: str = ""
     scope: str = ""
     digest: str = ""
+    pending: str = ""
 
 
 class Listing(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engram.usecases.store import Store
 
 SETTING = "graph.detect"
-_FOLDER = "entities"  # engram.domain.entity_rules.FOLDER, whose import can wait
+_FOLDER = "entities"  # engram.domain.named_files.ENTITIES, whose import can wait
 _MOST = 200  # names of a lore: engram.domain.validation.MAX_ITEMS
 
 

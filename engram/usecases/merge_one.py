@@ -1,8 +1,8 @@
-"""Merging two versions of a file under the lore folder: an entity's by the fields of entities, any other as a lore."""
+"""Merging two versions of a file under the lore folder: those of entities and agents by their fields, any other as a lore."""
 
 from __future__ import annotations
 
-from engram.domain.entity_rules import is_entity
+from engram.domain.named_files import is_agent, is_entity
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,10 +22,12 @@ def merge_one(
     now: datetime,
 ) -> Merged:
     """Merge two versions of the file at `path`, as `merge_file.merge_files` does; `folder` is the lore folder."""
-    if is_entity(path, folder):
-        from engram.adapters.files.merge_entity import merge_entities
+    if is_entity(path, folder) or is_agent(path, folder):
+        from engram.adapters.files import agent_file, entity_file
+        from engram.adapters.files.merge_named import merge_named
 
-        return merge_entities(base, ours, theirs, path, now)
+        kind = entity_file.KIND if is_entity(path, folder) else agent_file.KIND
+        return merge_named(base, ours, theirs, path, now, kind)
     from engram.adapters.files.merge_file import merge_files
 
     return merge_files(base, ours, theirs, path, categories, now)

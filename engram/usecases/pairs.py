@@ -14,6 +14,7 @@ from engram.domain.equivalence import NEAR, SAME
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
+from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import change, held, pair_cache, pair_texts
 from engram.usecases.pair_candidates import candidates
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from engram.usecases.pair_cache import Kept
     from engram.usecases.store import Store
 
+# What a session did and what it handed over is so of that moment: another moment neither says the same nor otherwise.
+_OF_A_MOMENT = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
 _PROPOSALS = 4  # of one kind for one lore: a person who has seen four has seen enough
 _MANY = 5  # from every fifth lore changed on, all are compared again
 
@@ -40,7 +43,8 @@ _MANY = 5  # from every fifth lore changed on, all are compared again
 def pairs(
     store: Store, read: Callable[[str], bytes] | None = None, generation: Generation | None = None
 ) -> tuple[Pair, ...]:
-    """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none.
+    """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none,
+    and neither have summaries of sessions and handoffs.
 
     Lore that are linked to one another are left out: somebody has said already what they are to each other. `read`
     gives the bytes of a file by its path, for a caller that needs them, too; `generation` is the index of one who
@@ -72,10 +76,12 @@ class _Comparison:
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
         waiting = held.texts(store)
+        passing = set(generation.catalog.select_rows(_OF_A_MOMENT, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text
             for text in generation.catalog.texts((ACTIVE, PENDING))
-            if text.id not in waiting or text.said not in (waiting[text.id] or ())
+            if text.row not in passing
+            and (text.id not in waiting or text.said not in (waiting[text.id] or ()))
         ]
         self._lore: dict[int, Lore] = {}
 

@@ -59,9 +59,9 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
                 f"There is a lore {lore_id} already.", "Put it with the digest that it has.", current=there
             )
         wanted = _replacement(store, draft, lore_id)
-        shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})")
+        shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
         live.note(store, "edit", query="put", ids=[lore_id])
-        return Put(shown, created=False)
+        return Put(shown, created=False, pending=shown.pending)
 
 
 def _replacement(store: Store, draft: Draft, lore_id: str) -> Edit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain import ranking, strength
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.query import (
     MOST_WEAK,
     STRATEGIES,
@@ -19,13 +19,22 @@ from engram.usecases.query import (
 from engram.usecases.scopes import TROUBLE, left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from engram.usecases.query import Question, Recalled
     from engram.usecases.search import Candidate, Filters
     from engram.usecases.store import Store
 
-    Found = tuple[Store, Filters, Candidate]
+    Searched = TypeVar("Searched")
+    Found = tuple[Store, Searched, Candidate]
+
+
+class Weighing(NamedTuple):
+    """What the score of a scope's lore is multiplied by, and how much more than usual has to speak for one."""
+
+    weight: float
+    threshold: float
 
 
 def recall_from(
@@ -36,7 +45,7 @@ def recall_from(
     A store that fails becomes a note, and so does one that could be asked only by a lesser strategy. Raises what is
     wrong where none could be asked.
     """
-    found: list[Found] = []
+    found: list[Found[Filters]] = []
     strategies: dict[str, str] = {}
     trouble: Exception | None = None
     for store in stores:
@@ -60,26 +69,48 @@ def recall_from(
         ]
     if not strategies and trouble is not None:
         raise trouble
-    shown = _shown(found, limit, notes)
+    weighings = {store.places.scope: _weighing(store) for store, _, _ in found}
+    shown = _shown(found, weighings, limit, notes)
     there = {hit.lore.id for hit in shown}
-    weak = [hit.id for store, _, hit in found if hit.id not in there and (not shown or _is_weak(store, hit))]
+    weak = [
+        hit.id
+        for store, _, hit in found
+        if hit.id not in there and (not shown or _is_weak(weighings[store.places.scope], hit))
+    ]
     used = [strategies[hit.scope] for hit in shown] or list(strategies.values())[:1]
     return max(used, key=STRATEGIES.index, default=STRATEGIES[0]), shown, tuple(weak[:MOST_WEAK])
 
 
-def _is_weak(store: Store, hit: Candidate) -> bool:
-    threshold = store.settings.number(ranking.THRESHOLD_KEY)
-    return evidence(hit) < strength.bounds(hit.score.cosine).shown + threshold
+def _weighing(store: Store) -> Weighing:
+    return Weighing(store.scope.weight, store.settings.number(ranking.THRESHOLD_KEY))
 
 
-def _shown(found: Sequence[Found], limit: int, notes: list[str]) -> list[Recalled]:
-    """The best of all candidates, read from their files; a lore that several scopes have is the best one's."""
+def _is_weak(weighing: Weighing, hit: Candidate) -> bool:
+    return evidence(hit) < strength.bounds(hit.score.cosine).shown + weighing.threshold
+
+
+def best_first(
+    found: Sequence[Found[Searched]], weighings: Mapping[str, Weighing]
+) -> Iterator[Found[Searched]]:
+    """The candidates of all scopes for which enough speaks, weighed by scope; none where nothing answers."""
     if strength_of([hit for _, _, hit in found]) == strength.NONE:
-        return []
-    order = sorted(found, key=lambda one: (-round(one[2].score.total * one[0].scope.weight, 6), one[2].id))
+        return
+    weights = {name: one.weight for name, one in weighings.items()}
+    order = sorted(
+        found, key=lambda one: (-round(one[2].score.total * weights[one[0].places.scope], 6), one[2].id)
+    )
+    for one in order:
+        if not _is_weak(weighings[one[0].places.scope], one[2]):
+            yield one
+
+
+def _shown(
+    found: Sequence[Found[Filters]], weighings: Mapping[str, Weighing], limit: int, notes: list[str]
+) -> list[Recalled]:
+    """The best of all candidates, read from their files; a lore that several scopes have is the best one's."""
     shown: dict[str, Recalled] = {}
-    for store, filters, hit in order:
-        if hit.id in shown or _is_weak(store, hit):
+    for store, filters, hit in best_first(found, weighings):
+        if hit.id in shown:
             continue
         try:
             for _, lore in read_shown(store, filters, [hit], 1):

@@ -7,12 +7,12 @@ from engram.adapters.files.journal import Change
 from engram.domain import times, ulid
 from engram.domain.categories import parse_types
 from engram.domain.errors import ConflictError, ValidationError
-from engram.domain.lore import ACTIVE, HUMAN, STATUSES, Lore, Relation
+from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases import change, live
-from engram.usecases.gate import Admission, Contradiction, admit
+from engram.usecases.gate import Admission, Contradiction, admit, speaker
 from engram.usecases.mentions import with_mentioned
 from engram.usecases.similar import Similar, remember, similar
 
@@ -159,7 +159,7 @@ def prepare(store: Store, draft: Draft, lore_id: str = "") -> tuple[Lore, int]:
         importance=draft.importance,
         pinned=draft.pinned,
         expires_at=draft.expires_at,
-        agent=draft.agent or store.caller.agent or store.settings.text("record.agent") or HUMAN,
+        agent=speaker(store, draft.agent),
         source_id=store.source_id,
     )
     check(lore, store.categories)

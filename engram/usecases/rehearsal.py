@@ -129,6 +129,13 @@ class Rehearsal:
             self._look_up(asked)
             return {text: self._shown(text) for text in asked}
 
+    def candidates(self, queries: Iterable[str]) -> dict[str, list[Candidate]]:
+        """What each query may show, the best first, also what is too weak."""
+        asked = [*queries]
+        with damage_noticed():
+            self._look_up(asked)
+            return {text: self._candidates(text) for text in asked}
+
     def tune(self, settings: Settings) -> None:
         """Ask from now on as with these settings."""
         self._copy.settings = settings
@@ -204,8 +211,12 @@ class Rehearsal:
         return Answered(tuple([hit.id for hit in shown]), _needed(shown))
 
     def _shown(self, text: str) -> list[Candidate]:
+        threshold = self._copy.settings.number(THRESHOLD_KEY)
+        return query.worth_showing(self._candidates(text), threshold)[: self._limit]
+
+    def _candidates(self, text: str) -> list[Candidate]:
         meaning = self._copy.embedder is not None
-        found = search.indexed(
+        return search.indexed(
             self._copy,
             self._asked,  # type: ignore[arg-type]
             text,
@@ -215,8 +226,6 @@ class Rehearsal:
             order=self._asked.order,
             look=self._asked.look,
         )
-        threshold = self._copy.settings.number(THRESHOLD_KEY)
-        return query.worth_showing(found, threshold)[: self._limit]
 
 
 def _needed(shown: Sequence[Candidate]) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ import stat
 from engram.adapters.files import atomic, frontmatter
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.marked import holds_markers, sides_of
-from engram.domain.entity_rules import is_entity
 from engram.domain.errors import ConflictError, EngramError, GitError
+from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.merge_driver import time_of_merge
@@ -185,7 +185,7 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
 def _id_of(store: Store, path: str, raw: bytes) -> str:
     from engram.adapters.files import codec
 
-    if is_entity(path, store.places.folder):
+    if is_named(path, store.places.folder):
         return ""
     try:
         return codec.read(raw, path, store.categories, store.clock.now()).lore.id

@@ -6,9 +6,9 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain import times
 from engram.domain.confidence import MERGE_GAIN, Vote, larger
-from engram.domain.entity_rules import is_entity
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.merge import DELETED, united
+from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge_one import merge_one
 
@@ -173,7 +173,7 @@ class _Reversal:
         return self._now[path]
 
     def _file(self, path: str, raw: bytes | None) -> codec.LoreFile | None:
-        if raw is None or is_entity(path, self._store.places.folder):
+        if raw is None or is_named(path, self._store.places.folder):
             return None
         try:
             return codec.read(raw, path, self._store.categories, self._store.clock.now())

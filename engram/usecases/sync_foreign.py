@@ -19,9 +19,9 @@ from engram.adapters.git.differences import blobs, differences, hold
 from engram.adapters.git.foreign import REPAIRS, foreign_merges
 from engram.domain import sync_plan
 from engram.domain.confidence import larger
-from engram.domain.entity_rules import is_entity
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
+from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import commit_marks, sync_merge
 from engram.usecases.merge_one import merge_one
@@ -130,15 +130,14 @@ class _Work:
                 self._files[path], self._entries[path] = mended.content, entry
 
     def _is_by_fields(self, path: str) -> bool:
-        folder = self._store.places.folder
-        return sync_plan.is_lore(path, folder) or is_entity(path, folder)
+        return sync_plan.is_by_fields(path, self._store.places.folder)
 
     def _mended(self, path: str, there: bytes, now: bytes, wanted: bytes, sides: list[bytes]) -> bytes | None:
         """The file as it is now, with what the merge should have been for what it was."""
         if now == there and _is_made_of(there, sides):
             return wanted
         folder = self._store.places.folder
-        if _is_made_of(there, sides) and (is_entity(path, folder) or self._lore(path, there) is not None):
+        if _is_made_of(there, sides) and (is_named(path, folder) or self._lore(path, there) is not None):
             return merge_one(there, now, wanted, path, folder, self._store.categories, NEVER).content
         return self._with_votes(path, now, wanted)
 
@@ -162,7 +161,7 @@ class _Work:
             return None
 
     def _lore(self, path: str, raw: bytes) -> codec.LoreFile | None:
-        if is_entity(path, self._store.places.folder):
+        if is_named(path, self._store.places.folder):
             return None
         try:
             return codec.read(raw, path, self._store.categories, NEVER)

@@ -14,7 +14,16 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import arrival, entities, incoming, sync_apply, sync_fold, sync_foreign, sync_merge
+from engram.usecases import (
+    agent_profiles,
+    arrival,
+    entities,
+    incoming,
+    sync_apply,
+    sync_fold,
+    sync_foreign,
+    sync_merge,
+)
 from engram.usecases.arrival_elsewhere import weighed
 from engram.usecases.commit import commit_lock, commit_pending
 from engram.usecases.indexing import note_outside
@@ -39,6 +48,7 @@ def settle(store: Store) -> None:
     with contextlib.suppress(EngramError):  # an index that cannot be written must not stop a sync
         refresh(store, thorough=False)
     entities.known(store)  # notes what people changed in them, as the index does of lore
+    agent_profiles.note_by_hand(store)
     commit_pending(store, wait=LOCK_SECONDS)
     _commit_settings(store)
 

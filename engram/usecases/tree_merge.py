@@ -12,7 +12,6 @@ from engram.adapters.files.merge_file import may_follow
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
-from engram.domain.entity_rules import is_entity
 from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
@@ -91,15 +90,14 @@ class _Merge:
         return made._replace(conflicts=conflicts)
 
     def _is_by_fields(self, path: str) -> bool:
-        """Whether a file is merged by its fields: a lore, or an entity."""
+        """Whether both sides have a file of a kind that is merged by its fields."""
         one, other = self._first.changed[path], self._second.changed[path]
         held = (one.before, one.after, other.after)
         is_file = all(entry is None or entry.mode in sync_plan.REGULAR for entry in held)
-        folder = self._rules.folder
-        return is_file and (sync_plan.is_lore(path, folder) or is_entity(path, folder))
+        return is_file and sync_plan.is_by_fields(path, self._rules.folder)
 
     def _merge_lore(self, made: Tree, paths: list[str]) -> int:
-        """Merge the files of lore and entities that both changed into `made`; returns how many conflicts that left."""
+        """Merge the files of lore, entities and agents that both changed into `made`; returns how many conflicts that left."""
         first, second = self._first, self._second
         heads = [datetime.fromtimestamp(side.moment, UTC) for side in (first, second)]
         now = reference_time(self._rules.now, heads)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engram.domain.entity_rules import is_entity
 from engram.domain.errors import NotFoundError
+from engram.domain.named_files import is_entity
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
 from engram.usecases import entity_conflicts
 from engram.usecases.edit import rewrite

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.files import edit, entity_fields, frontmatter
 from engram.adapters.files.codec import encode
+from engram.adapters.files.named_file import Kind, Said
 from engram.adapters.files.tree import Problem
 from engram.domain.entity import Entity
 from engram.domain.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
@@ -75,11 +76,10 @@ def rewrite(
     form = edit.Form(keys, entity_fields.lines)
     newline = document.newline
     block = edit.edit(document.block, entries, edit.Values(said, wanted, implied, left_out), newline, form)
-    opening, closing, body = _shell(document, block), document.closing, document.body
+    body = document.body
     if entity.content != file.entity.content:
-        body = _body(document, entity.content)
-    if opening and not closing:
-        closing = f"---{newline}" if body[:1] in ("", "\r", "\n") else f"---{newline}{newline}"
+        body = body_with(document, entity.content)
+    opening, closing = shell_of(document, block, body)
     return encode(block, document.bom + opening, closing + body)
 
 
@@ -133,11 +133,16 @@ def _left_out(wanted: dict[str, Any]) -> dict[str, Any]:
     return {**dict.fromkeys(wanted), **lists}
 
 
-def _shell(document: Document, block: str) -> str:
-    return document.opening or (f"---{document.newline}" if block else "")
+def shell_of(document: Document, block: str, body: str) -> tuple[str, str]:
+    """The lines above and below a frontmatter; a file that had none gets them where there is something to say."""
+    newline = document.newline
+    opening, closing = document.opening or (f"---{newline}" if block else ""), document.closing
+    if opening and not closing:
+        closing = f"---{newline}" if body[:1] in ("", "\r", "\n") else f"---{newline}{newline}"
+    return opening, closing
 
 
-def _body(document: Document, content: str) -> str:
+def body_with(document: Document, content: str) -> str:
     """The body with another text: what was empty gets a blank line above it, an empty text leaves nothing."""
     newline = document.newline
     if not content:
@@ -145,3 +150,17 @@ def _body(document: Document, content: str) -> str:
     if document.body.strip():
         return frontmatter.replace_content(document.body, content, newline)
     return newline + content.replace("\n", newline) + newline
+
+
+def _said(raw: bytes, path: str) -> Said:
+    file = read(raw, path)
+    return Said(file.entity, file.updated_at, file.conflicts)
+
+
+def _rewrite(raw: bytes, path: str, wanted: Said) -> bytes:
+    file = read(raw, path)
+    entity = wanted.record._replace(metadata=file.entity.metadata)
+    return rewrite(file, entity, wanted.updated_at, wanted.conflicts)
+
+
+KIND = Kind(_said, _rewrite, entity_fields.RANKS)

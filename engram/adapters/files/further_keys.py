@@ -1,4 +1,4 @@
-"""Keys of a file that are no fields of lore, written one a line: of a session's summary, of an agent.
+"""Keys of a file that are no fields of lore, written one a line: of a session's summary.
 
 Every other byte of the file stays as it is.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.tree import Value
 
-    Wanted = str | tuple[str, ...] | Mapping[str, str]
+    Wanted = str | tuple[str, ...]
 
 
 def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
@@ -28,8 +28,8 @@ def read(raw: bytes, path: str) -> tuple[dict[str, Value], str]:
     return {entry.key: entry.value for entry in entries}, frontmatter.normalise(document.body)
 
 
-def with_keys(raw: bytes, wanted: Mapping[str, Wanted], text: str | None = None) -> bytes:
-    """The file saying these values; an empty one removes its key, a new key is the last. `text` replaces the text.
+def with_keys(raw: bytes, wanted: Mapping[str, Wanted]) -> bytes:
+    """The file saying these values; an empty one removes its key, a new key is the last.
 
     Lines of keys that say so already stay. Raises ValidationError for what no file can say, or is no file of ours.
     """
@@ -45,16 +45,10 @@ def with_keys(raw: bytes, wanted: Mapping[str, Wanted], text: str | None = None)
                 new += line
             elif _plain(entry.value) != _plain(value):
                 lines[entry.start : entry.end] = [*line, *[""] * (entry.end - entry.start - len(line))]
-        block, body = "".join([*lines, *new]), document.body
-        if text is not None and text != frontmatter.normalise(body):
-            body = (
-                frontmatter.replace_content(body, text, newline)
-                if body.strip()
-                else f"{newline}{text}{newline}"
-            )
+        block = "".join([*lines, *new])
         frontmatter.check_size(block)
         opening, closing = document.opening or f"---{newline}", document.closing or f"---{newline}"
-        changed = (document.bom + opening + block + closing + body).encode()
+        changed = (document.bom + opening + block + closing + document.body).encode()
         frontmatter.decode(changed)
         frontmatter.load(changed.decode())
     except Problem as problem:
@@ -75,19 +69,11 @@ def words_of(value: object) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str) and item)
 
 
-def table_of(value: object) -> tuple[tuple[str, str], ...]:
-    """A value that is to be names with texts."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return tuple((name, text) for name, text in pairs if isinstance(text, str))
-
-
 def _said(value: Wanted) -> str:
     if isinstance(value, str):
         return scalar(value)
-    if isinstance(value, tuple):
-        return f"[{', '.join([scalar(item, flow=True) for item in value])}]"
-    return f"{{{', '.join([f'{name}: {scalar(text, flow=True)}' for name, text in value.items()])}}}"
+    return f"[{', '.join([scalar(item, flow=True) for item in value])}]"
 
 
 def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, dict) else value
+    return list(value) if isinstance(value, tuple) else value

@@ -55,8 +55,13 @@ class Jottings:
 
         Raises StoreError.
         """
-        lines = b"".join(map(_lines_of, (self._taken, self._waiting))).split(b"\n")[:-1]
-        return len(lines), _named(lines[-back]) if 0 < back <= len(lines) else ""
+        starts = [
+            (raw, start) for raw in map(_lines_of, (self._taken, self._waiting)) for start in _starts(raw)
+        ]
+        if not 0 < back <= len(starts):
+            return len(starts), ""
+        raw, start = starts[-back]
+        return len(starts), _named(raw[start : raw.index(b"\n", start)])
 
     def is_empty(self) -> bool:
         """Whether no job waits."""
@@ -117,6 +122,14 @@ def _lines_of(path: str) -> bytes:
     except NotFoundError:
         return b""
     return found if found.endswith(b"\n") or not found else found + b"\n"
+
+
+def _starts(raw: bytes) -> Iterator[int]:
+    """Where each line starts; nothing is copied, for there may be megabytes."""
+    start = 0
+    while end := raw.find(b"\n", start) + 1:
+        yield start
+        start = end
 
 
 def _parsed(line: bytes) -> dict[str, object] | None:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 LORE = "Engram-Lore"
 ENTITY = "Engram-Entity"
+PROFILE = "Engram-Profile"
 SESSION = "Engram-Session"
 SOURCE = "Engram-Source"
 UNDO = "Engram-Undo"
 REDO = "Engram-Redo"
 DEED = "Engram-Deed"
-_OF_OPERATIONS = (LORE, ENTITY, UNDO, REDO)
+_OF_OPERATIONS = (LORE, ENTITY, PROFILE, UNDO, REDO)
 _PAGE = 500
 _SECONDS = 60.0
 _FORMAT = "%H%x00%cn <%ce>%x00%s%x00%(trailers:only=true,unfold=true)"

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.present import lore_json
+from engram.cli.present import WAITS, lore_json
 from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -65,8 +65,10 @@ def run(call: Call) -> int:
         call.output.line("Nothing was changed.")
         return 0
     call.wrote = True
-    call.output.document({"lore": lore_json(shown.lore, shown.path)})
+    call.output.document({"lore": lore_json(shown.lore, shown.path), "why": shown.pending})
     call.output.line(f"Changed {shown.lore.id}  {safe_text(shown.lore.title)}")
+    if shown.pending:
+        call.output.line(WAITS.format(shown.pending))
     return 0
 
 

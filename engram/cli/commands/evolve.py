@@ -24,13 +24,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("--apply", action="store_true", help="write what is proposed into the store's .engram.toml")
-    add("--user", action="store_true", help="with --apply: into your own file instead")
+    add(
+        "--user",
+        action="store_true",
+        help="with --apply: into your own file instead; only there go weights of scopes",
+    )
     add("--revert", action="store_true", help="give the file back as it was before the last --apply")
 
 
 def run(call: Call) -> int:
     """Look, apply or revert, and show."""
-    from engram.domain.evolution import as_tables, verdict
+    from engram.domain.evolution import as_tables, is_of_scope, verdict
     from engram.usecases.evolve_apply import evolve_store
 
     given = call.arguments
@@ -42,6 +46,6 @@ def run(call: Call) -> int:
         show_table(call.output, table)
         call.output.line()
     call.output.line(safe_text(verdict(found)))
-    if found.proposals and not found.file:
+    if any(not is_of_scope(one.key) for one in found.proposals) and not found.file:
         call.output.rule("engram evolve --apply writes that, engram evolve --revert takes it back")
     return 0

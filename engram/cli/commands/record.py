@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.output import counted
-from engram.cli.present import confidence, lore_json
+from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -84,7 +84,7 @@ def run(call: Call) -> int:
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     if done.why:
-        call.output.line(f"It is pending, and not recalled until you let it in (engram review): {done.why}.")
+        call.output.line(WAITS.format(done.why))
     for found in done.contradictions:
         call.output.line(safe_text(f"It speaks against {found.id}, {found.why}: {found.title}"))
     for twin in [twin for twin in done.similar if twin.id != done.lore.id]:

@@ -174,7 +174,7 @@ def _handoffs(call: Call) -> None:
 
 
 def _summary(call: Call) -> None:
-    from engram.cli.present import lore_json
+    from engram.cli.present import WAITS, lore_json
     from engram.usecases.conversations import summarize
 
     given = call.arguments
@@ -183,9 +183,13 @@ def _summary(call: Call) -> None:
     )
     call.wrote = True
     keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
-    call.output.document({"lore": lore_json(done.lore, done.path), **keys, "new": done.new})
+    call.output.document(
+        {"lore": lore_json(done.lore, done.path), **keys, "new": done.new, "why": done.pending}
+    )
     what = "Began" if done.new else "Went on with"
     call.output.line(f"{what} {call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
+    if done.pending:
+        call.output.line(WAITS.format(done.pending))
 
 
 def _context(call: Call) -> None:

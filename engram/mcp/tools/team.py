@@ -1,4 +1,4 @@
-"""The set `team`: tools for agents that share a memory: who they are, what they hand over, sum up, observe, look for."""
+"""The set `team`: tools for agents that share a memory: who they are, what they hand over, observe, look for; the periodic work."""
 
 from __future__ import annotations
 
@@ -43,6 +43,21 @@ class Kept(BaseModel):
     id: str
     waiting: int
     redacted: int = 0
+
+
+class WorkStep(BaseModel):
+    """A step of the periodic work: how many things it was about, and why nothing came of it."""
+
+    step: str
+    number: int
+    error: str = ""
+
+
+class Maintenance(BaseModel):
+    """What was done, or would be."""
+
+    dry_run: bool
+    steps: list[WorkStep]
 
 
 class Part(results.FoundLore):
@@ -124,8 +139,9 @@ async def summarize_session(
 
     def work(engram: Engram) -> CallToolResult:
         done = engram.summarize(summary, participants=participants, files=files, new=new)
-        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}."
-        return answer(said, Written(id=done.lore.id, new=done.new))
+        waits = f" It waits for a person: {done.pending}." if done.pending else ""
+        said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
+        return answer(said, Written(id=done.lore.id, pending=done.pending, new=done.new))
 
     return await use(work)
 
@@ -142,6 +158,23 @@ async def observe(
         return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
 
     return await use(work, index=False)
+
+
+async def maintain(
+    dry_run: Annotated[bool, Field(description="Only say what is due")] = False,
+) -> Annotated[CallToolResult, Maintenance]:
+    """Do the periodic work: observations, decay, importance, archive, garbage. Again: does what is due since."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.maintain(dry_run=dry_run)
+        steps = [WorkStep(**{**step._asdict(), "error": safe_text(step.error)}) for step in done.steps]
+        told = [f"{step.step}: {step.error or step.number}" for step in steps if step.error or step.number]
+        said = ", ".join(told) or "nothing was due"
+        return answer(
+            f"{'Would do' if dry_run else 'Done'}: {said}.", Maintenance(dry_run=dry_run, steps=steps)
+        )
+
+    return await use(work)
 
 
 async def search(
@@ -183,5 +216,6 @@ def tools() -> list[LoreTool]:
         lore_tool(summarize_session, "Summarize the session", writing()),
         lore_tool(observe, "Observe", writing()),
         lore_tool(search, "Search lore", reading()),
+        lore_tool(maintain, "Maintain", writing(destructive=True, idempotent=True)),
         lore_tool(register_agent, "Register an agent", writing(idempotent=True)),
     ]

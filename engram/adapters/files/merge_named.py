@@ -1,4 +1,4 @@
-"""Merging two versions of an entity's file, as bytes: a pure function of its arguments, by the rules of lore files.
+"""Merging two versions of the file of an entity or an agent, as bytes: a pure function, by the rules of lore files.
 
 The frame (comments, metadata, order) is merged as that of a lore is; the codec writes in what the values become.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import entity_file, merge_frame
-from engram.adapters.files.entity_fields import RANKS
+from engram.adapters.files import merge_frame
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import Merged, beside
 from engram.adapters.files.merge_readable import digest
+from engram.adapters.files.named_file import Said
 from engram.adapters.files.tree import Problem
-from engram.domain import entity_merge as rules
+from engram.domain import named_merge as rules
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.lore import Conflict
 from engram.domain.merge import DELETED, FILE, NEVER, losing, merge_conflicts
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.merge_frame import Frame, Outline
+    from engram.adapters.files.named_file import Kind
+
+
+class _Job(NamedTuple):
+    """What stays the same throughout one merge."""
+
+    path: str
+    kind: Kind
+    now: datetime
 
 
 class _Side(NamedTuple):
@@ -33,68 +42,70 @@ class _Side(NamedTuple):
     raw: bytes
 
 
-def merge_entities(
+def merge_named(
     base: bytes | None,
     ours: bytes | None,
     theirs: bytes | None,
     path: str,
     now: datetime,
+    kind: Kind,
     sources: tuple[str, str] = ("", ""),
 ) -> Merged:
-    """Merge two versions of the entity's file at `path`; arguments and answer as of `merge_file.merge_files`."""
+    """Merge two versions of the file at `path`, which is of this kind; the rest as of `merge_file.merge_files`."""
     if theirs in (ours, base):
         return Merged(ours)
     if ours == base:
         return Merged(theirs)
-    mended = [None if raw is None else _without_markers(raw, path, now) for raw in (base, ours, theirs)]
+    job = _Job(path, kind, now)
+    mended = [None if raw is None else _without_markers(raw, job) for raw in (base, ours, theirs)]
     if mended != [base, ours, theirs]:
-        return merge_entities(mended[0], mended[1], mended[2], path, now, sources)
-    before = None if base is None else _read(base, path)
+        return merge_named(mended[0], mended[1], mended[2], path, now, kind, sources)
+    before = None if base is None else _read(base, job)
     if ours is None or theirs is None:
         kept, source = (theirs, sources[::-1]) if ours is None else (ours, sources)
-        return _against_deletion(before, kept or b"", path, source)
-    one, other = _read(ours, path, sources[0]), _read(theirs, path, sources[1])
+        return _against_deletion(before, kept or b"", job, source)
+    one, other = _read(ours, job, sources[0]), _read(theirs, job, sources[1])
     if one and other:
-        return _both_readable(before, one, other, path, now)
+        return _both_readable(before, one, other, job)
     if one:
-        return _one_unreadable(one, theirs, path, sources[1])
+        return _one_unreadable(one, theirs, job, sources[1])
     if other:
-        return _one_unreadable(other, ours, path, sources[0])
+        return _one_unreadable(other, ours, job, sources[0])
     return Merged(max(ours, theirs), (FILE,), (), (beside(path, min(ours, theirs)),))
 
 
-def _read(raw: bytes, path: str, source: str = "") -> _Side | None:
+def _read(raw: bytes, job: _Job, source: str = "") -> _Side | None:
     try:
-        file = entity_file.read(raw, path)
-        outline = merge_frame.outline(raw.decode(), RANKS)
+        said = job.kind.read(raw, job.path)
+        outline = merge_frame.outline(raw.decode(), job.kind.ranks)
     except (LoreFileError, Problem):
         return None
-    stamp = file.updated_at or NEVER
-    return _Side(rules.Version(file.entity, stamp, file.conflicts, digest(raw), source), outline, raw)
+    stamp = said.updated_at or NEVER
+    return _Side(rules.Version(said.record, stamp, said.conflicts, digest(raw), source), outline, raw)
 
 
-def _without_markers(raw: bytes, path: str, now: datetime) -> bytes:
+def _without_markers(raw: bytes, job: _Job) -> bytes:
     """A version in which git left conflict markers, merged from what they show; as it is where that is none."""
     sides = sides_of(raw) if holds_markers(raw) else None
     if sides is None:
         return raw
-    mended = merge_entities(sides.base, sides.ours, sides.theirs, path, now)
+    mended = merge_named(sides.base, sides.ours, sides.theirs, job.path, job.now, job.kind)
     unfit = mended.content is None or mended.kept or holds_markers(mended.content)
     return raw if unfit or mended.content is None else mended.content
 
 
-def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, path: str, now: datetime) -> Merged:
-    first, _ = rules.in_order(ours.version, theirs.version, now)
+def _both_readable(base: _Side | None, ours: _Side, theirs: _Side, job: _Job) -> Merged:
+    first, _ = rules.in_order(ours.version, theirs.version, job.now)
     winner, loser = (ours, theirs) if first is ours.version else (theirs, ours)
     for frame in _frames(base, winner, loser):
         stamp, source = loser.version.updated_at, loser.version.source
         foreign = [losing(name, value, stamp, source) for name, value in frame.lost]
-        settled = rules.merge(base.version if base else None, winner.version, loser.version, now, foreign)
-        content = _written(frame, settled.version, path)
+        settled = rules.merge(base.version if base else None, winner.version, loser.version, job.now, foreign)
+        content = _written(frame, settled.version, job)
         if content is not None:
             fields = [name for name in settled.fields if name != "metadata"]
             return Merged(content, (*fields, *frame.differing), settled.losses)
-    return Merged(winner.raw, (FILE,), (), (beside(path, loser.raw),))
+    return Merged(winner.raw, (FILE,), (), (beside(job.path, loser.raw),))
 
 
 def _frames(base: _Side | None, winner: _Side, loser: _Side) -> Iterator[Frame]:
@@ -112,62 +123,64 @@ def _frames(base: _Side | None, winner: _Side, loser: _Side) -> Iterator[Frame]:
 
 
 def _with_line_feeds(side: _Side) -> Outline:
-    return merge_frame.outline(side.raw.decode().replace("\r\n", "\n"), RANKS)
+    return merge_frame.outline(side.raw.decode().replace("\r\n", "\n"), side.outline.ranks)
 
 
-def _written(frame: Frame, wanted: rules.Version, path: str) -> bytes | None:
+def _written(frame: Frame, wanted: rules.Version, job: _Job) -> bytes | None:
     """The frame edited to say this; None where it then does not say exactly that."""
+    stamp = None if wanted.updated_at == NEVER else wanted.updated_at
     try:
-        file = entity_file.read(frame.text.encode(), path)
-        entity = wanted.entity._replace(metadata=file.entity.metadata)
-        stamp = None if wanted.updated_at == NEVER else wanted.updated_at
-        content = entity_file.rewrite(file, entity, stamp, wanted.conflicts)
+        said = Said(wanted.record, stamp, wanted.conflicts)
+        content = job.kind.rewrite(frame.text.encode(), job.path, said)
     except (LoreFileError, ValidationError, Problem):
         return None
-    done = _read(content, path)
+    done = _read(content, job)
     if done is None or done.outline.foreign != frame.foreign:
         return None
-    same = done.version._replace(digest=b"", source="")
-    return content if same == rules.Version(entity, wanted.updated_at, wanted.conflicts) else None
+    return content if _values(done.version) == _values(wanted) else None
 
 
-def _one_unreadable(readable: _Side, raw: bytes, path: str, source: str) -> Merged:
+def _values(version: rules.Version) -> tuple[object, ...]:
+    return (rules.values(version.record), version.updated_at, version.conflicts)
+
+
+def _one_unreadable(readable: _Side, raw: bytes, job: _Job, source: str) -> Merged:
     try:
         entry = Conflict(FILE, raw.decode(), source, "")
     except UnicodeDecodeError:
         content = None
     else:
-        content = _with_conflict(readable, entry, path)
+        content = _with_conflict(readable, entry, job)
     if content is None:
-        return Merged(readable.raw, (FILE,), (), (beside(path, raw),))
+        return Merged(readable.raw, (FILE,), (), (beside(job.path, raw),))
     return Merged(content, (FILE,), _unless_there(readable, entry))
 
 
-def _against_deletion(base: _Side | None, raw: bytes, path: str, sources: tuple[str, str]) -> Merged:
+def _against_deletion(base: _Side | None, raw: bytes, job: _Job, sources: tuple[str, str]) -> Merged:
     """One side deleted what the other changed; `sources` has the one that changed first."""
     entry = Conflict(DELETED, "", sources[1], "")
-    edited = _read(raw, path, sources[0])
+    edited = _read(raw, job, sources[0])
     if edited is None:
         return Merged(raw, (DELETED,), (entry,))
     if base and _only_a_date(base, edited):
         return Merged(None, (DELETED,))
-    content = _with_conflict(edited, entry, path)
+    content = _with_conflict(edited, entry, job)
     return Merged(raw if content is None else content, (DELETED,), _unless_there(edited, entry))
 
 
 def _only_a_date(base: _Side, edited: _Side) -> bool:
     same = base.outline.foreign == edited.outline.foreign and base.outline.comments == edited.outline.comments
-    return same and (base.version.entity, base.version.conflicts) == (
-        edited.version.entity,
+    return same and (base.version.record, base.version.conflicts) == (
+        edited.version.record,
         edited.version.conflicts,
     )
 
 
-def _with_conflict(side: _Side, entry: Conflict, path: str) -> bytes | None:
+def _with_conflict(side: _Side, entry: Conflict, job: _Job) -> bytes | None:
     """The file with one more entry in `conflicts`; None where it does not fit in."""
     said = side.version.conflicts
     frame = merge_frame.Frame(side.raw.decode(), side.outline.foreign, (), ())
-    return _written(frame, side.version._replace(conflicts=merge_conflicts(said, said, said, [entry])), path)
+    return _written(frame, side.version._replace(conflicts=merge_conflicts(said, said, said, [entry])), job)
 
 
 def _unless_there(side: _Side, entry: Conflict) -> tuple[Conflict, ...]:

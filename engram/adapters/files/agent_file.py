@@ -1,0 +1,102 @@
+"""The codec of agents' files: bytes to a profile and back, and the smallest edit of a file that a person wrote."""
+
+from __future__ import annotations
+
+from engram.adapters.files import edit, fields, frontmatter, render
+from engram.adapters.files.codec import encode
+from engram.adapters.files.entity_file import body_with, shell_of
+from engram.adapters.files.fields import ExpectedError
+from engram.adapters.files.named_file import Kind, Said
+from engram.adapters.files.scalars import scalar
+from engram.adapters.files.tree import Problem
+from engram.domain.errors import LoreFileError
+from engram.domain.team import AgentProfile
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from engram.adapters.files.tree import Value
+
+
+def read(raw: bytes, path: str) -> Said:
+    """The profile that an agent's file at `path` has. Raises LoreFileError with the line and what to do."""
+    try:
+        document, entries = frontmatter.load(frontmatter.decode(raw))
+        said = fields.parse_by(_READERS, entries)
+    except Problem as problem:
+        raise LoreFileError(path, problem.line, problem.message, problem.hint) from None
+    agent_id = _id(path)
+    profile = AgentProfile(
+        agent_id,
+        said.get("name") or agent_id,
+        said.get("capabilities", ()),
+        said.get("default_scope", ""),
+        said.get("settings", ()),
+        frontmatter.normalise(document.body),
+    )
+    return Said(profile, said.get("updated_at"), said.get("conflicts", ()))
+
+
+def rewrite(raw: bytes, path: str, wanted: Said) -> bytes:
+    """The file edited to say this: only the lines of what differs change. Raises LoreFileError, ValidationError."""
+    if wanted == read(raw, path):
+        return raw
+    document, entries = frontmatter.load(frontmatter.decode(raw))
+    profile = wanted.record
+    values = {**profile._asdict(), **wanted._asdict()}
+    nothing: dict[str, Any] = {key: _NOTHING.get(key) for key in _READERS}
+    implied = {**nothing, "name": _id(path)}
+    found = edit.Values(
+        fields.parse_by(_READERS, entries), {key: values[key] for key in _READERS}, implied, nothing
+    )
+    block = edit.edit(document.block, entries, found, document.newline, edit.Form(tuple(_READERS), _lines))
+    body = document.body
+    if profile.text != frontmatter.normalise(body):
+        body = body_with(document, profile.text)
+    opening, closing = shell_of(document, block, body)
+    return encode(block, document.bom + opening, closing + body)
+
+
+def _id(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+def _lines(key: str, value: Any) -> list[str]:
+    if key == "settings":
+        pairs = [f"{scalar(name, flow=True)}: {scalar(text, flow=True)}" for name, text in value]
+        return [f"{key}: {{{', '.join(pairs)}}}"]
+    return render.WRITERS[_LIKE[key]](key, value)
+
+
+def _text(value: Value) -> str:
+    if not isinstance(value, str):
+        raise ExpectedError("one text")
+    return value.strip()
+
+
+def _table(value: Value) -> tuple[tuple[str, str], ...]:
+    pairs = value.items() if isinstance(value, dict) else [("", None)] if value else []
+    if not all(isinstance(text, str) for _, text in pairs):
+        raise ExpectedError("a mapping {tone: short} of names to texts")
+    return tuple([(name, str(text)) for name, text in pairs])
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "name": _text,
+    "capabilities": fields.READERS["tags"],
+    "default_scope": _text,
+    "settings": _table,
+    "updated_at": fields.READERS["last_validated"],
+    "conflicts": fields.READERS["conflicts"],
+}
+_LIKE = {
+    "name": "agent",
+    "capabilities": "tags",
+    "default_scope": "agent",
+    "updated_at": "updated_at",
+    "conflicts": "conflicts",
+}
+_NOTHING = {"name": "", "capabilities": (), "default_scope": "", "settings": (), "conflicts": ()}
+KIND = Kind(read, rewrite, {key: rank for rank, key in enumerate(_READERS)})

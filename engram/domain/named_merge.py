@@ -1,0 +1,181 @@
+"""How two versions of one entity, or of one agent's profile, become one: the rules of lore for the fields that they have.
+
+Symmetric, and a function of its arguments alone. Metadata are not here: they are merged as keys that nobody knows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engram.domain.entity import Entity, Relationship
+from engram.domain.merge import latest_of, losing, merge_conflicts, merge_list, rank
+from engram.domain.team import AgentProfile
+from engram.domain.text_merge import merge_text
+from engram.domain.validation import MAX_ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engram.domain.lore import Conflict
+
+Named = Entity | AgentProfile
+
+
+class Version(NamedTuple):
+    """One side: what its file says. `updated_at` is `merge.NEVER` where it does not say when, `digest` is of its bytes."""
+
+    record: Named
+    updated_at: datetime
+    conflicts: tuple[Conflict, ...] = ()
+    digest: bytes = b""
+    source: str = ""
+
+
+class Settled(NamedTuple):
+    """The merged record, the fields in which the sides differed, and the new entries of `conflicts`."""
+
+    version: Version
+    fields: tuple[str, ...]
+    losses: tuple[Conflict, ...]
+
+
+class _Field(NamedTuple):
+    """A field in three versions; `is_new` says that there was no base. What loses is told to `lose`."""
+
+    before: Any
+    one: Any
+    other: Any
+    is_new: bool
+    lose: Callable[[str], None]
+
+
+def in_order(ours: Version, theirs: Version, now: datetime) -> tuple[Version, Version]:
+    """The winner and the loser, as of two lore."""
+    ranks = [rank(side.updated_at, side.digest, now) for side in (ours, theirs)]
+    return (ours, theirs) if ranks[0] >= ranks[1] else (theirs, ours)
+
+
+def merge(
+    base: Version | None, winner: Version, loser: Version, now: datetime, foreign: Sequence[Conflict] = ()
+) -> Settled:
+    """Merge two versions in the order that `in_order` gave them; `foreign` are losing values of metadata."""
+    losses = list(foreign)
+    one, other = winner.record, loser.record
+    found: dict[str, Any] = {}
+    for name, rule in _RULES[type(one)].items():
+        before = getattr(base.record if base else _nothing(one), name)
+
+        def lose(value: str, name: str = name) -> None:
+            losses.append(losing(name, value, loser.updated_at, loser.source))
+
+        found[name] = rule(_Field(before, getattr(one, name), getattr(other, name), base is None, lose))
+    conflicts = merge_conflicts(base.conflicts if base else (), winner.conflicts, loser.conflicts, losses)
+    stamp = latest_of([winner.updated_at, loser.updated_at], now) or winner.updated_at
+    fields = [name for name in one._fields if getattr(one, name) != getattr(other, name)]
+    known = {(entry.field, entry.value) for entry in (*winner.conflicts, *loser.conflicts)}
+    new = tuple([entry for entry in sorted(losses) if (entry.field, entry.value) not in known])
+    return Settled(Version(one._replace(**found), stamp, conflicts), tuple(fields), new)
+
+
+def values(record: Named) -> tuple[object, ...]:
+    """The fields that are merged here."""
+    return tuple([getattr(record, name) for name in _RULES[type(record)]])
+
+
+def _nothing(record: Named) -> Named:
+    """What a record that nobody said anything of would be; an agent without a name is called by its id."""
+    return AgentProfile(record.id, record.id) if isinstance(record, AgentProfile) else Entity("", "", "")
+
+
+def _scalar(field: _Field) -> str:
+    before, one, other = field[:3]
+    if before != one != other != before:
+        field.lose(other)
+    return str(other if one == before else one)
+
+
+def _list(field: _Field) -> tuple[str, ...]:
+    merged = merge_list(field.before, field.one, field.other)
+    if len(merged) > MAX_ITEMS and merged not in (field.one, field.other):
+        field.lose("\n".join(field.other))
+        return tuple(field.one)
+    return tuple(merged)
+
+
+def _relationships(field: _Field) -> tuple[Relationship, ...]:
+    """A relationship is known by its kind and where it leads; its date is a value of its own."""
+    dates = [{(way.kind, way.to): way.since for way in ways} for ways in field[:3]]
+    found = _table(dates, field.lose, lambda key, since: f"{key[0]} {key[1]} {since}")
+    if found is None:
+        field.lose("\n".join([" ".join(way).strip() for way in field.other]))
+        return tuple(field.one)
+    return tuple([Relationship(kind, to, since) for (kind, to), since in found.items()])
+
+
+def _settings(field: _Field) -> tuple[tuple[str, str], ...]:
+    """Each setting is a value of its own."""
+    tables = [{(name,): value for name, value in pairs} for pairs in field[:3]]
+    found = _table(tables, field.lose, lambda key, value: f"{key[0]}: {value}")
+    if found is None:
+        field.lose("\n".join([f"{name}: {value}" for name, value in field.other]))
+        return tuple(field.one)
+    return tuple([(name, value) for (name,), value in found.items()])
+
+
+def _table(
+    sides: Sequence[dict[Any, str]], lose: Callable[[str], None], shown: Callable[[Any, str], str]
+) -> dict[Any, str] | None:
+    """Values by key: keys unite as a list does, each value is a scalar; what one side changed stays, if the other removed it.
+
+    None where that is too much for one file.
+    """
+    before, one, other = sides
+    old = [
+        key
+        for key, value in before.items()
+        if (key in one and key in other) or all(side.get(key, value) == value for side in (one, other))
+    ]
+    keys = merge_list(old, list(one), list(other))
+    if len(keys) > MAX_ITEMS:
+        return None
+    found = {}
+    for key in keys:
+        was, mine, yours = (side.get(key) for side in sides)
+        if mine is not None and yours is not None and was != mine != yours != was:
+            lose(shown(key, yours).strip())
+        found[key] = (yours if mine in (was, None) and yours is not None else mine) or ""
+    return found
+
+
+def _text(field: _Field) -> str:
+    """The text, as of lore; without a base an empty one gives way."""
+    one, other = str(field.one), str(field.other)
+    if one == other:
+        return one
+    if field.is_new and not (one and other):
+        return one or other
+    merged = None if field.is_new else merge_text(field.before, one, other)
+    if merged is None:
+        field.lose(other)
+        return one
+    return merged
+
+
+_RULES: dict[type, dict[str, Callable[[_Field], Any]]] = {
+    Entity: {
+        "name": _scalar,
+        "type": _scalar,
+        "aliases": _list,
+        "relationships": _relationships,
+        "content": _text,
+    },
+    AgentProfile: {
+        "name": _scalar,
+        "capabilities": _list,
+        "default_scope": _scalar,
+        "settings": _settings,
+        "text": _text,
+    },
+}
