@@ -13,7 +13,6 @@ from engram.adapters.files.scan import stamp
 from engram.domain import times
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.lore import HUMAN
-from engram.domain.merge import NEVER
 from engram.domain.named_files import AGENTS
 from engram.domain.scopes import checked_scope
 from engram.domain.team import AgentProfile, checked_id, checked_profile
@@ -44,6 +43,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
     from engram.adapters.files import agent_file
+    from engram.domain.merge import NEVER
     from engram.usecases import change
 
     profile = checked_profile(profile)
