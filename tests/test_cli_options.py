@@ -36,8 +36,13 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 def test_help_lists_every_command_and_the_exit_codes() -> None:
     for line in (["--help"], ["-h"], ["help"]):
         shown = ok(*line).out
-        assert all(f"    {name}" in shown for name in NAMES)
+        lines = shown.splitlines()
+        assert sorted(line.split()[0] for line in lines if line[:2] == "  " and line[2:3].isalpha()) == sorted(
+            [*NAMES, "engram", "engram", "engram"]
+        )
         assert "130 interrupted" in shown
+        assert "None" not in shown
+        assert max(map(len, lines)) <= 80
 
 
 def test_the_version() -> None:
@@ -96,7 +101,10 @@ def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("quer", "query"), ("recrod", "record"), ("lst", "list"), ("zzzz", "--help")]
+    ("wrong", "right"), [
+        ("quer", "query"), ("recrod", "record"), ("lst", "list"), ("zzzz", "--help"), ("save", "record"),
+        ("get", "query"), ("rm", "forget"), ("push", "sync"), ("version", "--version"), ("store", "record"),
+    ],  # fmt: skip
 )
 def test_an_unknown_command_names_the_nearest(wrong: str, right: str) -> None:
     done = cli(wrong)
