@@ -33,7 +33,7 @@ def test_the_first_minutes(tmp_path: Path) -> None:
         Next: engram record "what you learned" --category fact
     """)
     assert masked(ok("init", "notes", cwd=tmp_path).out, root).startswith("There is a store at ROOT\n")
-    assert shown(root, "list") == 'No lore here yet.\nengram record "what you learned" --category fact'
+    assert shown(root, "list") == 'No lore here yet.\nNext: engram record "what you learned" --category fact'
     assert shown(root, "query", "anything") == "Nothing relevant is known here."
     assert shown(root, "record", TIDES, "-c", "fact") == text(f"""
         Recorded ID1  {TIDES}

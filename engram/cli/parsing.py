@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         hint = f"See: {self.prog} --help"
         if message.startswith("unrecognized arguments: -"):
             hint += ". A text that begins with a dash goes behind --"
-        elif message.startswith("unrecognized arguments: "):
+        elif message.startswith("unrecognized arguments: ") and self._get_positional_actions():
             hint += ". A text of several words goes in quotes"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
@@ -50,6 +50,11 @@ def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def tags(given: str) -> list[str]:
+    """The tags of one option, which may be several with commas between: the `type` of an option that extends a list."""
+    return [tag for part in given.split(",") if (tag := part.strip())] or [given]
+
+
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Declare the filters that every command about many lore has."""
     add = parser.add_argument
@@ -57,7 +62,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     add(
         "-t",
         "--tag",
-        action="append",
+        action="extend",
+        type=tags,
         default=[],
         metavar="TAG",
         help="only lore with this tag (repeatable: all of them)",
@@ -148,5 +154,6 @@ __all__ = [
     "full_parser",
     "is_shared_option",
     "module_of",
+    "tags",
     "terminal_width",
 ]

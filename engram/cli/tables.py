@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import DIM, shorten
+from engram.cli.output import DIM, cells, fitted
 from engram.domain.safe_text import safe_text
 from engram.domain.tables import said
 from engram.domain.typed import TYPE_CHECKING
@@ -19,11 +19,10 @@ _IDS = ("id", "other", "best")
 def show_table(output: Output, table: Table) -> None:
     """Print a table: its columns' names, its rows, and whether there were more."""
     lines = [[safe_text(said(cell)) for cell in line] for line in (table.columns, *table.rows)]
-    wanted = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    wanted = [max(map(cells, column)) for column in zip(*lines, strict=True)]
     widths = _widths(table.columns, wanted, output.width)
     for number, line in enumerate(lines):
-        cells = [f"{shorten(cell, width):<{width}}" for cell, width in zip(line, widths, strict=True)]
-        text = _BETWEEN.join(cells).rstrip()
+        text = _BETWEEN.join(map(fitted, line, widths)).rstrip()
         output.line(text if number else output.styled(text, DIM))
     if not table.rows:
         output.line("No rows.")

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from engram.cli.call import Call, text_or_stdin
+from engram.cli.parsing import tags
 from engram.cli.present import lore_json
 from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
@@ -32,8 +33,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
     add("--importance", type=float, metavar="F", help="how much it matters, 0.00 to 1.00")
     add("--status", help="active, pending, archived or superseded")
-    add("--add-tag", action="append", default=[], metavar="TAG", help="add a tag (repeatable)")
-    add("--remove-tag", action="append", default=[], metavar="TAG", help="take a tag away (repeatable)")
+    add("--add-tag", action="extend", type=tags, default=[], metavar="TAG", help="add a tag (repeatable)")
+    add(
+        "--remove-tag",
+        action="extend",
+        type=tags,
+        default=[],
+        metavar="TAG",
+        help="take a tag away (repeatable)",
+    )
     add(
         "-f", "--file", action="append", metavar="PATH", help="the files it is about, instead of those it has"
     )

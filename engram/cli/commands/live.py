@@ -7,7 +7,7 @@ import sys
 import time
 from datetime import datetime
 
-from engram.cli.output import DIM, counted, shorten
+from engram.cli.output import DIM, counted, fitted, shorten
 from engram.domain.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -82,7 +82,7 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
         f"{entry.tokens:,} tokens" if entry.tokens else "",
         f"{entry.took_ms:.0f} ms" if entry.took_ms else "",
     ]
-    head = f"{moment}  {shorten(way, 30):<30} "
+    head = f"{moment}  {fitted(way, 30)} "
     yield call.output.styled(head, DIM) + safe_text(" · ".join(fact for fact in facts if fact))
     if entry.query:
         yield f"          {shorten(safe_text(' '.join(entry.query.split())), call.output.width - 10)}"
