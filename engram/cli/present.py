@@ -50,7 +50,7 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     yield head + styled(safe_text(lore.title), BOLD)
     body = _without_title(text, lore.title)
     for line in safe_text(body, lines=True).split("\n") if body else []:
-        yield f"    {line}"
+        yield f"    {line}".rstrip()
     if len(text) < len(lore.content):
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engram.domain.errors import NotFoundError
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
 from engram.usecases.edit import rewrite
+from engram.usecases.editor import kept_if_refused
 from engram.usecases.scopes import reach
 from engram_tui.deeds import titled
 from engram_tui.rows import count
@@ -69,7 +70,8 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
 
     def work(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
-        shown = rewrite(reach(store.store, ""), path, _edited_id(item), before, after)
+        there = reach(store.store, "")
+        shown = kept_if_refused(after, lambda: rewrite(there, path, _edited_id(item), before, after))
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
         if not same or ACCEPT not in allowed(item.kind):

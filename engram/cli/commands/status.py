@@ -41,8 +41,11 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     """The state in lines of at most `width` columns."""
     store, git = found["store"], found["git"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
+    so_far = "" if found["index"]["ok"] else " known so far"
     lines = [f"{store['path']}  ({store['placement']})"]
-    lines += _part("", f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}", width, indent="")
+    lines += _part(
+        "", f"{found['lore_count']:,} lore{so_far}{': ' + kinds if kinds else ''}", width, indent=""
+    )
     lines += _entity_lines(found["entities"], width)
     lines += _scope_lines(found, width)
     lines += _index_lines(found["index"], width)

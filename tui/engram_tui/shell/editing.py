@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from engram.usecases.editor import open_editor
+from engram.usecases.editor import edited
 from engram_tui.shell.gate import lines, words
 
 if TYPE_CHECKING:
@@ -19,16 +17,9 @@ if TYPE_CHECKING:
 
 
 def edited_outside(app: App[None], before: bytes) -> bytes:
-    """What a person makes of the text in their own editor. Raises UsageError, OSError; then the copy is kept."""
-    handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
-    with os.fdopen(handle, "wb") as file:
-        file.write(before)
+    """What a person makes of the text in their own editor. Raises UsageError, OSError."""
     with app.suspend():
-        open_editor(copy)
-    with open(copy, "rb") as file:
-        after = file.read()
-    os.unlink(copy)
-    return after
+        return edited(before)
 
 
 class TextEditor(ModalScreen[bytes | None]):
