@@ -7,6 +7,7 @@ from engram.cli.output import counted
 from engram.cli.parsing import tags
 from engram.cli.present import confidence, lore_json
 from engram.domain.safe_text import safe_text
+from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def run(call: Call) -> int:
     did = "Recorded" if done.status == "recorded" else "The same is known already; it was merged into"
     call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
+    if call.store.stand.scope == USER and not call.store.stand.named:
+        call.output.rule("In your own store, as there is none here; `engram init` makes one.")
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     if done.why:
