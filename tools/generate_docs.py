@@ -82,12 +82,21 @@ def _command(command: registry.Command) -> str:
         "",
         f"`{usage}{' [options]' if any(a.option_strings for a in own) else ''}`",
     ]
-    lines += ["", " ".join(module.DESCRIPTION.split())]
+    lines += ["", *_paragraph(module.DESCRIPTION)]
     if command.aliases:
         lines += ["", f"Also: {', '.join(f'`{alias}`' for alias in command.aliases)}."]
     if own:
         lines += ["", *_table(("Argument or option", "Meaning"), [(_spelling(a), a.help or "") for a in own])]
     return "\n".join([*lines, "", "```sh", *module.EXAMPLES, "```", ""])
+
+
+def _paragraph(description: str) -> list[str]:
+    """A description as a paragraph; lines that are set in, as `what  meaning`, become a list below it."""
+    lines = description.splitlines()
+    prose = " ".join(line for line in lines if not line.startswith("  "))
+    listed = [line.strip().partition("  ") for line in lines if line.startswith("  ")]
+    items = [f"- `{what}`: {meaning.strip()}" for what, _, meaning in listed]
+    return [" ".join(prose.split()), *([""] if items else []), *items]
 
 
 def shared_options() -> str:
