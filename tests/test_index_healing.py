@@ -209,7 +209,9 @@ def test_the_doctor_finds_nothing_wrong_with_a_sound_index(tmp_path: Path) -> No
         (root / "lore" / "dropped.md").write_text("# Nothing but text\n")
         (root / "lore" / "bad.md").write_text("---\nid: [\n")
         assert {finding.kind for finding in doctor(engram.store)} == {"file", "adoption"}
-        clock.ahead = 61 * 10**9  # what was recorded a moment ago is about to be committed; by now it should be
+        clock.ahead = (
+            61 * 10**9
+        )  # what was recorded a moment ago is about to be committed; by now it should be
         assert {finding.kind for finding in doctor(engram.store)} == {"file", "adoption", "git"}
 
 

@@ -21,6 +21,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engram.cli import registry  # noqa: E402
+from engram.cli.overview import GROUPS  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
 from engram.domain import errors, strength  # noqa: E402
 from engram.domain.categories import ALIASES, Categories  # noqa: E402
@@ -69,7 +70,11 @@ NUMBERS = (
 
 def commands() -> str:
     """Every command with its options and examples."""
-    return "\n".join(_command(command) for command in registry.COMMANDS)
+    groups = [
+        f"- **{title[:1].upper()}{title[1:]}**: {', '.join(f'[{name}](#{name})' for name in names.split())}"
+        for title, names in GROUPS.items()
+    ]
+    return "\n".join([*groups, "", *map(_command, registry.COMMANDS)])
 
 
 def _command(command: registry.Command) -> str:

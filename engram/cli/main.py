@@ -147,14 +147,14 @@ def _help(words: list[str]) -> int:
     elif words:
         raise _unknown(words[0])
     else:
-        from engram.cli.help import overview
+        from engram.cli.overview import overview
 
         print(overview(terminal_width()))
     return 0
 
 
 def _unknown(word: str) -> EngramError:
-    from engram.cli.help import unknown_command
+    from engram.cli.overview import unknown_command
     from engram.domain.errors import UsageError
 
     if word.startswith("-"):
