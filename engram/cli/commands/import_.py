@@ -122,6 +122,8 @@ def _report(call: Call, done: Imported) -> None:
     call.output.document(document)
     for problem in done.problems:
         call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
+    for hint in dict.fromkeys(problem["hint"] for problem in done.problems if problem["hint"]):
+        call.output.rule(f"  {hint}")
     parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
     if done.split:
         parts.append(f"{counted(done.split, 'long note')} split")
