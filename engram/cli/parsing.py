@@ -38,8 +38,9 @@ class Parser(argparse.ArgumentParser):
         hint = f"See: {self.prog} --help"
         if message.startswith("unrecognized arguments: -"):
             hint += ". A text that begins with a dash goes behind --"
-        elif message.startswith("unrecognized arguments: ") and self._get_positional_actions():
-            hint += ". A text of several words goes in quotes"
+        elif message.startswith("unrecognized arguments: "):
+            takes_text = bool(self._get_positional_actions())
+            hint += ". A text of several words goes in quotes" if takes_text else ". It takes options alone"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
 
@@ -66,7 +67,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         type=tags,
         default=[],
         metavar="TAG",
-        help="only lore with this tag (repeatable: all of them)",
+        help="only lore with this tag (repeatable, or with commas: all of them)",
     )
 
 

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=tags,
         default=[],
         metavar="TAG",
-        help="a tag for all (repeatable)",
+        help="a tag for all (repeatable, or with commas)",
     )
     add("--confidence", type=float, metavar="F", help="the confidence of all")
     add("--status", default="", help="active, or pending to wait for review")

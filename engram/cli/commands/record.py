@@ -38,7 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="how sure, 0.00 to 1.00 (default: record.confidence, 0.70)",
     )
-    add("-t", "--tag", action="extend", type=tags, default=[], metavar="TAG", help="a topic (repeatable)")
+    add(
+        "-t",
+        "--tag",
+        action="extend",
+        type=tags,
+        default=[],
+        metavar="TAG",
+        help="a topic (repeatable, or with commas)",
+    )
     add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
     add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
     add("--type", default="", help="episodic, semantic, procedural or working (default: by category)")
