@@ -38,6 +38,8 @@ def test_sync_takes_and_sends_the_branch_alone(code: Path, hub: Path, tmp_path: 
     git(tmp_path, "clone", "-q", "hub.git", "second")
     second = tmp_path / "second"
     assert "`engram init` takes it" in cli("list", "--scope", "project", cwd=second).err
+    assert "`engram init` takes it" in ok("query", "queue consumer", cwd=second).err
+    assert ok("query", "queue consumer", "--scope", "user", cwd=second).err == ""
     assert "Taken from origin." in ok("init", cwd=second).out
     before = code_state(code), code_state(second)
     record(second, TIDES)

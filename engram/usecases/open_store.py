@@ -92,6 +92,18 @@ def is_first_run(working: str) -> bool:
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
+def lore_not_taken(store: Store, working: str) -> str:
+    """A sentence for who got their own store though the repository of `working` has lore that was not taken yet; else ""."""
+    if store.stand.scope != USER or store.stand.named:
+        return ""
+    repository = find_repository(working)
+    if repository is None or not lore_branch.is_heard_of(repository.common_dir):
+        return ""
+    from engram.usecases.branch_placement import branch_known
+
+    return branch_known(repository.worktree)
+
+
 def _opened(found: Located, clock: Clock, caller: Caller) -> Store:
     store = Store(found.places, found.settings.settings, clock, caller)
     store.held_back, store.notes = found.settings.held_back, found.settings.trouble
