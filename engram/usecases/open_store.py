@@ -93,9 +93,13 @@ def is_first_run(working: str) -> bool:
 
 
 def lore_not_taken(store: Store, working: str) -> str:
-    """A sentence for who got their own store though the repository of `working` has lore that was not taken yet; else ""."""
-    if store.stand.scope != USER or store.stand.named:
-        return ""
+    """What `untaken_lore` says, for who got their own store because there is none around `working`; else ""."""
+    is_own = store.stand.scope == USER and not store.stand.named
+    return untaken_lore(working) if is_own else ""
+
+
+def untaken_lore(working: str) -> str:
+    """A sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
