@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,11 @@ def test_sync_takes_and_sends_the_branch_alone(code: Path, hub: Path, tmp_path: 
     git(tmp_path, "clone", "-q", "hub.git", "second")
     second = tmp_path / "second"
     assert "`engram init` takes it" in cli("list", "--scope", "project", cwd=second).err
+    assert "`engram init` takes it" in ok("query", "queue consumer", cwd=second).err
+    assert ok("query", "queue consumer", "--scope", "user", cwd=second).err == ""
+    begins = json.dumps({"session_id": "s", "cwd": str(second), "source": "startup"}).encode()
+    brief = ok("hook", "session-start", "--agent", "claude-code", cwd=second, stdin=begins).json
+    assert "`engram init` takes it" in brief["hookSpecificOutput"]["additionalContext"]
     assert "Taken from origin." in ok("init", cwd=second).out
     before = code_state(code), code_state(second)
     record(second, TIDES)

@@ -225,6 +225,7 @@ def test_no_text_gets_out_of_an_annotation(path_end: str, path: str, line: int, 
 
 def test_links_in_fields_code_and_addresses_are_none() -> None:
     text = "---\ntags: [[a]]\n---\n`[[b]]` [[c|shown]] ``[[d]]``\n```\n[[e]]\n```\n[f](g%20h.md#i) [j](#k) [l](mailto:m)"
+    text += "\n<!-- [[[end]]] --> ([m]([https://n.example/o](https://n.example/p)))"
     assert [(one.target, one.line, one.is_wiki) for one in text_links(text)] == [
         ("c", 4, True),
         ("g%20h.md", 8, False),

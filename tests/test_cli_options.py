@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, TIDES, cli, ok, plain
 
+from engram.cli.output import cells, fitted, shorten
 from engram.cli.registry import COMMANDS
 from engram.version import __version__
 
@@ -36,8 +37,13 @@ def test_every_command_has_help_with_examples(name: str) -> None:
 def test_help_lists_every_command_and_the_exit_codes() -> None:
     for line in (["--help"], ["-h"], ["help"]):
         shown = ok(*line).out
-        assert all(f"    {name}" in shown for name in NAMES)
+        lines = shown.splitlines()
+        assert sorted(
+            line.split()[0] for line in lines if line[:2] == "  " and line[2:3].isalpha()
+        ) == sorted([*NAMES, "engram", "engram", "engram"])
         assert "130 interrupted" in shown
+        assert "None" not in shown
+        assert max(map(len, lines)) <= 80
 
 
 def test_the_version() -> None:
@@ -95,9 +101,10 @@ def test_an_option_that_is_mistaken_for_text_says_how_to_write_it(root: Path) ->
     assert "goes behind --" in done.err
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"), [("quer", "query"), ("recrod", "record"), ("lst", "list"), ("zzzz", "--help")]
-)
+MEANT = "quer>query recrod>record lst>list zzzz>--help save>record get>query rm>forget push>sync version>--version"
+
+
+@pytest.mark.parametrize(("wrong", "right"), [pair.split(">") for pair in MEANT.split()])
 def test_an_unknown_command_names_the_nearest(wrong: str, right: str) -> None:
     done = cli(wrong)
     assert (done.code, done.out) == (2, "")
@@ -204,3 +211,48 @@ def test_a_list_marks_what_is_not_active(root: Path) -> None:
     ok("record", "Waits for review", "-c", "fact", "--status", "pending", cwd=root)
     lines = ok("list", cwd=root).out.splitlines()
     assert ["pending" in line for line in lines[:2]] == [True, False]
+
+
+def test_tags_may_have_commas_between(root: Path) -> None:
+    said = ok("record", QUEUE, "-c", "fact", "-t", "queue, broker", "-t", "ops", "--json", cwd=root).json
+    assert said["lore"]["tags"] == ["queue", "broker", "ops"]
+    assert ok("list", "-t", "ops,queue", "--json", cwd=root).json["total"] == 1
+    edited = ok("edit", said["lore"]["id"], "--remove-tag", "ops,queue", "--json", cwd=root).json
+    assert edited["lore"]["tags"] == ["broker"]
+
+
+def test_several_are_judged_behind_one_option(root: Path) -> None:
+    ok("record", QUEUE, "-c", "fact", cwd=root)
+    ok("search", cwd=root)
+    judged = ok("feedback", "--helpful", "L1", "L2", "--json", cwd=root).json["updated"]
+    assert [one["ref"] for one in judged] == ["L1", "L2"]
+
+
+def test_a_list_stands_in_line_whatever_the_characters_are_wide(root: Path) -> None:
+    ok("record", "キューの消費者は冪等でなければならない。" * 4, "-c", "fact", cwd=root)
+    rows = [line for line in ok("list", cwd=root).out.splitlines() if "now" in line]
+    assert len(rows) == 2
+    assert {cells(line[: line.index(" now")]) for line in rows} == {cells(rows[0][: rows[0].index(" now")])}
+    assert max(map(cells, rows)) <= 120
+    assert fitted("日本語", 4) == "日… "
+    assert shorten("日本語", 6) == "日本語"
+
+
+def test_a_table_that_no_line_has_room_for_gets_a_line_a_cell(root: Path) -> None:
+    lore = ok("list", "--json", cwd=root).json["lore"][0]
+    shown = dict(
+        line.split(maxsplit=1)
+        for line in ok("sql", "SELECT * FROM lore", cwd=root).out.splitlines()
+        if " " in line
+    )
+    assert shown["id"] == lore["id"]
+    assert shown["path"] == lore["path"]
+    assert shown["created_at"] == lore["created_at"]
+
+
+def test_times_in_a_table_become_dates_before_anything_is_cut(root: Path) -> None:
+    lore = ok("list", "--json", cwd=root).json["lore"][0]
+    names, row = ok("sql", "SELECT id, title, created_at, updated_at FROM lore", cwd=root).out.splitlines()
+    assert names.split() == ["id", "title", "created_at", "updated_at"]
+    day = lore["created_at"][:10]
+    assert row.split(maxsplit=1) == [lore["id"], f"{TIDES}  {day}  {day}"]

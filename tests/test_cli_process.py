@@ -175,7 +175,7 @@ def test_the_editor_changes_the_file(root: Path) -> None:
         (REPLACE.format(TIDES, "x" * 4001), 2, "4,001"),
         (REPLACE.format("id: 0", "id: 1"), 2, "never changes"),
         (REPLACE.format("---\n\n", "\n"), 2, "no closing"),
-        ("sys.exit(3)", 2, "ended with 3"),
+        (REPLACE.format("local", "solar") + "\nsys.exit(3)", 2, "ended with 3"),
     ],
 )
 def test_a_refused_edit_keeps_the_text_that_was_typed(root: Path, body: str, code: int, says: str) -> None:
@@ -200,9 +200,14 @@ def test_a_refused_edit_keeps_the_text_that_was_typed(root: Path, body: str, cod
 @pytest.mark.parametrize("chosen", ["no-such-program-at-all", "'unclosed", ""])
 def test_an_editor_that_cannot_be_started_is_told(root: Path, chosen: str) -> None:
     lore_id = ok("list", "--json", cwd=root).json["lore"][0]["id"]
-    code, shown = terminal(root, "edit", lore_id, EDITOR=chosen, VISUAL=chosen, PATH="/nowhere")
+    spare = root / "spare"
+    spare.mkdir()
+    code, shown = terminal(
+        root, "edit", lore_id, EDITOR=chosen, VISUAL=chosen, PATH="/nowhere", TMPDIR=str(spare)
+    )
     assert code == 2, shown
     assert "Traceback" not in shown
+    assert list(spare.iterdir()) == [], "nothing was typed, so nothing is kept"
 
 
 def test_visual_comes_before_editor(root: Path) -> None:

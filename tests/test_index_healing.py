@@ -202,12 +202,16 @@ def test_without_permission_to_write_its_state_a_store_still_answers(
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_sound_index(tmp_path: Path) -> None:
-    root = tmp_path / "store"
-    with filled(root, SteadyClock()) as engram:
+    root, clock = tmp_path / "store", SteadyClock()
+    with filled(root, clock) as engram:
         shown = engram.list().lore[0]
         (root / "lore" / "twin.md").write_bytes((root / shown.path).read_bytes())
         (root / "lore" / "dropped.md").write_text("# Nothing but text\n")
         (root / "lore" / "bad.md").write_text("---\nid: [\n")
+        assert {finding.kind for finding in doctor(engram.store)} == {"file", "adoption"}
+        clock.ahead = (
+            61 * 10**9
+        )  # what was recorded a moment ago is about to be committed; by now it should be
         assert {finding.kind for finding in doctor(engram.store)} == {"file", "adoption", "git"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,11 +81,17 @@ async def test_where_undo_cannot_help_forgetting_is_asked_for(tmp_path: Path) ->
             await user.told("Forget", "forgotten")
 
 
-async def test_a_text_that_is_no_lore_changes_nothing_and_says_why(
-    store: engram.Engram, monkeypatch: pytest.MonkeyPatch
+def only_text(folder: Path) -> tuple[str, str]:
+    (path,) = folder.glob("engram-*.md")
+    return path.name, path.read_text("utf-8")
+
+
+async def test_a_text_that_is_no_lore_changes_nothing_and_is_kept(
+    store: engram.Engram, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     async with using(store) as user:
         await user.press("e")
         await user.sees(lambda: user.app.screen.query(TextArea))
@@ -92,6 +99,9 @@ async def test_a_text_that_is_no_lore_changes_nothing_and_says_why(
         await user.press("ctrl+s")
         await user.sees(lambda: "id" in user.text("trouble") if user.app.screen is user.browse else False)
         assert lore(store, QUEUE).title == QUEUE
+        name, typed = only_text(tmp_path)
+        assert typed == "---\nid: nonsense\n---\nx"
+        assert name in user.text("trouble")
 
 
 async def test_what_ran_is_in_the_command_log(store: engram.Engram) -> None:

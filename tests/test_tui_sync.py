@@ -222,6 +222,23 @@ async def test_lore_in_ones_own_repository_travel_with_ones_own_commits(tmp_path
             assert not sync_screen(user).can_have_remotes()
 
 
+async def test_a_store_on_a_branch_goes_by_the_remotes_of_its_repository(tmp_path: Path) -> None:
+    hub = bare(tmp_path / "hub.git")
+    code = tmp_path / "code"
+    git(tmp_path, "init", "-q", "-b", "main", "code")
+    init(str(code), placement="branch")
+    with engram.open(code, session="t") as store:
+        store.record("Told beside the code.", category="FACT")
+        async with using(store, NARROW) as user:
+            screen = await opened(user)
+            await user.sees_text("This lore is only here.", "git remote add origin URL")
+            assert not screen.can_have_remotes()
+            git(code, "remote", "add", "origin", str(hub))
+            await user.press("r")
+            await user.sees(screen.can_sync)
+            assert not screen.can_forget_remotes()
+
+
 async def test_who_leaves_does_not_wait_for_a_silent_server(
     clones: Clones, monkeypatch: pytest.MonkeyPatch
 ) -> None:

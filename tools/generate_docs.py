@@ -21,6 +21,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from engram.cli import registry  # noqa: E402
+from engram.cli.overview import GROUPS  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
 from engram.domain import errors, strength  # noqa: E402
 from engram.domain.categories import ALIASES, Categories  # noqa: E402
@@ -69,7 +70,11 @@ NUMBERS = (
 
 def commands() -> str:
     """Every command with its options and examples."""
-    return "\n".join(_command(command) for command in registry.COMMANDS)
+    groups = [
+        f"- **{title[:1].upper()}{title[1:]}**: {', '.join(f'[{name}](#{name})' for name in names.split())}"
+        for title, names in GROUPS.items()
+    ]
+    return "\n".join([*groups, "", *map(_command, registry.COMMANDS)])
 
 
 def _command(command: registry.Command) -> str:
@@ -82,12 +87,21 @@ def _command(command: registry.Command) -> str:
         "",
         f"`{usage}{' [options]' if any(a.option_strings for a in own) else ''}`",
     ]
-    lines += ["", " ".join(module.DESCRIPTION.split())]
+    lines += ["", *_paragraph(module.DESCRIPTION)]
     if command.aliases:
         lines += ["", f"Also: {', '.join(f'`{alias}`' for alias in command.aliases)}."]
     if own:
         lines += ["", *_table(("Argument or option", "Meaning"), [(_spelling(a), a.help or "") for a in own])]
     return "\n".join([*lines, "", "```sh", *module.EXAMPLES, "```", ""])
+
+
+def _paragraph(description: str) -> list[str]:
+    """A description as a paragraph; lines that are set in, as `what  meaning`, become a list below it."""
+    lines = description.splitlines()
+    prose = " ".join(line for line in lines if not line.startswith("  "))
+    listed = [line.strip().partition("  ") for line in lines if line.startswith("  ")]
+    items = [f"- `{what}`: {meaning.strip()}" for what, _, meaning in listed]
+    return [" ".join(prose.split()), *([""] if items else []), *items]
 
 
 def shared_options() -> str:

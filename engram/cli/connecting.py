@@ -34,7 +34,7 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
         for host in hosts:
             backups = {**apply(make(host), Clock(), connected=connected), **backups}
     call.output.document(_document(plans, backups, applied=go))
-    _close(call, plans, count, applied=go, kept=any(backups.values()))
+    _close(call, plans, count, applied=go, connected=connected, kept=any(backups.values()))
     for plan in plans:
         if go and connected and plan.wanted and plan.host.after:
             call.output.line(call.output.styled(f"{plan.host.title}: {plan.host.after}", YELLOW))
@@ -56,11 +56,16 @@ def _show(call: Call, plan: Plan) -> None:
         out.note(note)
 
 
-def _close(call: Call, plans: Sequence[Plan], count: int, *, applied: bool, kept: bool) -> None:
+def _close(
+    call: Call, plans: Sequence[Plan], count: int, *, applied: bool, connected: bool, kept: bool
+) -> None:
     out = call.output
     for plan in plans:
         if not plan.wanted and not plan.refused:
             out.line(f"{plan.host.title}: nothing to change.")
+    if not plans:
+        out.line("No coding agent is installed here." if connected else "No coding agent is connected.")
+        out.rule("`engram agents` lists those that Engram knows.")
     if not count:
         return
     if not applied:

@@ -118,27 +118,16 @@ def _coded(code: str, message: str, hint: str) -> EngramError:
 def _dispatch(given: list[str], output: object) -> int:
     from engram.cli.call import Call
     from engram.cli.output import Output
-    from engram.cli.parsing import (
-        command_parser,
-        find,
-        full_parser,
-        is_shared_option,
-        module_of,
-        unknown_command,
-    )
+    from engram.cli.parsing import command_parser, find, is_shared_option, module_of
 
     assert isinstance(output, Output)
     if not given or is_shared_option(given[0]):
         given = ["tui" if _at_terminal() and not output.json else "list", *given]
     if given[0] in ("-h", "--help", "help"):
-        asked = find(given[1]) if len(given) > 1 and given[0] == "help" else None
-        (command_parser(asked) if asked else full_parser()).print_help()
-        return 0
+        return _help(given[1:] if given[0] == "help" else [])
     command = find(given[0])
     if command is None:
-        if given[0].startswith("-"):
-            full_parser().parse_args(given)
-        raise unknown_command(given[0])
+        raise _unknown(given[0])
     call = Call(command_parser(command).parse_args(given[1:]), output)
     try:
         code: int = module_of(command).run(call)
@@ -146,6 +135,31 @@ def _dispatch(given: list[str], output: object) -> int:
     finally:
         call.finish()
     return code
+
+
+def _help(words: list[str]) -> int:
+    """Print what there is to say about a command, or about all; help is asked for, so nothing else is done."""
+    from engram.cli.parsing import command_parser, find, terminal_width
+
+    command = find(words[0]) if words else None
+    if command is not None:
+        command_parser(command).print_help()
+    elif words:
+        raise _unknown(words[0])
+    else:
+        from engram.cli.overview import overview
+
+        print(overview(terminal_width()))
+    return 0
+
+
+def _unknown(word: str) -> EngramError:
+    from engram.cli.overview import unknown_command
+    from engram.domain.errors import UsageError
+
+    if word.startswith("-"):
+        return UsageError(f"There is no option '{word}' before a command.", "See: engram --help")
+    return unknown_command(word)
 
 
 def _at_terminal() -> bool:

@@ -103,6 +103,28 @@ def age(seconds: float) -> str:
     return "now"
 
 
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters (CJK, emoji) take two, combining marks none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
 def shorten(text: str, width: int) -> str:
-    """At most `width` characters, with … where something is missing."""
-    return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"
+    """At most `width` columns, with … where something is missing."""
+    if cells(text) <= width:
+        return text
+    kept, room = 0, width - 1
+    while kept < len(text) and (room := room - _cells(text[kept])) >= 0:
+        kept += 1
+    return text[:kept].rstrip() + "…"
+
+
+def fitted(text: str, width: int) -> str:
+    """Exactly `width` columns: shortened, or with spaces behind it."""
+    text = shorten(text, width)
+    return text + " " * (width - cells(text))
+
+
+def _cells(character: str) -> int:
+    from unicodedata import combining, east_asian_width  # most texts are ASCII
+
+    return 2 if east_asian_width(character) in "WF" else int(not combining(character))

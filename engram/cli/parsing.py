@@ -14,16 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-DESCRIPTION = "Shared, persistent memory for AI coding agents and people: markdown lore in git."
-EPILOG = """examples:
-  engram record "Queue consumers must be idempotent" --category pattern
-  engram query "implementing message consumers"
-  engram feedback --helpful L1
-
-Without a command at a terminal, the app opens. `engram COMMAND --help` says more.
-Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 needs a person, 5 remote failed, 130 interrupted."""
 # Its words are in English as all of ours: looking for translations of three of them costs a millisecond of every start.
-argparse._ = str  # type: ignore[attr-defined]
+argparse._ = lambda text: text  # type: ignore[attr-defined]
 _VALUE_OPTIONS = ("--store", "--scope")
 _FLAGS = ("--json", "--no-input", "--yes")
 
@@ -32,7 +24,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
     """Help as wide as the terminal; argparse's own way to find that out imports shutil, 4 ms of every start."""
 
     def __init__(self, prog: str, width: int | None = None) -> None:
-        super().__init__(prog, width=width or _terminal_width())
+        super().__init__(prog, width=width or terminal_width())
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,6 +38,9 @@ class Parser(argparse.ArgumentParser):
         hint = f"See: {self.prog} --help"
         if message.startswith("unrecognized arguments: -"):
             hint += ". A text that begins with a dash goes behind --"
+        elif message.startswith("unrecognized arguments: "):
+            takes_text = bool(self._get_positional_actions())
+            hint += ". A text of several words goes in quotes" if takes_text else ". It takes options alone"
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
 
@@ -56,6 +51,11 @@ def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def tags(given: str) -> list[str]:
+    """The tags of one option, which may be several with commas between: the `type` of an option that extends a list."""
+    return [tag for part in given.split(",") if (tag := part.strip())] or [given]
+
+
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Declare the filters that every command about many lore has."""
     add = parser.add_argument
@@ -63,21 +63,17 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     add(
         "-t",
         "--tag",
-        action="append",
+        action="extend",
+        type=tags,
         default=[],
         metavar="TAG",
-        help="only lore with this tag (repeatable: all of them)",
+        help="only lore with this tag (repeatable, or with commas: all of them)",
     )
 
 
 def full_parser() -> argparse.ArgumentParser:
-    """The parser of everything; it imports every command."""
-    parser = Parser(
-        prog="engram",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=Help,
-    )
+    """The parser of everything, for shells to complete; it imports every command."""
+    parser = Parser(prog="engram", formatter_class=Help)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser)
     for command in COMMANDS:
@@ -103,15 +99,6 @@ def is_shared_option(word: str) -> bool:
     return word in _FLAGS or word.split("=", maxsplit=1)[0] in _VALUE_OPTIONS
 
 
-def unknown_command(name: str) -> UsageError:
-    """The error for a command that does not exist."""
-    import difflib
-
-    near = difflib.get_close_matches(name, [command.name for command in COMMANDS], n=1)
-    hint = f"Did you mean `engram {near[0]}`?" if near else "`engram --help` lists the commands."
-    return UsageError(f"There is no command '{name}'.", hint)
-
-
 def module_of(command: Command) -> Any:
     """The module that does a command."""
     name = f"engram.cli.commands.{command.module}"
@@ -119,7 +106,8 @@ def module_of(command: Command) -> Any:
     return sys.modules[name]
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
+    """The columns that a help text may fill."""
     try:
         return int(os.environ.get("COLUMNS", "")) - 2
     except ValueError:
@@ -167,5 +155,6 @@ __all__ = [
     "full_parser",
     "is_shared_option",
     "module_of",
-    "unknown_command",
+    "tags",
+    "terminal_width",
 ]

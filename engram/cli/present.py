@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, fitted
 from engram.domain.confidence import two_decimals
 from engram.domain.lore import ACTIVE
 from engram.domain.safe_text import safe_text
@@ -51,7 +51,7 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     yield head + styled(safe_text(lore.title), BOLD)
     body = _without_title(text, lore.title)
     for line in safe_text(body, lines=True).split("\n") if body else []:
-        yield f"    {line}"
+        yield f"    {line}".rstrip()
     if len(text) < len(lore.content):
         yield styled(f"    … {len(lore.content) - len(text):,} more characters: engram show {hit.ref}", DIM)
     where = f"{hit.scope}: {hit.path}" if hit.scope != call.store.stand.scope else hit.path
@@ -136,7 +136,7 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     head = f"{bar(hit.confidence / 1000)} " if width >= _WIDE else ""
     head += f"{two_decimals(hit.confidence)}  "
     if width >= _NARROW:
-        head += f"{shorten(hit.category, category):<{category}} "
+        head += f"{fitted(hit.category, category)} "
     helpful = f"✓{hit.validation_count}" if hit.validation_count else ""
     valued = f" {f'◆{worth:.2f}' if worth else '':<5}" if worth is not None and width >= _NARROW else ""
     tail = f" {age(now - hit.created_at):>6} {helpful:<3}{valued} {hit.id if width >= _WIDE else hit.id[:_SHORT_ID]}"
@@ -144,7 +144,7 @@ def hit_line(call: Call, hit: Hit, now: float, status: str, worth: float | None 
     said = [status] if status != ACTIVE else []
     said += ["past retention"] if is_past_retention(call, hit, now) else []
     title = f"({', '.join(said)}) {safe_text(hit.title)}" if said else safe_text(hit.title)
-    return head + f"{shorten(title, room):<{room}}" + call.output.styled(tail, DIM)
+    return head + fitted(title, room) + call.output.styled(tail, DIM)
 
 
 def is_past_retention(call: Call, hit: Hit, now: float) -> bool:

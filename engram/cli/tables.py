@@ -1,8 +1,8 @@
-"""Tables on a screen: columns in line, as wide as the terminal lets them be."""
+"""Tables on a screen: columns in line, as wide as the terminal lets them be; where that is too little, a line a cell."""
 
 from __future__ import annotations
 
-from engram.cli.output import DIM, shorten
+from engram.cli.output import DIM, cells, fitted, shorten
 from engram.domain.safe_text import safe_text
 from engram.domain.tables import said
 from engram.domain.typed import TYPE_CHECKING
@@ -13,28 +13,78 @@ if TYPE_CHECKING:
 
 _BETWEEN = "  "
 _NARROWEST = 6
+_READABLE = 8  # of a longer cell that much, or it tells nothing
 _IDS = ("id", "other", "best")
+_TIME = len("2026-03-04T05:06:07Z")
+_DATE = len("2026-03-04")
 
 
 def show_table(output: Output, table: Table) -> None:
-    """Print a table: its columns' names, its rows, and whether there were more."""
+    """Print a table: its columns' names, its rows, and whether there were more.
+
+    Of times only the date stands where there is too little room for all; what cannot be read in a line then has a line
+    for each cell.
+    """
     lines = [[safe_text(said(cell)) for cell in line] for line in (table.columns, *table.rows)]
-    wanted = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    widths = _widths(table.columns, wanted, output.width)
-    for number, line in enumerate(lines):
-        cells = [f"{shorten(cell, width):<{width}}" for cell, width in zip(line, widths, strict=True)]
-        text = _BETWEEN.join(cells).rstrip()
-        output.line(text if number else output.styled(text, DIM))
+    columns = list(zip(*lines, strict=True))
+    dated = [_dated(column) for column in columns]
+    if _room(_wanted(columns)) <= output.width:
+        _show_rows(output, columns)
+    elif table.rows and _room(_pieces(dated)) > output.width:
+        _show_cells(output, columns)
+    else:
+        _show_rows(output, dated)
     if not table.rows:
         output.line("No rows.")
     if table.truncated:
         output.rule("… there are more rows: --limit shows more of them")
 
 
+def _show_rows(output: Output, columns: list[tuple[str, ...]]) -> None:
+    widths = _widths(tuple(column[0] for column in columns), _wanted(columns), output.width)
+    for number, line in enumerate(zip(*columns, strict=True)):
+        text = _BETWEEN.join(map(fitted, line, widths)).rstrip()
+        output.line(text if number else output.styled(text, DIM))
+
+
+def _show_cells(output: Output, columns: list[tuple[str, ...]]) -> None:
+    """A line for each cell, beside its column's name, and an empty one between rows."""
+    indent = max(cells(column[0]) for column in columns) + len(_BETWEEN)
+    for row in range(1, len(columns[0])):
+        if row > 1:
+            output.line()
+        for column in columns:
+            value = shorten(column[row], max(output.width - indent, _READABLE))
+            output.line((output.styled(fitted(column[0], indent), DIM) + value).rstrip())
+
+
+def _wanted(columns: list[tuple[str, ...]]) -> list[int]:
+    return [max(map(cells, column)) for column in columns]
+
+
+def _pieces(columns: list[tuple[str, ...]]) -> list[int]:
+    """The widths below which nothing can be read: of each cell a piece, of ids all."""
+    wanted = zip(columns, _wanted(columns), strict=True)
+    return [width if column[0] in _IDS else min(width, _READABLE) for column, width in wanted]
+
+
+def _room(widths: list[int]) -> int:
+    return sum(widths) + len(_BETWEEN) * (len(widths) - 1)
+
+
+def _dated(column: tuple[str, ...]) -> tuple[str, ...]:
+    """A column of times as dates; any other as it is."""
+    values = [cell for cell in column[1:] if cell]
+    times = values and all(
+        len(cell) == _TIME and cell[_DATE] == "T" and cell.endswith("Z") for cell in values
+    )
+    return (column[0], *(cell[:_DATE] for cell in column[1:])) if times else column
+
+
 def _widths(columns: tuple[str, ...], wanted: list[int], room: int) -> list[int]:
     """Widths that fit: the widest columns give way first, those with ids last."""
     widths = list(wanted)
-    left = sum(widths) + len(_BETWEEN) * (len(widths) - 1) - room
+    left = _room(widths) - room
     for giving in ([at for at, name in enumerate(columns) if name not in _IDS], range(len(widths))):
         while left > 0 and (widest := max(giving, key=widths.__getitem__, default=-1)) >= 0:
             if widths[widest] <= _NARROWEST:

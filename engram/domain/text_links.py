@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 _FIELDS = re.compile(r"\A---\r?\n.*?^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(?<!`)(`{1,4})(?!`)[^\n]{1,1000}?(?<!`)\1(?!`)")
-_WIKI = re.compile(r"\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\]")
-_FILE = re.compile(r"\[[^\[\]\n]{0,200}\]\(<?(?![\w+.-]{2,20}:|[/#\\<])([^()\s>#]{1,300})")
+_WIKI = re.compile(r"(?<!\[)\[\[(?!\s)([^\[\]\n|#]{1,200})(?:[#|][^\[\]\n]{0,200})?\]\](?!\])")
+_FILE = re.compile(r"\[[^\[\]\n]{0,200}\]\(<?(?![\w+.-]{2,20}:|[/#\\<\[])([^()\s>#]{1,300})")
 
 
 class TextLink(NamedTuple):

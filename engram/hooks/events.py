@@ -57,6 +57,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     from engram.usecases import session_rules
     from engram.usecases.brief import RULES, brief
     from engram.usecases.handoffs import told_at_start
+    from engram.usecases.open_store import lore_not_taken
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced
@@ -72,8 +73,8 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     notes = "\n\n".join(part for part in (handed, brief(store, payload.cwd)) if part)
     if rules:
         notes = session_rules.put(rules, notes)
-    again = payload.source in ("resume", "fork")
-    return Reply("\n\n".join(part for part in ("" if again else RULES, notes) if part), PULL)
+    rest = () if payload.source in ("resume", "fork") else (RULES, lore_not_taken(store, payload.cwd))
+    return Reply("\n\n".join(part for part in (*rest, notes) if part), PULL)
 
 
 def prompt(store: Store, payload: Payload, _agent: str) -> Reply:

@@ -144,8 +144,9 @@ def _rules(event: str, payload: Payload) -> str:
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
     from engram.usecases.brief import RULES
+    from engram.usecases.open_store import untaken_lore
 
-    return RULES
+    return "\n\n".join(part for part in (RULES, untaken_lore(payload.cwd)) if part)
 
 
 def _first(store: Store, event: str, payload: Payload) -> bool:

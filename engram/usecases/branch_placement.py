@@ -97,7 +97,8 @@ def branch_known(path: str) -> str:
     if hidden_tree.tip(repo):
         return f"This repository has a branch {lore_branch.BRANCH}; `engram init` makes it the store."
     remotes = sorted(hidden_tree.remote_tips(repo))
-    return f"{remotes[0]} has a branch {lore_branch.BRANCH}; `engram init` takes it." if remotes else ""
+    known = f"{remotes[0]} has lore of this repository, on the branch {lore_branch.BRANCH}" if remotes else ""
+    return f"{known}; `engram init` takes it." if known else ""
 
 
 def attributes(folder: str) -> bytes:

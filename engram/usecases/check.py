@@ -166,7 +166,7 @@ def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
             continue
         other = ends[1] if at is ends[0] else ends[0]
         kind, says = (
-            (AGAINST, "contradicts") if pair.kind == CONTRADICTION else (DUPLICATE, "says the same as")
+            (AGAINST, "may contradict") if pair.kind == CONTRADICTION else (DUPLICATE, "may say the same as")
         )
         message = f"{says} '{other.title}' in {other.path}: {pair.why} (strength {pair.strength:.2f})"
         hint = "Keep one; where both are right, link them: a `relations:` entry of one names the other's id."

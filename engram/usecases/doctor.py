@@ -27,6 +27,7 @@ VECTORS = "vectors"  # are still being made, which is no fault
 LINK, CONFLICT = "link", "conflict"
 MEND_LINK = "Correct the link, or write what it leads to."
 NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
+_SOON_SECONDS = 60  # by then what a command leaves to the background is committed
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {
     "attributes": "git does not know which files are lore",
@@ -196,10 +197,12 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
     if not has_work(store):
         return []
     trouble = commit_quietly(store) if fix else why_waiting(store)
-    waiting = len(store.files.journal.waiting())
-    if not waiting and not trouble:
-        return []
-    message = f"{waiting} changes wait to be committed" + (f": {trouble}" if trouble else "")
+    waiting = store.files.journal.waiting()
+    soon = store.clock.now().timestamp() - _SOON_SECONDS
+    if not trouble and (not waiting or waiting[0].moment > soon):
+        return []  # the process that follows each command is at it
+    are = "1 change waits" if len(waiting) == 1 else f"{len(waiting):,} changes wait"
+    message = f"{are} to be committed" + (f": {trouble}" if trouble else "")
     return [
         Finding(
             "git",

@@ -1,10 +1,17 @@
-"""The editor of whoever sits at the terminal: `$VISUAL`, else `$EDITOR`."""
+"""The editor of whoever sits at the terminal: `$VISUAL`, else `$EDITOR`; what was typed in it is never lost."""
 
 from __future__ import annotations
 
 import os
 
-from engram.domain.errors import UsageError
+from engram.domain.errors import EngramError, UsageError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 def own_editor() -> str:
@@ -13,7 +20,7 @@ def own_editor() -> str:
 
 
 def open_editor(path: str) -> None:
-    """Have a person edit a file, and wait. Raises UsageError where the editor cannot be started or ends badly."""
+    """Have a person edit a file, and wait. Raises UsageError where the editor cannot be started or says it failed."""
     import shlex
     import subprocess
 
@@ -29,4 +36,47 @@ def open_editor(path: str) -> None:
             f"The editor '{editor}' cannot be started: {error.strerror}.", "Set $EDITOR."
         ) from None
     if code:
-        raise UsageError(f"The editor ended with {code}; nothing was changed.", f"Your text is in {path}")
+        raise UsageError(f"The editor '{editor}' ended with {code}; nothing was changed.")
+
+
+def edited(before: bytes) -> bytes:
+    """What a person makes of a text in their editor. Raises UsageError; a text that was changed is kept then."""
+    copy = kept(before)
+    after = before
+    try:
+        try:
+            open_editor(copy)
+        finally:
+            with open(copy, "rb") as file:
+                after = file.read()
+    except EngramError as error:
+        if after != before:
+            raise keeping(error, copy) from None
+        os.unlink(copy)
+        raise
+    os.unlink(copy)
+    return after
+
+
+def kept_if_refused(text: bytes, take: Callable[[], T]) -> T:
+    """What `take` makes of a text that a person typed; where it is refused, the error says in which file the text is."""
+    try:
+        return take()
+    except EngramError as error:
+        raise keeping(error, kept(text)) from None
+
+
+def kept(text: bytes) -> str:
+    """A file of its own that holds a text, among the temporary ones; its path."""
+    import tempfile
+
+    handle, path = tempfile.mkstemp(prefix="engram-", suffix=".md")
+    with os.fdopen(handle, "wb") as file:
+        file.write(text)
+    return path
+
+
+def keeping(error: EngramError, path: str) -> EngramError:
+    """The error, with the file that keeps what was typed."""
+    error.hint = f"Your text is kept in {path}. {error.hint}".rstrip()
+    return error

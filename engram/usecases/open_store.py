@@ -92,6 +92,22 @@ def is_first_run(working: str) -> bool:
     return enclosing_store(working) is None and not os.path.isfile(own)
 
 
+def lore_not_taken(store: Store, working: str) -> str:
+    """What `untaken_lore` says, for who got their own store because there is none around `working`; else ""."""
+    is_own = store.stand.scope == USER and not store.stand.named
+    return untaken_lore(working) if is_own else ""
+
+
+def untaken_lore(working: str) -> str:
+    """A sentence where the repository of `working` has a branch of lore that was not taken yet; else ""."""
+    repository = find_repository(working)
+    if repository is None or not lore_branch.is_heard_of(repository.common_dir):
+        return ""
+    from engram.usecases.branch_placement import branch_known
+
+    return branch_known(repository.worktree)
+
+
 def _opened(found: Located, clock: Clock, caller: Caller) -> Store:
     store = Store(found.places, found.settings.settings, clock, caller)
     store.held_back, store.notes = found.settings.held_back, found.settings.trouble

@@ -177,7 +177,7 @@ def _category(store: Store, given: str) -> str:
         raise ValidationError(
             "category",
             "A lore needs a category.",
-            "Valid categories: " + ", ".join(store.categories.names) + ".",
+            "Add --category fact, or one of: " + ", ".join(store.categories.names) + ".",
         )
     return store.categories.parse(category)
 

@@ -21,6 +21,11 @@ def list_remotes(store: Store) -> tuple[Remote, ...]:
     return remotes.remotes(repo) if repo else ()
 
 
+def how_to_add(placement: str) -> str:
+    """The command that gives a store of that placement a remote."""
+    return f"{'engram' if placement == DEDICATED else 'git'} remote add origin URL"
+
+
 def add(store: Store, name: str, url: str) -> None:
     """Add a remote; a folder's path may be relative to the working folder. Raises UsageError."""
     local = os.path.expanduser(url)

@@ -178,7 +178,7 @@ def _by_words(store: Store, name: str, surfaced: list[Ref]) -> str:
     if not matches:
         raise NotFoundError(
             f"Nothing that this session saw fits '{name[:60]}'.",
-            "Use a ref (see `engram session`), an id, or words of a lore that a query just showed.",
+            "Use a ref (see `engram session`), an id or four characters of its start, or words of a lore just shown.",
         )
     return matches[0].id
 

@@ -9,6 +9,7 @@ from engram.domain.confidence import HELPFUL, INCORRECT, KINDS
 from engram.domain.errors import ValidationError
 from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.usecases.edit import Edit, rewrite
+from engram.usecases.editor import kept_if_refused
 from engram.usecases.scopes import reach
 from engram_tui.rows import count, fraction
 from engram_tui.shell.work import Deed
@@ -112,7 +113,8 @@ def replace_text(path: str, scope: str, before: bytes, after: bytes) -> Deed:
     """The whole file of one lore, as somebody edited it."""
 
     def work(store: Engram, ids: tuple[str, ...]) -> str:
-        shown = rewrite(reach(store.store, scope), path, ids[0], before, after)
+        there = reach(store.store, scope)
+        shown = kept_if_refused(after, lambda: rewrite(there, path, ids[0], before, after))
         store.edited()
         return f"{titled(shown.lore.title)} is changed"
 

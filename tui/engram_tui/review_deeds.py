@@ -10,6 +10,7 @@ from engram.domain.named_files import is_entity
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
 from engram.usecases import entity_conflicts
 from engram.usecases.edit import rewrite
+from engram.usecases.editor import kept_if_refused
 from engram.usecases.scopes import reach
 from engram_tui.deeds import titled
 from engram_tui.rows import count
@@ -71,7 +72,7 @@ def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
 
     def work(store: Engram, ids: tuple[str, ...]) -> str:
         noted.clear()
-        title = _rewritten(store, item, path, before, after)
+        title = kept_if_refused(after, lambda: _rewritten(store, item, path, before, after))
         store.edited()
         same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
         if not same or ACCEPT not in allowed(item.kind):

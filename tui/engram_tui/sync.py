@@ -96,7 +96,11 @@ class SyncScreen(LineScreen):
 
     def can_have_remotes(self) -> bool:
         """Whether remotes are Engram's to add."""
-        return self.view is not None and self.store.store.places.owns_branch
+        return self.view is not None and self.view.is_own
+
+    def can_forget_remotes(self) -> bool:
+        """Whether there is one to forget."""
+        return self.can_have_remotes() and self.has_remotes()
 
     # Showing
 

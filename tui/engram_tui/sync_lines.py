@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engram.domain import change_phrase, times
+from engram.usecases.store import DEDICATED
 from engram_tui.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import age, count
 
@@ -43,6 +44,7 @@ class View(NamedTuple):
     ahead: int
     behind: int
     last: dict[str, object]
+    is_own: bool  # whether the repository is Engram's, and so its remotes
 
 
 class Result(NamedTuple):
@@ -58,14 +60,20 @@ def read_view(store: Engram) -> View:
 
     found = store.exchange()
     ahead, behind = distance(store.store)
-    return View(store.remotes(), found, store.came_in(CAME_IN), ahead, behind, last(store.store))
+    is_own = store.store.places.placement == DEDICATED
+    return View(store.remotes(), found, store.came_in(CAME_IN), ahead, behind, last(store.store), is_own)
 
 
 def where_line(view: View) -> str:
     """The first line: with what this clone is synced, and how far both are apart."""
     found = view.exchange
     if not view.remotes:
-        return f"{found.branch or 'no branch'} · no remote yet: a adds one, and others have this lore, too"
+        how = (
+            "a adds one, and others have this lore, too"
+            if view.is_own
+            else "it goes by those of your repository"
+        )
+        return f"{found.branch or 'no branch'} · no remote yet: {how}"
     named = next((one for one in view.remotes if one.name == found.remote), None)
     if named is None:
         return f"{len(view.remotes)} remotes, and none is the usual one: s asks which"
@@ -78,8 +86,10 @@ def where_line(view: View) -> str:
 def last_line(view: View, now: float) -> tuple[str, bool]:
     """How the last sync ended, and whether that was badly."""
     last, error = view.last, view.last["error"]
+    if not view.remotes:
+        return "", False  # that a sync failed for want of one says nothing more
     if not isinstance(last["at"], str):
-        return ("Never synced from here.", False) if view.remotes else ("", False)
+        return "Never synced from here.", False
     when = _ago(last["at"], now)
     if not isinstance(error, dict):
         return f"Last sync {when} with {last['remote']}. Nothing went wrong.", False
@@ -210,6 +220,14 @@ def empty_lines(view: View) -> tuple[str, ...]:
             "Nothing waits, and nothing came in yet.",
             "",
             "s syncs, d only looks what is new at the remote.",
+        )
+    if not view.is_own:
+        return (
+            "This lore is only here.",
+            "",
+            "It goes where your repository goes:",
+            "git remote add origin URL",
+            "Then s brings both together; nothing else is needed.",
         )
     return (
         "This lore is only here.",

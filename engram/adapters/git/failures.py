@@ -164,7 +164,7 @@ REMOTE_ADVICE = {
     ),
     NOT_FOUND: (
         "There is no repository at the address of {remote}.",
-        "Check it: `engram remote list`, then `engram remote remove` and `engram remote add`.",
+        "Check the address (of a remote that was added: `engram remote list`).",
     ),
     OFFLINE: (
         "{remote} cannot be reached now.",

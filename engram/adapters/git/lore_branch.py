@@ -7,6 +7,7 @@ reaches it; what all work trees of a repository share, they share.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from engram.adapters.git import layout
 from engram.domain.errors import GitError
@@ -36,6 +37,18 @@ def is_kept(common_dir: str, config_name: str) -> bool:
     return os.path.isfile(os.path.join(root_in(common_dir), config_name)) or os.path.isdir(
         state_in(common_dir)
     )
+
+
+def is_heard_of(common_dir: str) -> bool:
+    """Whether the repository, or a remote as it is known there, seems to have the branch: a guess from git's files."""
+    refs = os.path.join(common_dir, "refs")
+    with suppress(OSError), open(os.path.join(common_dir, "packed-refs"), "rb") as file:
+        if f"/{BRANCH}\n".encode() in file.read():
+            return True
+    places = [os.path.join(refs, "heads")]
+    with suppress(OSError):
+        places += [os.path.join(refs, "remotes", name) for name in os.listdir(os.path.join(refs, "remotes"))]
+    return any(os.path.isfile(os.path.join(place, BRANCH)) for place in places)
 
 
 def is_hidden(repo: Repository) -> bool:

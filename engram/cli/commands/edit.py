@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from engram.cli.call import Call, text_or_stdin
+from engram.cli.parsing import tags
 from engram.cli.present import WAITS, lore_json
-from engram.domain.errors import EngramError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -32,8 +31,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
     add("--importance", type=float, metavar="F", help="how much it matters, 0.00 to 1.00")
     add("--status", help="active, pending, archived or superseded")
-    add("--add-tag", action="append", default=[], metavar="TAG", help="add a tag (repeatable)")
-    add("--remove-tag", action="append", default=[], metavar="TAG", help="take a tag away (repeatable)")
+    add("--add-tag", action="extend", type=tags, default=[], metavar="TAG", help="add a tag (repeatable)")
+    add(
+        "--remove-tag",
+        action="extend",
+        type=tags,
+        default=[],
+        metavar="TAG",
+        help="take a tag away (repeatable)",
+    )
     add(
         "-f", "--file", action="append", metavar="PATH", help="the files it is about, instead of those it has"
     )
@@ -73,30 +79,15 @@ def run(call: Call) -> int:
 
 
 def _in_editor(call: Call) -> Shown | None:
-    """Edit a copy; what does not parse is kept beside it, so that nothing typed is lost."""
-    import tempfile
-
     from engram.usecases.edit import rewrite
-    from engram.usecases.editor import open_editor
+    from engram.usecases.editor import edited, kept_if_refused
     from engram.usecases.listing import get
     from engram.usecases.scopes import reach
 
     found = get(call.store, call.arguments.name)
     store = reach(call.store, found.scope)
     before = store.files.read(found.path)
-    handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
-    with os.fdopen(handle, "wb") as file:
-        file.write(before)
-    open_editor(copy)
-    with open(copy, "rb") as file:
-        after = file.read()
+    after = edited(before)
     if after == before:
-        os.unlink(copy)
         return None
-    try:
-        shown = rewrite(store, found.path, found.lore.id, before, after)
-    except EngramError:
-        call.output.note(f"Your text is kept in {copy}")
-        raise
-    os.unlink(copy)
-    return shown
+    return kept_if_refused(after, lambda: rewrite(store, found.path, found.lore.id, before, after))

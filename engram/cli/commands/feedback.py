@@ -10,9 +10,12 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words."
+DESCRIPTION = (
+    "Judge lore that was recalled, by ref (L1), id, start of an id, or some of its words; several\n"
+    "behind one option or each behind its own."
+)
 EXAMPLES = (
-    "engram feedback --helpful L1 --incorrect L3",
+    "engram feedback --helpful L1 L2 --incorrect L3",
     'engram feedback --not-relevant "tmp_path is per test"',
 )
 
@@ -22,24 +25,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--helpful",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="REF",
-        help="it helped: confidence +0.08 (repeatable)",
+        help="it helped: confidence +0.08",
     )
     add(
         "--incorrect",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="REF",
-        help="it is wrong: confidence −0.15 (repeatable)",
+        help="it is wrong: confidence −0.15",
     )
     add(
         "--not-relevant",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="REF",
-        help="right, but not what was asked (repeatable)",
+        help="right, but not what was asked",
     )
     add("--again", action="store_true", help="count it though this session said the same before")
 

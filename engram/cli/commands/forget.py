@@ -38,4 +38,6 @@ def run(call: Call) -> int:
     call.output.document({"forgotten": [lore_json(one.lore, one.path) for one in gone]})
     for one in gone:
         call.output.line(f"Forgot {one.lore.id}  {safe_text(one.lore.title)}")
+    if kept:
+        call.output.rule("`engram undo` brings back what was forgotten.")
     return 0

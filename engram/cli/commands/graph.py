@@ -74,6 +74,9 @@ def run(call: Call) -> int:
         from engram.domain.graph_drawing import dot
 
         call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
+    elif around.start is None and not around.entities:
+        call.output.line("No lore names anything yet.")
+        call.output.rule("Next: engram link NAME --type tool, or --entity NAME with record")
     elif around.start is None:
         table = graph_tables(around)[0]
         columns = ("entity", "type", "lore", "importance")

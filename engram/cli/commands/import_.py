@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.cli.output import counted
+from engram.cli.parsing import tags
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.memory_kinds import KINDS
@@ -47,7 +48,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"what it is (default: told by itself): {names}",
     )
     add("-c", "--category", default="", help="the category of all (default: as written, else guessed)")
-    add("-t", "--tag", action="append", default=[], metavar="TAG", help="a tag for all (repeatable)")
+    add(
+        "-t",
+        "--tag",
+        action="extend",
+        type=tags,
+        default=[],
+        metavar="TAG",
+        help="a tag for all (repeatable, or with commas)",
+    )
     add("--confidence", type=float, metavar="F", help="the confidence of all")
     add("--status", default="", help="active, or pending to wait for review")
     add("--redact", action="store_true", help="mask secrets instead of refusing the note")
@@ -113,6 +122,8 @@ def _report(call: Call, done: Imported) -> None:
     call.output.document(document)
     for problem in done.problems:
         call.output.line(safe_text(f"  {problem['path']}: {problem['message']}"))
+    for hint in dict.fromkeys(problem["hint"] for problem in done.problems if problem["hint"]):
+        call.output.rule(f"  {hint}")
     parts = [f"{'Would import' if given.dry_run else 'Imported'} {done.imported:,} lore"]
     if done.split:
         parts.append(f"{counted(done.split, 'long note')} split")

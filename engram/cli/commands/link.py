@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import CYAN, DIM, counted
+from engram.cli.output import CYAN, counted
 from engram.domain.entity import TYPES
 from engram.domain.entity_json import entity_json
 from engram.domain.errors import UsageError
@@ -105,7 +105,7 @@ def _list(call: Call, kind: str) -> int:
         _relationships(call, one)
     if not entities:
         call.output.line("No entities yet." if not kind else f"No entity is a {kind}.")
-        call.output.line(call.output.styled("engram link NAME --type tool", DIM))
+        call.output.rule("Next: engram link NAME --type tool")
     if found.problems:
         call.output.rule(f"{counted(len(found.problems), 'file')} with problems; `engram doctor` names them")
     return 0

@@ -87,7 +87,7 @@ def run(call: Call) -> int:
         call.output.line("No lore fits.")
     elif not total:
         call.output.line("No lore here yet.")
-        call.output.rule('engram record "what you learned" --category fact')
+        call.output.rule('Next: engram record "what you learned" --category fact')
     elif total > len(hits):
         call.output.rule(f"{len(hits)} of {total:,} lore; --limit N or --all shows more")
     else:

@@ -7,7 +7,8 @@ import sys
 import time
 from datetime import datetime
 
-from engram.cli.output import DIM, counted, shorten
+from engram.cli.output import DIM, counted, fitted, shorten
+from engram.domain.errors import INTERRUPTED
 from engram.domain.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ EXAMPLES = (
     "engram live --follow --json              # one document a line, until it is interrupted",
 )
 _PAUSE_SECONDS = 0.5
+_WIDE = 110  # columns
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +51,11 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.follow:
-        for entry in follow(call.store, given.since, given.limit, _pause):
-            _follow_up(call, entry)
+        try:
+            for entry in follow(call.store, given.since, given.limit, _pause):
+                _follow_up(call, entry)
+        except KeyboardInterrupt:
+            return INTERRUPTED  # which is how it ends, and no error
         return 0
     found = entries(call.store, given.since, given.limit)
     last = found[-1].number if found else given.since or 0
@@ -82,7 +87,7 @@ def _lines(call: Call, entry: LiveEntry) -> Iterator[str]:
         f"{entry.tokens:,} tokens" if entry.tokens else "",
         f"{entry.took_ms:.0f} ms" if entry.took_ms else "",
     ]
-    head = f"{moment}  {shorten(way, 30):<30} "
+    head = f"{moment}  {fitted(way, 30 if call.output.width >= _WIDE else 12)} "
     yield call.output.styled(head, DIM) + safe_text(" · ".join(fact for fact in facts if fact))
     if entry.query:
         yield f"          {shorten(safe_text(' '.join(entry.query.split())), call.output.width - 10)}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.output import counted
+from engram.cli.parsing import tags
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.safe_text import safe_text
+from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,7 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="how sure, 0.00 to 1.00 (default: record.confidence, 0.70)",
     )
-    add("-t", "--tag", action="append", default=[], metavar="TAG", help="a topic (repeatable)")
+    add(
+        "-t",
+        "--tag",
+        action="extend",
+        type=tags,
+        default=[],
+        metavar="TAG",
+        help="a topic (repeatable, or with commas)",
+    )
     add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
     add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
     add("--type", default="", help="episodic, semantic, procedural or working (default: by category)")
@@ -81,6 +91,8 @@ def run(call: Call) -> int:
     did = "Recorded" if done.status == "recorded" else "The same is known already; it was merged into"
     call.output.line(f"{did} {done.lore.id}  {safe_text(done.lore.title)}")
     call.output.rule(f"{done.lore.category} · confidence {confidence(done.lore)} · {done.path}")
+    if call.store.stand.scope == USER and not call.store.stand.named:
+        call.output.rule("In your own store, as there is none here; `engram init` makes one.")
     if done.redacted:
         call.output.line(f"{counted(done.redacted, 'secret was', 'secrets were')} masked.")
     if done.why:

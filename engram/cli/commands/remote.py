@@ -51,7 +51,7 @@ def run(call: Call) -> int:
         call.output.line(safe_text(f"{one.name}  {one.url}"))
     if not found:
         call.output.line("No remotes.")
-        call.output.rule("Next: engram remote add origin URL")
+        call.output.rule(f"Next: {remote.how_to_add(call.store.places.placement)}")
     elif given.action == "add":
         call.output.rule("Next: engram sync")
     return 0

@@ -40,8 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "decision",
         metavar="DECISION",
         nargs="?",
-        default="",
-        choices=("", *DECISIONS),
+        choices=DECISIONS,
         help=", ".join(DECISIONS),
     )
     add("items", metavar="ITEM", nargs="*", help="ids of items, or the start of them")

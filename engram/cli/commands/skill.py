@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import CYAN, DIM, counted, shorten
+from engram.cli.output import CYAN, counted, shorten
 from engram.cli.tables import pairs, show_table
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.safe_text import safe_text
@@ -64,7 +64,7 @@ def run(call: Call) -> int:
         call.output.line(f"{call.output.styled(skill.lore.id, CYAN)} {facts} {title}")
     if not found:
         call.output.line("No skills yet.")
-        call.output.line(call.output.styled("engram record - --category skill --tag skill", DIM))
+        call.output.rule("Next: engram record - --category skill --tag skill")
     return 0
 
 

@@ -41,8 +41,11 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     """The state in lines of at most `width` columns."""
     store, git = found["store"], found["git"]
     kinds = ", ".join(f"{count} {name}" for name, count in list(found["by_category"].items())[:4])
+    so_far = "" if found["index"]["ok"] else " known so far"
     lines = [f"{store['path']}  ({store['placement']})"]
-    lines += _part("", f"{found['lore_count']:,} lore{': ' + kinds if kinds else ''}", width, indent="")
+    lines += _part(
+        "", f"{found['lore_count']:,} lore{so_far}{': ' + kinds if kinds else ''}", width, indent=""
+    )
     lines += _entity_lines(found["entities"], width)
     lines += _scope_lines(found, width)
     lines += _index_lines(found["index"], width)
@@ -52,7 +55,7 @@ def _lines(found: Any, now: datetime, width: int) -> list[str]:
     if git["unsigned"]:
         lines += _part("", f"commits are not signed, though git is to sign them: {git['unsigned']}", width)
     if store["placement"] in (DEDICATED, BRANCH):
-        lines += _sync_lines(git, now, width)
+        lines += _sync_lines(git, store["placement"], now, width)
     if git["conflicts"]:
         some = counted(git["conflicts"], "lore has", "lore have")
         text = f"{some} a second version: engram review --kind conflict"
@@ -109,11 +112,13 @@ def _index_lines(index: Any, width: int) -> list[str]:
     return lines
 
 
-def _sync_lines(git: Any, now: datetime, width: int) -> list[str]:
+def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str]:
     """What waits to be sent and taken in, how the last sync ended, and what to do."""
+    from engram.usecases.remote import how_to_add
+
     last = git["sync"]
     if not git["remotes"]:
-        return _part("sync", "no remote yet: engram remote add origin URL", width)
+        return _part("sync", f"no remote yet: {how_to_add(placement)}", width)
     if last["at"] is None:
         return _part("sync", f"never synced with {git['remotes'][0]}: engram sync", width)
     parts = [("ahead", "to send"), ("behind", "to take in")]

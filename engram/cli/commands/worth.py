@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
+from engram.cli.output import BOLD, CYAN, DIM, counted, fitted, shorten
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ def run(call: Call) -> int:
         tail = f" {one.id}" if width >= _WIDE else ""
         room = max(10, width - len(head) - len(tail))
         call.output.line(
-            head + f"{shorten(safe_text(one.title), room):<{room}}" + call.output.styled(tail, DIM)
+            head + fitted(safe_text(one.title), room) + call.output.styled(tail, DIM)
             if tail
             else head + shorten(safe_text(one.title), room)
         )

@@ -14,5 +14,5 @@ ACTIONS = (
     Action("sync_push", "P", "push", "only send, bring in nothing", 5, "can_sync", command="engram sync --push"),
     Action("read", "enter", "open", "read this lore; esc goes back", 6, "can_read"),
     Action("add_remote", "a", "add remote", "say where this store is kept in common", 7, "can_have_remotes", command="engram remote add"),
-    Action("remove_remote", "x", "remove remote", "forget a remote; what is there stays there", 0, "has_remotes", command="engram remote remove"),
+    Action("remove_remote", "x", "remove remote", "forget a remote; what is there stays there", 0, "can_forget_remotes", command="engram remote remove"),
 )  # fmt: skip

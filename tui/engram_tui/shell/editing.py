@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from engram.domain.errors import UsageError
-from engram.usecases.editor import open_editor, own_editor
+from engram.usecases.editor import edited, own_editor
 from engram_tui.shell.gate import lines, words
 from engram_tui.shell.work import one_line
 
@@ -38,16 +36,9 @@ def edit(screen: ShellScreen, title: str, before: bytes, finish: Callable[[bytes
 
 
 def _edited_outside(app: App[None], before: bytes) -> bytes:
-    """What a person makes of the text in their own editor. Raises UsageError, OSError; then the copy is kept."""
-    handle, copy = tempfile.mkstemp(prefix="engram-", suffix=".md")
-    with os.fdopen(handle, "wb") as file:
-        file.write(before)
+    """What a person makes of the text in their own editor. Raises UsageError, OSError."""
     with app.suspend():
-        open_editor(copy)
-    with open(copy, "rb") as file:
-        after = file.read()
-    os.unlink(copy)
-    return after
+        return edited(before)
 
 
 class TextEditor(ModalScreen[bytes | None]):
