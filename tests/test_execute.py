@@ -234,7 +234,6 @@ ATTACKS = {
     "SELECT zeroblob(2000000000)": "too big",
     "SELECT length(replace(hex(zeroblob(40000)), '0', hex(zeroblob(40000))))": "too big",
     "SELECT group_concat(hex(randomblob(20000))) FROM (VALUES (1), (2), (3), (4))": "too big",
-    "SELECT 1 FROM " + ", ".join(f"lore AS r{number}" for number in range(40)): "too many steps",
     f"SELECT 1 FROM ({UNIONS}) x, ({UNIONS}) y, ({UNIONS}) z": "too many steps",
     "SELECT 1 FROM lore WHERE title LIKE '" + "%a" * 200 + "'": "too complex",
 }  # fmt: skip
@@ -255,6 +254,7 @@ BOMBS = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n ORDER BY -i",
     "SELECT count(*) FROM " + ", ".join(f"retrievals AS r{number}" for number in range(20)),
+    "SELECT 1 FROM retrievals, " + ", ".join(f"lore AS r{number}" for number in range(40)) + " WHERE 0 > r39.length",
 )  # fmt: skip
 
 

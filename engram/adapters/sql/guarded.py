@@ -38,8 +38,8 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_COLUMN: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    # Between two loops nothing stops SQLite: a program of 1,500 steps has 500 calls at most, of 10 ms at most.
-    sqlite3.SQLITE_LIMIT_VDBE_OP: 1500,
+    # Between two loops nothing stops SQLite: a program of 2,700 steps has 600 calls at most, of 5 ms at most.
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 2700,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
