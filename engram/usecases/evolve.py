@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.confidence import Vote
-    from engram.domain.evolution import Proposal, Replay
-    from engram.domain.judged import Question
-    from engram.usecases.judged_retrievals import JudgedRetrieval
     from engram.usecases.rehearsal import Rehearsal
     from engram.usecases.store import Store
 
@@ -35,6 +32,8 @@ MOST_REPLAYED = 300  # past questions, the latest
 
 def evolve(store: Store) -> Evolution:
     """What could be better, and what is; nothing is changed. Raises StoreError."""
+    from engram.usecases.evolve_scopes import weigh_scopes  # it builds on this module
+
     with store.lock:
         own = consult(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})
         retrievals = judged_retrievals(log_of(store), own)
@@ -48,25 +47,12 @@ def evolve(store: Store) -> Evolution:
                 return Evolution(count, len(questions), tables, why=evolution.why_none(count, questions))
             proposals, past = trial.proposals(questions), latest_queries(store, MOST_REPLAYED)
             replay = trial.replay(questions, past, proposals) if proposals else None
-            weights, further, everywhere = _weights(store, rehearsal, retrievals, past, proposals)
+            weights, further, everywhere = weigh_scopes(store, rehearsal, retrievals, past, proposals)
         if further:
             questions = further
         if not (proposals or weights):
             return Evolution(count, len(questions), tables, why=evolution.why_none(count, questions))
         return Evolution(count, len(questions), tables, (*proposals, *weights), everywhere or replay)
-
-
-def _weights(
-    store: Store,
-    rehearsal: Rehearsal,
-    retrievals: Sequence[JudgedRetrieval],
-    past: Sequence[str],
-    before: Sequence[Proposal],
-) -> tuple[list[Proposal], list[Question], Replay | None]:
-    """The same of the weights of scopes."""
-    from engram.usecases.evolve_scopes import weigh_scopes
-
-    return weigh_scopes(store, rehearsal, retrievals, past, before)
 
 
 def active_ids(store: Store) -> set[str]:

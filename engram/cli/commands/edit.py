@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.parsing import tags
+from engram.cli.parsing import add_tags
 from engram.cli.present import WAITS, lore_json
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -31,15 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
     add("--importance", type=float, metavar="F", help="how much it matters, 0.00 to 1.00")
     add("--status", help="active, pending, archived or superseded")
-    add("--add-tag", action="extend", type=tags, default=[], metavar="TAG", help="add a tag (repeatable)")
-    add(
-        "--remove-tag",
-        action="extend",
-        type=tags,
-        default=[],
-        metavar="TAG",
-        help="take a tag away (repeatable)",
-    )
+    add_tags(parser, "--add-tag", says="add a tag (repeatable, or with commas)")
+    add_tags(parser, "--remove-tag", says="take a tag away (repeatable, or with commas)")
     add(
         "-f", "--file", action="append", metavar="PATH", help="the files it is about, instead of those it has"
     )

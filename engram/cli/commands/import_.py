@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.cli.output import counted
-from engram.cli.parsing import tags
+from engram.cli.parsing import add_tags
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.memory_kinds import KINDS
@@ -48,15 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"what it is (default: told by itself): {names}",
     )
     add("-c", "--category", default="", help="the category of all (default: as written, else guessed)")
-    add(
-        "-t",
-        "--tag",
-        action="extend",
-        type=tags,
-        default=[],
-        metavar="TAG",
-        help="a tag for all (repeatable, or with commas)",
-    )
+    add_tags(parser, "-t", "--tag", says="a tag for all (repeatable, or with commas)")
     add("--confidence", type=float, metavar="F", help="the confidence of all")
     add("--status", default="", help="active, or pending to wait for review")
     add("--redact", action="store_true", help="mask secrets instead of refusing the note")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.output import counted
-from engram.cli.parsing import tags
+from engram.cli.parsing import add_tags
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.safe_text import safe_text
 from engram.domain.scopes import USER
@@ -38,15 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="how sure, 0.00 to 1.00 (default: record.confidence, 0.70)",
     )
-    add(
-        "-t",
-        "--tag",
-        action="extend",
-        type=tags,
-        default=[],
-        metavar="TAG",
-        help="a topic (repeatable, or with commas)",
-    )
+    add_tags(parser, "-t", "--tag", says="a topic (repeatable, or with commas)")
     add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
     add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
     add("--type", default="", help="episodic, semantic, procedural or working (default: by category)")
