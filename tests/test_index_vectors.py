@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.adapters.index import numeric
 from engram.adapters.index.vectors import VectorFile, quantised
-
-if TYPE_CHECKING:
-    import pytest
 
 WIDTH = 32
 
@@ -79,3 +77,25 @@ def test_rounding_keeps_the_vectors_it_is_given() -> None:
     vectors = np.array([[0.0, 0.5, -0.5, 1.0, -1.0]], "float32")
     assert quantised(vectors).tolist() == [[0, 112, -112, 127, -127]]
     assert vectors[0, 3] == 1
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_a_matrix_shared_out_among_threads_has_the_products_of_each_row(
+    cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numeric, "_cores", lambda: cores)
+    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    random = np.random.default_rng(cores)
+    matrix, vector = (
+        random.integers(-127, 128, (1001, WIDTH), "int8"),
+        random.integers(-127, 128, WIDTH, "int8"),
+    )
+    exact = matrix.astype("int32") @ vector
+    assert numeric.dot_products(matrix, vector).tolist() == exact.tolist()
+
+
+def test_what_goes_wrong_in_another_thread_is_an_error_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numeric, "_cores", lambda: 2)
+    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    with pytest.raises(ValueError, match=r".+"):
+        numeric.dot_products(np.zeros((1000, WIDTH), "int8"), np.zeros(WIDTH + 1, "int8"))

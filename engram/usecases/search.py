@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
     Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
 
-FEW = 12
+FEW = 10
 POOL = 48
 WORD_POOL = 100
 _NOT_LOOKED = (None, None)

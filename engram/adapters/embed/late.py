@@ -98,30 +98,31 @@ class TokenDirections:
         Raises ValueError where a text is not what `packed` makes.
         """
         tokens = asked.tokens
-        found: NDArray[np.float32] = numpy().zeros((2, len(tokens), len(texts)), dtype="float32")
         said = numpy().frombuffer(b"".join(texts), self._stored_type)
-        if not len(tokens) or not len(said):
-            return found
-        every = said.astype("intp")  # once: numpy would do it for each use as an index
-        if every.max() >= len(self._known):
-            raise ValueError("the index holds tokens that the model does not have")
-        used, places = self._each_once(every)
-        cosines = dot_products(self._numbers(tokens), self._numbers(used))
-        lengths = self.lengths(texts)
-        filled = lengths.nonzero()[0]
-        found[:, :, filled] = _nearest(cosines.take(places, axis=1), lengths[filled], asked.shares)
-        numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
-        found *= 1 / _SCALE**2
-        return found
+        # Texts before tokens: what is compared of a text then lies together, a fifth quicker than the other way.
+        found: NDArray[np.float32] = numpy().zeros((2, len(texts), len(tokens)), dtype="float32")
+        if len(tokens) and len(said):
+            every = said.astype("intp")  # once: numpy would do it for each use as an index
+            if every.max() >= len(self._known):
+                raise ValueError("the index holds tokens that the model does not have")
+            used, places = self._each_once(every)
+            cosines = dot_products(self._numbers(used), self._numbers(tokens)).take(places, axis=0)
+            lengths = self.lengths(texts)
+            filled = lengths.nonzero()[0]
+            found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], asked.shares)
+            numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
+            found *= 1 / _SCALE**2
+        return found.transpose(0, 2, 1)
 
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The ids, each once, and for each of `ids` its place among them: `unique`, in a tenth of its time."""
-        said = numpy().zeros(len(self._known), dtype=bool)
-        said[ids] = True
-        used = said.nonzero()[0]
-        place = numpy().empty(len(said), dtype="intp")
-        place[used] = numpy().arange(len(used))
-        return used, place.take(ids)
+        """The ids, each once, and for each of `ids` its place among those: `unique`, in a tenth of its time."""
+        places = numpy().arange(len(ids))
+        last_said = numpy().empty(len(self._known), dtype="intp")
+        last_said[ids] = places
+        last = last_said.take(ids)
+        chosen = (last == places).nonzero()[0]
+        places[chosen] = numpy().arange(len(chosen))
+        return ids.take(chosen), places.take(last)
 
     def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
         """The directions of tokens, (len(ids), COMPARED)."""
@@ -145,32 +146,28 @@ class TokenDirections:
 
 def _nearest(
     cosines: NDArray[np.int32], lengths: NDArray[np.intp], shares: NDArray[np.float32]
-) -> NDArray[np.int32]:
-    """For each token asked and each text the largest cosine, of the best stretch and of all: (2, tokens, texts).
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each text and each token asked the largest cosine, of the best stretch and of all: (texts, tokens) each.
 
-    `cosines` (tokens, tokens of all texts) are of texts of `lengths` tokens, none empty. The best stretch is that of
-    the largest cosines by the tokens' shares; stretches overlap by half.
+    `cosines` (tokens of all texts, tokens asked) are of texts of `lengths` tokens, none empty. The best stretch is that
+    of the largest cosines by the tokens' shares; stretches overlap by half.
     """
     step = STRETCH // 2
     halves = -(-lengths // step)
-    first = numpy().cumsum(halves) - halves  # of each text, among the halves of all
-    starts = numpy().cumsum(lengths) - lengths
-    places = numpy().repeat(starts - step * first, halves) + step * numpy().arange(halves.sum())
-    nearest: NDArray[np.int32] = numpy().maximum.reduceat(cosines, places, axis=1)
+    ends = halves.cumsum()
+    first = ends - halves  # of each text, among the halves of all
+    starts = lengths.cumsum() - lengths
+    places = (starts - step * first).repeat(halves) + step * numpy().arange(ends[-1])
+    nearest: NDArray[np.int32] = numpy().maximum.reduceat(cosines, places, axis=0)
     if len(places) == len(lengths):
-        return _both(nearest, nearest)
+        return nearest, nearest
     stretches = nearest.copy()
-    numpy().maximum(nearest[:, :-1], nearest[:, 1:], out=stretches[:, :-1])
-    last = first + halves - 1  # what follows it is of another text
-    stretches[:, last] = nearest[:, last]
-    worth = shares @ stretches
-    owners = numpy().repeat(numpy().arange(len(lengths)), halves)
-    best = numpy().flatnonzero(worth == numpy().maximum.reduceat(worth, first)[owners])[::-1]
+    numpy().maximum(nearest[:-1], nearest[1:], out=stretches[:-1])
+    last = ends - 1  # what follows it is of another text
+    stretches[last] = nearest[last]
+    worth = stretches @ shares
+    owners = numpy().arange(len(lengths)).repeat(halves)
+    best = (worth == numpy().maximum.reduceat(worth, first)[owners]).nonzero()[0][::-1]
     chosen = numpy().empty(len(lengths), dtype="intp")
     chosen[owners[best]] = best  # of equal ones the first
-    return _both(stretches.take(chosen, axis=1), numpy().maximum.reduceat(nearest, first, axis=1))
-
-
-def _both(stretch: NDArray[np.int32], whole: NDArray[np.int32]) -> NDArray[np.int32]:
-    both: NDArray[np.int32] = numpy().stack((stretch, whole))
-    return both
+    return stretches.take(chosen, axis=0), numpy().maximum.reduceat(nearest, first, axis=0)

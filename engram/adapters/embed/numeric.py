@@ -26,12 +26,12 @@ def numpy() -> ModuleType:
     return np
 
 
-def dot_products(some: NDArray[np.int8], others: NDArray[np.int8]) -> NDArray[np.int32]:
-    """The inner product of each of `some` (n, d) with each of `others` (m, d), where there are few of `some`: (n, m).
+def dot_products(every: NDArray[np.int8], few: NDArray[np.int8]) -> NDArray[np.int32]:
+    """The inner product of each of `every` (n, d) with each of `few` (m, d): (n, m).
 
     numpy has no fast product of bytes: by its float32 this takes three times as long.
     """
     import numkong
 
-    found: NDArray[np.int32] = numpy().asarray(numkong.dots_packed(others, numkong.dots_pack(some))).T.copy()
+    found: NDArray[np.int32] = numpy().asarray(numkong.dots_packed(every, numkong.dots_pack(few)))
     return found
