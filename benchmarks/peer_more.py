@@ -116,7 +116,8 @@ class BasicMemory(PythonRival):
     """basic-memory: markdown files with an index in SQLite."""
 
     name, where = "basic-memory", "basic-memory"
-    how = "markdown files, `basic-memory reindex --search`, its tools `write_note` and `search_notes`"
+    also = ("basic-memory<0.24",)  # that one wants a certifi so new that not every package index has it
+    how = "words alone (`semantic_search_enabled=false`): its model would come from a hub; `basic-memory reindex --search`"
 
     def bring_in(self, notes: Sequence[Note]) -> Spent:
         """The files written into a project, and indexed."""
@@ -152,7 +153,11 @@ class BasicMemory(PythonRival):
 
     @property
     def _home(self) -> dict[str, str]:
-        return {**self.environment, "BASIC_MEMORY_CONFIG_DIR": os.path.join(self.folder, "config")}
+        return {
+            **self.environment,
+            "BASIC_MEMORY_CONFIG_DIR": os.path.join(self.folder, "config"),
+            "BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false",
+        }
 
     def _run(self, *arguments: str) -> Spent:
         return command(

@@ -212,7 +212,7 @@ def _writers(rival: Rival) -> Row:
     finally:
         if server is not None:
             server.close()
-    why = f"; {trouble[0][:60]}" if trouble else ""
+    why = f"; {trouble[0].splitlines()[-1][:60]}" if trouble and trouble[0] else ""
     return Row(f"{sum(there)} of {len(there)} in {wall:.1f} s{why}", sum(there))
 
 

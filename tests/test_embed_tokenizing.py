@@ -18,6 +18,7 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.embed.tokenizers_library import ID_FORMAT, LibraryTokenizer
 from engram.adapters.embed.wordpiece import WordPieceTokenizer
+from engram.domain.scripts import NOT_LATIN
 
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLED_JSON = Path(BUNDLED_FOLDER, "tokenizer.json")
@@ -72,14 +73,20 @@ def ours() -> tokenizing.Tokenizer:
 
 
 def fresh() -> tokenizing.Tokenizer:
+    """One without memory, for a model that knows every script."""
     known = ours()
     assert isinstance(known, WordPieceTokenizer)
     return WordPieceTokenizer(known._word_memory._vocabulary, known._library)
 
 
-def expected_ids(text: str) -> list[int]:
+def library_ids(text: str) -> list[int]:
     ids = library().encode(text, add_special_tokens=False).ids
     return [token_id for token_id in ids if token_id != library().token_to_id("[UNK]")]
+
+
+def expected_ids(text: str) -> list[int]:
+    """What the library says of the text without scripts of which the bundled model knows no words."""
+    return library_ids(NOT_LATIN.sub(" ", text))
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
@@ -145,8 +152,8 @@ SCRIPTS = [
 @given(st.lists(st.sampled_from(SCRIPTS), max_size=12).map("".join))
 def test_ids_equal_the_library_on_scripts_typography_and_removed_characters_mixed(text: str) -> None:
     as_read = text.encode("utf-8", "replace").decode()
-    for tokenizer in (ours(), fresh()):  # from memory, and worked out
-        assert tokenizer.ids(text) == expected_ids(as_read)
+    assert ours().ids(text) == expected_ids(as_read)  # from memory
+    assert fresh().ids(text) == library_ids(as_read)  # worked out
 
 
 @given(st.text(st.sampled_from("abeginorst"), min_size=1, max_size=110))
@@ -290,3 +297,25 @@ def test_a_tokenizer_that_only_the_library_rejects_is_an_embedding_error(tmp_pat
     (tmp_path / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
         tokenizing.folder_tokenizer(str(tmp_path)).tokenizer.ids("a")
+
+
+def test_of_scripts_other_than_latin_the_bundled_model_knows_nothing() -> None:
+    for text in (
+        "сервер",
+        "υπηρεσία",
+        "שלום",
+        "الرسائل",
+        "记忆",
+        "ログを見る",
+        "텍스트",
+        "ข้อความ",
+        "संदेश",
+        "ტექსტი",
+    ):
+        assert ours().ids(text) == []
+        assert ours().ids(f"git {text} push") == ours().ids("git push")
+
+
+def test_latin_letters_of_any_language_symbols_and_emoji_are_left_in() -> None:
+    for text in ("café", "Straße", "Điện thoại", "řeřicha", "İstanbul", "a → b", "½", "€", "™"):
+        assert NOT_LATIN.sub(" ", text) == text

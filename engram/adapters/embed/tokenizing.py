@@ -9,6 +9,7 @@ from engram.adapters.embed.identity import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.tensorfile import HINT
 from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import Vocabulary, WordPieceTokenizer
+from engram.domain.scripts import NOT_LATIN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ class SizedTokenizer(NamedTuple):
 
 
 def bundled_tokenizer(folder: str) -> SizedTokenizer:
-    """The tokenizer of the bundled model, from its word list. Raises EmbeddingError when it is missing."""
+    """The tokenizer of the bundled model, from its word list. Raises EmbeddingError when it is missing.
+
+    Of scripts other than Latin the model knows some letters and no words: they would make any two texts alike.
+    """
     try:
         with open(os.path.join(folder, VOCABULARY_FILE), encoding="utf-8") as file:
             words = file.read().split("\n")
@@ -38,7 +42,7 @@ def bundled_tokenizer(folder: str) -> SizedTokenizer:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
     vocabulary = Vocabulary(dict(zip(words, range(len(words)), strict=True)), BUNDLED_SPECIAL)
     library = LibraryTokenizer(os.path.join(folder, TOKENIZER_FILE), BUNDLED_UNKNOWN)
-    return SizedTokenizer(WordPieceTokenizer(vocabulary, library), len(words))
+    return SizedTokenizer(WordPieceTokenizer(vocabulary, library, NOT_LATIN), len(words))
 
 
 def folder_tokenizer(folder: str) -> SizedTokenizer:

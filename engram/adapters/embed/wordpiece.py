@@ -49,9 +49,13 @@ class Vocabulary(NamedTuple):
 class WordPieceTokenizer:
     """Token ids of texts. Safe to use from several threads."""
 
-    def __init__(self, vocabulary: Vocabulary, library: LibraryTokenizer) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, library: LibraryTokenizer, left_out: re.Pattern[str] | None = None
+    ) -> None:
+        """What `left_out` matches has no tokens."""
         self._special = vocabulary.special
         self._library = library
+        self._left_out = left_out
         self._word_memory = _WordCache(vocabulary, library)
         self._chunk_memory = _ChunkCache(self._word_memory)
 
@@ -66,6 +70,8 @@ class WordPieceTokenizer:
 
     def packed(self, text: str) -> bytes:
         """The same as C ints, one after the other: not one Python object a token."""
+        if self._left_out is not None and not text.isascii():
+            text = self._left_out.sub(" ", text)
         for special in self._special:
             if special in text:
                 return self._library.packed(text)

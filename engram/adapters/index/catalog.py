@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.beside import Link
     from engram.domain.lore import Lore
 
-FORMAT = 11
+FORMAT = 12
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

@@ -11,6 +11,7 @@ import os
 
 import tantivy
 
+from engram.adapters.index import forms
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Words:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("text", text)
+        document.add_text("text", forms.kept(text))
         assert self._writer is not None
         self._writer.add_document(document)
 
@@ -132,7 +133,7 @@ class Words:
 
     def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
         """The analysed terms of a text, each once; of very many the rarest `limit` are kept."""
-        found = list(dict.fromkeys(self._analyser.analyze(text)))
+        found = list(dict.fromkeys(self._analysed(text)))
         if len(found) <= limit:
             return found
         frequency = self._searcher.doc_freq
@@ -141,9 +142,17 @@ class Words:
         )
         return [term for term in found if term in rarest]
 
+    def _analysed(self, text: str) -> list[str]:
+        """The terms of a question or of a word of it, in order."""
+        found: list[str] = self._analyser.analyze(forms.asked(text, self._is_kept))
+        return found
+
+    def _is_kept(self, name: str) -> bool:
+        return any(self._searcher.doc_freq("text", term) for term in self._analyser.analyze(name))
+
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """How rare each word is, and whether it is misspelt: of its rarest term, (0, False) for one not searched."""
-        analyse, misspelt = self._analyser.analyze, found.misspelt
+        analyse, misspelt = self._analysed, found.misspelt
         return [
             max(
                 ((found.rarity.get(term, 0.0), term in misspelt) for term in analyse(word)),
