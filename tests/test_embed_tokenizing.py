@@ -76,7 +76,7 @@ def fresh() -> tokenizing.Tokenizer:
     """One without memory, for a model that knows every script."""
     known = ours()
     assert isinstance(known, WordPieceTokenizer)
-    return WordPieceTokenizer(known._word_memory._vocabulary, known._library)
+    return WordPieceTokenizer(known._word_memory._vocabulary, known._word_memory._library)
 
 
 def library_ids(text: str) -> list[int]:
@@ -197,7 +197,7 @@ def test_plain_text_never_loads_the_library() -> None:
     tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
     for text in (TEXTS["prose"], TEXTS["control characters join words"], "push—it … “now”"):
         tokenizer.ids(text)
-    assert tokenizer._library._tokenizer is None
+    assert tokenizer._word_memory._library._tokenizer is None
     tokenizer.ids(TEXTS["accents"])
     assert tokenizer._library._tokenizer is not None
 

@@ -100,3 +100,8 @@ def test_of_a_name_that_is_not_kept_the_parts_are_asked_for(parts: list[str]) ->
     assert forms.asked(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
     assert forms.asked(f"why {name}?", lambda _: True) == f"why {name}?"
     assert forms.kept(name).split() == [name, *parts]
+
+
+@given(st.text("abAB1_ é", max_size=30))
+def test_names_are_found_as_the_pattern_that_says_what_one_is_finds_them(text: str) -> None:
+    assert forms.names(text) == forms._NAME.findall(text)

@@ -52,11 +52,9 @@ class WordPieceTokenizer:
     def __init__(
         self, vocabulary: Vocabulary, library: LibraryTokenizer, left_out: re.Pattern[str] | None = None
     ) -> None:
-        """What `left_out` matches has no tokens."""
+        """What `left_out` matches, letters beyond ASCII and typography, has no tokens."""
         self._special = vocabulary.special
-        self._library = library
-        self._left_out = left_out
-        self._word_memory = _WordCache(vocabulary, library)
+        self._word_memory = _WordCache(vocabulary, library, left_out)
         self._chunk_memory = _ChunkCache(self._word_memory)
 
     def forget(self) -> None:
@@ -70,15 +68,13 @@ class WordPieceTokenizer:
 
     def packed(self, text: str) -> bytes:
         """The same as C ints, one after the other: not one Python object a token."""
-        if self._left_out is not None and not text.isascii():
-            text = self._left_out.sub(" ", text)
         for special in self._special:
             if special in text:
-                return self._library.packed(text)
+                return self._word_memory.by_library(text)
         for character in _JOINING:
             if character in text:
                 if not text.isascii():  # what joins may look like a special token to the library
-                    return self._library.packed(text)
+                    return self._word_memory.by_library(text)
                 text = text.translate(_WITHOUT_JOINING)
         # One call looks up all of them; the "" is there because for one key it answers with no tuple.
         return b"".join(itemgetter("", *text.split())(self._chunk_memory))
@@ -115,14 +111,21 @@ def _words(chunk: str) -> list[str]:
 class _WordCache(dict[str, bytes]):
     """Packed ids by normalised word or raw chunk beyond ASCII, worked out when first asked for."""
 
-    def __init__(self, vocabulary: Vocabulary, library: LibraryTokenizer) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, library: LibraryTokenizer, left_out: re.Pattern[str] | None
+    ) -> None:
         super().__init__()
         self._vocabulary = vocabulary
         self._library = library
+        self._left_out = left_out
+
+    def by_library(self, text: str) -> bytes:
+        """The packed ids of a text in any script. Raises EmbeddingError."""
+        return self._library.packed(self._left_out.sub(" ", text) if self._left_out else text)
 
     def __missing__(self, word: str) -> bytes:
         plain = word.isascii() or word in _TYPOGRAPHY
-        found = self._pieces(word) if plain else self._library.packed(word)
+        found = self._pieces(word) if plain else self.by_library(word)
         if len(word) <= self._vocabulary.longest_word:
             if len(self) >= _LARGEST_CACHE:
                 self.clear()

@@ -15,15 +15,31 @@ if TYPE_CHECKING:
 
 # Where a name has a part: `parseHeader`, `HTTPServer`; not `APIs`. Looking for the capital first takes a sixth of the time.
 _BOUNDARY = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Z]{2})[a-z]{2})")
-_NAME = re.compile(r"[A-Za-z0-9]*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
+_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
+_REST = re.compile(r"[A-Za-z0-9]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_BEYOND = re.compile("[\u3005-\U0010ffff]")  # where CJK_RUN is worth its time
 
 
 def kept(text: str) -> str:
     """A text as it is kept: the parts of its names after it, pairs in place of runs of characters."""
-    if not _BOUNDARY.search(text):
-        return paired(text)
-    return paired(" ".join([text, *(part for name in _NAME.findall(text) for part in _PART.findall(name))]))
+    named = names(text)
+    return paired(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
+
+
+def names(text: str) -> list[str]:
+    """The names in a text that have parts, in order: what `_NAME` finds, in a tenth of its time."""
+    found, end = [], 0
+    for boundary in _BOUNDARY.finditer(text):
+        place = boundary.start()
+        if place < end:
+            continue
+        start = place
+        while start > end and text[start - 1].isalnum() and text[start - 1].isascii():
+            start -= 1
+        end = _REST.match(text, place).end()  # type: ignore[union-attr]  # of nothing, too
+        found.append(text[start:end])
+    return found
 
 
 def asked(text: str, is_kept: Callable[[str], bool]) -> str:
@@ -37,7 +53,7 @@ def asked(text: str, is_kept: Callable[[str], bool]) -> str:
 
 def paired(text: str) -> str:
     """A text with each two neighbouring characters of Chinese, Japanese or Korean as a word; one alone is one."""
-    return text if text.isascii() else CJK_RUN.sub(_pairs, text)
+    return text if text.isascii() or not _BEYOND.search(text) else CJK_RUN.sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
