@@ -199,7 +199,7 @@ def test_plain_text_never_loads_the_library() -> None:
         tokenizer.ids(text)
     assert tokenizer._word_memory._library._tokenizer is None
     tokenizer.ids(TEXTS["accents"])
-    assert tokenizer._library._tokenizer is not None
+    assert tokenizer._word_memory._library._tokenizer is not None
 
 
 def test_what_is_known_of_the_bundled_tokenizer_is_what_its_file_says() -> None:
