@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
-from engram.domain.scripts import NOT_LATIN
+from engram.domain.scripts import not_latin
 
 if TYPE_CHECKING:
     from model2vec import StaticModel
@@ -63,7 +63,7 @@ def test_bundled_vectors_equal_model2vec_on_all_kinds_of_text() -> None:
     modules = sorted(Path(__file__).parent.glob("test_*.py"))[:: 1 if is_thorough() else 4]
     project = [path.read_text(encoding="utf-8") for path in modules]
     texts = [*TEXTS, *project, Path(BUNDLED_FOLDER, "README.md").read_text(encoding="utf-8")]
-    known = [NOT_LATIN.sub(" ", text) for text in texts]  # of the rest the model knows no words
+    known = [not_latin().sub(" ", text) for text in texts]  # of the rest the model knows no words
     difference = np.abs(bundled().embed(texts) - reference(Path(BUNDLED_FOLDER), known))
     assert difference.max() <= 1e-6
 

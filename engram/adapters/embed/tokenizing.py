@@ -9,7 +9,7 @@ from engram.adapters.embed.identity import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.tensorfile import HINT
 from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import Vocabulary, WordPieceTokenizer
-from engram.domain.scripts import NOT_LATIN
+from engram.domain.scripts import not_latin
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def bundled_tokenizer(folder: str) -> SizedTokenizer:
         raise EmbeddingError("The bundled model is incomplete.", "Install Engram again.") from error
     vocabulary = Vocabulary(dict(zip(words, range(len(words)), strict=True)), BUNDLED_SPECIAL)
     library = LibraryTokenizer(os.path.join(folder, TOKENIZER_FILE), BUNDLED_UNKNOWN)
-    return SizedTokenizer(WordPieceTokenizer(vocabulary, library, NOT_LATIN), len(words))
+    return SizedTokenizer(WordPieceTokenizer(vocabulary, library, not_latin), len(words))
 
 
 def folder_tokenizer(folder: str) -> SizedTokenizer:

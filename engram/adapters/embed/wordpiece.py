@@ -15,6 +15,8 @@ from engram.adapters.embed.tokenizers_library import ID_FORMAT, packed_id
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 
 _LARGEST_CACHE = 1 << 16  # words; about 10 MB
@@ -50,7 +52,10 @@ class WordPieceTokenizer:
     """Token ids of texts. Safe to use from several threads."""
 
     def __init__(
-        self, vocabulary: Vocabulary, library: LibraryTokenizer, left_out: re.Pattern[str] | None = None
+        self,
+        vocabulary: Vocabulary,
+        library: LibraryTokenizer,
+        left_out: Callable[[], re.Pattern[str]] | None = None,
     ) -> None:
         """What `left_out` matches, letters beyond ASCII and typography, has no tokens."""
         self._special = vocabulary.special
@@ -112,7 +117,10 @@ class _WordCache(dict[str, bytes]):
     """Packed ids by normalised word or raw chunk beyond ASCII, worked out when first asked for."""
 
     def __init__(
-        self, vocabulary: Vocabulary, library: LibraryTokenizer, left_out: re.Pattern[str] | None
+        self,
+        vocabulary: Vocabulary,
+        library: LibraryTokenizer,
+        left_out: Callable[[], re.Pattern[str]] | None,
     ) -> None:
         super().__init__()
         self._vocabulary = vocabulary
@@ -121,7 +129,7 @@ class _WordCache(dict[str, bytes]):
 
     def by_library(self, text: str) -> bytes:
         """The packed ids of a text in any script. Raises EmbeddingError."""
-        return self._library.packed(self._left_out.sub(" ", text) if self._left_out else text)
+        return self._library.packed(self._left_out().sub(" ", text) if self._left_out else text)
 
     def __missing__(self, word: str) -> bytes:
         plain = word.isascii() or word in _TYPOGRAPHY

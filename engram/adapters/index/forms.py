@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.scripts import CJK_RUN
+from engram.domain.scripts import beyond_punctuation, cjk_run
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ _BOUNDARY = re.compile(r"[A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Z]{2})[a-z]{2})")
 _NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})[A-Za-z0-9]*")
 _REST = re.compile(r"[A-Za-z0-9]*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_BEYOND = re.compile("[\u3005-\U0010ffff]")  # where CJK_RUN is worth its time
 
 
 def kept(text: str) -> str:
@@ -53,7 +52,7 @@ def asked(text: str, is_kept: Callable[[str], bool]) -> str:
 
 def paired(text: str) -> str:
     """A text with each two neighbouring characters of Chinese, Japanese or Korean as a word; one alone is one."""
-    return text if text.isascii() or not _BEYOND.search(text) else CJK_RUN.sub(_pairs, text)
+    return text if text.isascii() or not beyond_punctuation().search(text) else cjk_run().sub(_pairs, text)
 
 
 def _pairs(run: re.Match[str]) -> str:
