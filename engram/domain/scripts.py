@@ -7,25 +7,29 @@ from functools import cache
 
 # Made to patterns when they are needed: each takes a millisecond or two.
 # Letters of Chinese, Japanese and Korean. Thai, Lao, Khmer and Burmese are not here: their words are not two letters long.
-_CJK_RUN = "[\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+_CJK = (
+    "\u3005-\u3007", "\u3040-\u30fa", "\u30fc-\u30ff", "\u3400-\u4dbf", "\u4e00-\u9fff", "\uac00-\ud7a3",
+    "\uf900-\ufaff", "\uff66-\uff9f", "\U00020000-\U0003ffff",
+)  # fmt: skip
 # Letters of all scripts but Latin, whose last block among others is 1E00-1EFF; no symbols, no emoji.
 _NOT_LATIN = (
-    "[\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2c5f\u2c80-\u2dff\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\ua71f"
-    "\ua800-\uab2f\uabc0-\ud7ff\uf900-\ufaff\ufb1d-\ufdff\ufe70-\ufefc\uff66-\uffdc"
-    "\U00010000-\U0001cfff\U0001e000-\U0001efff\U00020000-\U0003ffff]+"
-)
+    "\u0370-\u1dff", "\u1f00-\u1fff", "\u2c00-\u2c5f", "\u2c80-\u2dff", "\u3005-\u3007", "\u3040-\u30fa",
+    "\u30fc-\u31ff", "\u3400-\u4dbf", "\u4e00-\ua71f", "\ua800-\uab2f", "\uabc0-\ud7ff", "\uf900-\ufaff",
+    "\ufb1d-\ufdff", "\ufe70-\ufefc", "\uff66-\uffdc", "\U00010000-\U0001cfff", "\U0001e000-\U0001efff",
+    "\U00020000-\U0003ffff",
+)  # fmt: skip
 
 
 @cache
 def cjk_run() -> re.Pattern[str]:
     """Letters of Chinese, Japanese and Korean that follow one another."""
-    return re.compile(_CJK_RUN)
+    return re.compile(f"[{''.join(_CJK)}]+")
 
 
 @cache
 def not_latin() -> re.Pattern[str]:
     """Letters of scripts other than Latin that follow one another."""
-    return re.compile(_NOT_LATIN)
+    return re.compile(f"[{''.join(_NOT_LATIN)}]+")
 
 
 @cache
