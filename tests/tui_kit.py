@@ -120,7 +120,7 @@ class User:
         """The whole screen as plain text."""
         width, height = self.app.size
         strips = self.app.screen._compositor.render_strips()
-        return "\n".join(strip.text[:width] for strip in strips[:height])
+        return "\n".join(strip.crop(0, width).text for strip in strips[:height])
 
     def text(self, name: str) -> str:
         return str(self.app.screen_stack[-1].query_one(f"#{name}", Static).render())
