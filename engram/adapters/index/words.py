@@ -21,8 +21,11 @@ K1 = 1.2
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
+_MANY = 5000  # texts: of so many it pays not to look for what most of them say
+_MOST_SAY = 0.5
 _MISSPELT_SHARE = 0.5  # of what a term counts in a perfect match: the word that is meant is less rare
 _TYPICAL_TERM = 1.3  # what a term said once scores, in idf; a fuzzy query scores 1 for any match
+_MOST_REMEMBERED = 4096  # words; about 1 MB
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
 _SMALL_HEAP = 15_000_000
@@ -79,6 +82,7 @@ class Words:
         """See what was committed since."""
         self._index.reload()
         self._searcher = self._index.searcher()
+        self._terms_of: dict[str, list[str]] = {}  # of words that were asked; what is kept decides
 
     @property
     def count(self) -> int:
@@ -152,10 +156,15 @@ class Words:
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
         """How rare each word is, and whether it is misspelt: of its rarest term, (0, False) for one not searched."""
-        analyse, misspelt = self._analysed, found.misspelt
+        rarity, misspelt, known = found.rarity, found.misspelt, self._terms_of
+        if len(known) > _MOST_REMEMBERED:
+            known.clear()
+        for word in words:
+            if word not in known:
+                known[word] = self._analysed(word)
         return [
             max(
-                ((found.rarity.get(term, 0.0), term in misspelt) for term in analyse(word)),
+                ((rarity.get(term, 0.0), term in misspelt) for term in known[word]),
                 default=(0.0, False),
             )
             for word in words
@@ -167,11 +176,16 @@ class Words:
         `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
         approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). Where a
         term is misspelt, those that nothing says count half: most of them are misspelt, too, beyond what is found.
+        Of very many texts a term that more than half of them say moves none before another, and a third of the time goes
+        to it: it is looked for only where nothing else is asked.
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
         rarity = {term: _idf(total, count) for term, count in frequency.items()}
-        parts = [self._exactly(term) for term in terms if frequency[term]]
+        telling = (
+            terms if total <= _MANY else [term for term in terms if frequency[term] <= _MOST_SAY * total]
+        )
+        parts = [self._exactly(term) for term in telling or terms if frequency[term]]
         unknown = [term for term in terms if not frequency[term]]
         misspelt = frozenset[str]()
         for term in unknown:
