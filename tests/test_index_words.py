@@ -42,6 +42,7 @@ def test_in_a_large_store_what_most_texts_say_is_looked_for_only_alone(
     assert (after.perfect, after.rarity) == (before.perfect, before.rarity)
     assert found(words, "queue") == list(range(12))
     assert found(words, "queue queues") == list(range(12))
+    assert found(words, "queue 5555") == list(range(12))
 
 
 def test_a_name_is_asked_for_whole_where_it_is_kept_and_else_in_parts(words: Words) -> None:

@@ -177,15 +177,16 @@ class Words:
         approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). Where a
         term is misspelt, those that nothing says count half: most of them are misspelt, too, beyond what is found.
         Of very many texts a term that more than half of them say moves none before another, and a third of the time goes
-        to it: it is looked for only where nothing else is asked.
+        to it: it is looked for only where nothing else of what is asked is said.
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
         rarity = {term: _idf(total, count) for term, count in frequency.items()}
-        telling = (
-            terms if total <= _MANY else [term for term in terms if frequency[term] <= _MOST_SAY * total]
-        )
-        parts = [self._exactly(term) for term in telling or terms if frequency[term]]
+        known = [term for term in terms if frequency[term]]
+        most = total if total <= _MANY else int(_MOST_SAY * total)
+        parts = [self._exactly(term) for term in known if frequency[term] <= most] or [
+            *map(self._exactly, known)
+        ]
         unknown = [term for term in terms if not frequency[term]]
         misspelt = frozenset[str]()
         for term in unknown:
