@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,16 @@ def test_what_goes_wrong_in_another_thread_is_an_error_here(monkeypatch: pytest.
     monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
     with pytest.raises(ValueError, match=r".+"):
         numeric.dot_products(np.zeros((1000, WIDTH), "int8"), np.zeros(WIDTH + 1, "int8"))
+
+
+def test_where_no_thread_can_be_started_the_products_are_worked_out_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(numeric, "_cores", lambda: 3)
+    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    matrix = np.random.default_rng(0).integers(-127, 128, (500, WIDTH), "int8")
+    assert numeric.dot_products(matrix, matrix[7]).tolist() == (matrix.astype("int32") @ matrix[7]).tolist()

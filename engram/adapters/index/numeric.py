@@ -59,10 +59,15 @@ def dot_products(matrix: numpy.ndarray, vector: numpy.ndarray) -> numpy.ndarray:
 
     parts = max(1, min(matrix.nbytes // _WORTH_A_THREAD, _MOST_THREADS, _cores()))
     edges = [len(matrix) * part // parts for part in range(parts + 1)]
-    # Not a pool that is kept: its threads would be missing in a process that forked.
-    others = [threading.Thread(target=compute, args=edge) for edge in pairwise(edges[1:])]
-    for other in others:
-        other.start()
+    others = []
+    for edge in pairwise(edges[1:]):
+        # Not a pool that is kept: its threads would be missing in a process that forked.
+        other = threading.Thread(target=compute, args=edge)
+        try:
+            other.start()
+            others.append(other)
+        except RuntimeError:  # the system allows no more threads
+            compute(*edge)
     compute(*edges[:2])
     for other in others:
         other.join()

@@ -93,8 +93,7 @@ class LiveTable:
         values = (
             entry.at, entry.session, entry.query[:_LONGEST_QUERY], entry.strategy, entry.strength,
             json.dumps(entry.ids), json.dumps([round(score, 4) for score in entry.scores]), entry.took_ms,
-            entry.action, entry.via, entry.agent, entry.tokens,
-            json.dumps(entry.withheld) if entry.withheld else "[]", json.dumps(dict(entry.details)) if entry.details else "{}",
+            entry.action, entry.via, entry.agent, entry.tokens, json.dumps(entry.withheld), json.dumps(dict(entry.details)),
         )  # fmt: skip
         if self._state.is_open:
             self._taken_in().run(_INSERT, values)
