@@ -315,7 +315,8 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
-        from engram.usecases.background import start_detached, vectors_wait
+        from engram.usecases.background import vectors_wait
+        from engram.usecases.detached import start_detached
 
         now = self.store.clock.nanoseconds()
         if not self._background or now - self._vectors_looked_ns < _VECTORS_LOOK_NS:

@@ -26,7 +26,7 @@ from engram.usecases import change
 from engram.usecases import once as keyed
 from engram.usecases import record as recording
 from engram.usecases.commit import commit_quietly
-from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.lore_text import searchable, text_digest
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 

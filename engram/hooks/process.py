@@ -51,7 +51,7 @@ class Deadline:
             if (
                 self.store is not None
             ):  # what took so long (an index to be built) is done behind the agent's back
-                from engram.usecases.background import start_detached
+                from engram.usecases.detached import start_detached
 
                 start_detached(self.store.places.root)
             os._exit(0)
@@ -99,7 +99,7 @@ def respond(given: argparse.Namespace) -> dict[str, object] | None:
 def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
     """What there is to say to an event, once."""
     from engram.hooks.events import EVENTS
-    from engram.usecases.background import start_detached
+    from engram.usecases.detached import start_detached
 
     payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
     store = _store(given, payload, agent)

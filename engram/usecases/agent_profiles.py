@@ -100,7 +100,7 @@ def note_by_hand(store: Store) -> None:
     """Have what people changed in files of agents committed with what else waits. Raises StoreError."""
     import json
 
-    from engram.usecases.indexing import note_outside
+    from engram.usecases.outside_changes import note_outside
 
     if not store.files.journaled:
         return

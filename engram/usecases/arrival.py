@@ -12,8 +12,8 @@ from engram.adapters.state.trust_tables import Held
 from engram.domain import sync_plan, trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.indexing import searchable, text_digest
 from engram.usecases.lineage import read_lore
+from engram.usecases.lore_text import searchable, text_digest
 from engram.usecases.signature_state import signatures_of
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def session_sync(store: Store) -> bool:
     """
     if not store.settings.flag(ON_SESSION) or not can_sync(store):
         return False
-    from engram.usecases.background import start_detached
+    from engram.usecases.detached import start_detached
 
     start_detached(store.places.root, sync=True)
     return True

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import inject, live
 from engram.usecases.consult import consult
 from engram.usecases.held import loaded, without_held
-from engram.usecases.search import standing
+from engram.usecases.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -118,7 +118,7 @@ def _commit_outside(store: Store) -> int:
             return 0
     from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.adapters.git.snapshot import outside_changes
-    from engram.usecases.indexing import note_outside
+    from engram.usecases.outside_changes import note_outside
 
     repository = store.repository
     changes = []

@@ -63,7 +63,7 @@ class Committer:
         if not self._store.settings.get("sync.interval") or self._stopping:
             return None
         from engram.usecases.auto_sync import NEVER, seconds_until_due
-        from engram.usecases.background import start_detached
+        from engram.usecases.detached import start_detached
 
         wait = seconds_until_due(self._store)
         if wait == NEVER:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 
@@ -128,9 +127,3 @@ def _line(raw: bytes, key: bytes) -> bytes:
     """The line of a file's fields that begins so; empty where there is none."""
     start = raw.find(b"\n" + key)
     return raw[start + 1 :].partition(b"\n")[0].rstrip() if 0 <= start < raw.find(b"\n---") else b""
-
-
-def hits_of(generation: Generation, ids: Sequence[str]) -> dict[str, Hit]:
-    """The catalog's lines of these lore."""
-    wanted = "id IN (SELECT value FROM json_each(?))"
-    return {hit.id: hit for hit in generation.catalog.select(wanted, [json.dumps(sorted(set(ids)))])}

@@ -12,6 +12,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.accepted_settings import ACCEPT
 from engram.usecases.commit import commit_quietly, has_work, why_waiting
+from engram.usecases.hints import MEND_LINK, NO_FIELDS
 from engram.usecases.refresh import refresh
 from engram.usecases.store import BRANCH
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
 LINK, CONFLICT = "link", "conflict"
-MEND_LINK = "Correct the link, or write what it leads to."
-NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")
 _SOON_SECONDS = 60  # by then what a command leaves to the background is committed
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {

@@ -19,7 +19,7 @@ from engram.domain.named_files import ENTITIES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import entity_cache
 from engram.usecases.entity_cache import Seen
-from engram.usecases.indexing import note_outside
+from engram.usecases.outside_changes import note_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, tw
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, live
+from engram.usecases.judgement_words import _WORDS
 from engram.usecases.resolve import Found, resolve
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
     from engram.usecases.store import Store
-
-_WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
 
 
 class Judged(NamedTuple):
@@ -107,11 +106,6 @@ def voted(store: Store, lore: Lore, kind: str) -> Lore:
     vote = confidence.judge(mine, known.thousandths, kind)
     validated = times.whole_seconds(store.clock.now()) if kind == HELPFUL else lore.last_validated
     return known._replace(votes={**known.votes, store.source: vote}, last_validated=validated)
-
-
-def kind_of(subject: str) -> str:
-    """The judgement that the subject of an operation tells of; "" where it is none."""
-    return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")
 
 
 def describe(judged: Judged) -> str:

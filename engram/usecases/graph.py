@@ -15,15 +15,15 @@ from engram.usecases.consult import consult
 from engram.usecases.entities import all_entities
 from engram.usecases.graph_building import drawn
 from engram.usecases.importance import importance_in
-from engram.usecases.search import standing
+from engram.usecases.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
+    from engram.domain.drawn_graph import Drawn
     from engram.domain.graph import Edge, Graph
     from engram.domain.graph_walk import Reached
-    from engram.usecases.graph_building import Drawn
     from engram.usecases.store import Store
 
 MOST = 1000

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from engram.adapters.index import graph_rows
 from engram.domain import graph as graphs
+from engram.domain.drawn_graph import Drawn
 from engram.domain.entity import by_name
 from engram.domain.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
 from engram.domain.refs import fold
-from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.catch_up import no_collections
 from engram.usecases.consult import consult
 from engram.usecases.entities import all_entities
 from engram.usecases.held import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
     from engram.domain.entity import Entity
     from engram.usecases.store import Store
-
-
-class Drawn(NamedTuple):
-    """A graph, what the names of entities may mean in it, the entities and the stamp of what it was made from.
-
-    The stamp is another one wherever the graph may be another one. `ranks` has the importance of its nodes once that
-    was asked for.
-    """
-
-    graph: Graph
-    meant: Mapping[str, tuple[str, ...]]
-    entities: Sequence[Entity]
-    stamp: str
-    ranks: dict[str, float]
 
 
 def graph_of(store: Store) -> Graph:

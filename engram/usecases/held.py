@@ -37,7 +37,7 @@ def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
     """Whether a lore waits with the text that it has now, by what `texts` gave."""
     if lore.id not in held:
         return False
-    from engram.usecases.indexing import searchable, text_digest
+    from engram.usecases.lore_text import searchable, text_digest
 
     digests = held[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests

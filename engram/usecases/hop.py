@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.graph_building import Drawn
+    from engram.domain.drawn_graph import Drawn
     from engram.usecases.query import Question, Recalled
     from engram.usecases.store import Store
 

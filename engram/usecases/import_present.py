@@ -10,7 +10,7 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING, SUPERSEDED, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
-from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.lore_text import searchable, text_digest
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:

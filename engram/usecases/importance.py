@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.graph_building import Drawn
+    from engram.domain.drawn_graph import Drawn
     from engram.usecases.store import Store
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, codec
@@ -12,29 +11,19 @@ from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.passages import passages
 from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.lore_text import searchable, text_digest
+from engram.usecases.outside_changes import note_outside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.writer import GenerationWriter
-    from engram.domain.lore import Lore
     from engram.usecases.store import Store
 
 _BATCH = 512
 _QUICK_SLICES = 16  # of texts, whose vectors whoever waits for the index waits for too, be they costly
 _MAX_BYTES = 256 * 1024
-
-
-def searchable(lore: Lore) -> str:
-    """The text of a lore that words and vectors are made from: content, context, tags, files, entities."""
-    extra = [*lore.context, " ".join(lore.tags), " ".join(lore.files), " ".join(lore.entities)]
-    return "\n".join([lore.content, *[part for part in extra if part]])
-
-
-def text_digest(text: str) -> str:
-    """A short digest of a lore's searchable text: equal texts need no new vector."""
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 class Indexer:
@@ -168,26 +157,6 @@ class Indexer:
             self._outside.append(path)
 
 
-def note_outside(store: Store, paths: Sequence[str]) -> None:
-    """Remember files that somebody changed without Engram, for the committer to look at."""
-    waiting = {
-        change.path: change for operation in store.files.journal.waiting() for change in operation.changes
-    }
-    mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
-    lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
-    if not lines:
-        return
-    try:
-        with open(store.outside_path, "a", encoding="utf-8") as file:
-            file.write(lines)
-    except OSError:
-        return
-
-
 def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
     """Whether equal bytes mean an equal lore: one without an id yet takes its dates from the file's time."""
     return before.adopted or before.stamp[0] == stamp.mtime_ns
-
-
-def _is_own(store: Store, path: str, content: bytes | None) -> bool:
-    return atomic.holds(store.files.absolute(path), None if content is None else atomic.digest(content))

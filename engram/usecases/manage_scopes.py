@@ -13,7 +13,7 @@ from engram.domain.settings import TEAM_KEYS, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
 from engram.usecases.consult import consult
-from engram.usecases.promote import remote_of
+from engram.usecases.remote_address import remote_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from engram.domain.lore import MAX_CONTENT, PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, live
-from engram.usecases.background import OBSERVATIONS
+from engram.usecases.detached import OBSERVATIONS
 from engram.usecases.store import Caller
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, inject
 from engram.usecases import query as recall
-from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.lore_text import searchable, text_digest
 from engram.usecases.origin import trust_of
 from engram.usecases.store import Caller
 

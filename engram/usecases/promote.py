@@ -18,6 +18,7 @@ from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change, held, scopes
+from engram.usecases.remote_address import remote_of
 from engram.usecases.resolve import Found, hits_by_id, resolve
 
 if TYPE_CHECKING:
@@ -160,16 +161,6 @@ def _origin(source: Store, lore: Lore) -> Origin:
     if source.places.scope == SESSION:
         name = SESSION
     return Origin(source.places.scope, name, remote, lore.id, _digest(source, lore))
-
-
-def remote_of(store: Store) -> str:
-    """The address of a store's own remote, without credentials; "" where it has none."""
-    if store.places.repository is None:
-        return ""
-    from engram.adapters.git.remotes import DEFAULT, remotes
-
-    found = {remote.name: remote.url for remote in remotes(store.places.repository)}
-    return found.get(DEFAULT, next(iter(found.values()), ""))
 
 
 def _base(target: Store, lore_id: str, ours: bytes) -> bytes | None:

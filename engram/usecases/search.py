@@ -15,6 +15,7 @@ from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import held
 from engram.usecases.relevance import Relevance
+from engram.usecases.standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -158,7 +159,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
     """Candidates by substring, reading every file: slow, and always possible."""
     from engram.domain.secrets import find_secrets
     from engram.domain.stop_words import without_stop_words
-    from engram.usecases.indexing import searchable
+    from engram.usecases.lore_text import searchable
 
     wanted = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
@@ -197,19 +198,6 @@ def changed(store: Store, candidates: Sequence[Candidate]) -> list[str]:
     """Paths of candidates whose file is not as it was when it was indexed."""
     stamp = walk.stamp
     return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
-
-
-def standing(hit: Hit, rank: float | None = None) -> Standing:
-    """What ranking looks at, from a catalog line; `rank` is how important the graph makes it, 0..1."""
-    return Standing(
-        hit.confidence,
-        hit.type,
-        hit.validation_count,
-        hit.last_validated,
-        hit.updated_at,
-        ranking.importance_of(hit.importance, rank),
-        bool(hit.pinned),
-    )
 
 
 def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:

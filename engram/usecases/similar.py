@@ -11,11 +11,12 @@ import contextlib
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import refs
 from engram.domain.errors import EngramError
+from engram.domain.recent_text import Said
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import change
 from engram.usecases.held import is_held
-from engram.usecases.indexing import searchable
+from engram.usecases.lore_text import searchable
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
@@ -36,16 +37,6 @@ class Similar(NamedTuple):
     similarity: float
     title: str
     path: str
-
-
-class Said(NamedTuple):
-    """What a lore says: its id, title, file, searchable text, and the words of it that carry meaning."""
-
-    id: str
-    title: str
-    path: str
-    text: str
-    words: frozenset[str]
 
 
 def similar(store: Store, lore: Lore) -> list[Similar]:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
+    from engram.domain.drawn_graph import Drawn
+    from engram.domain.recent_text import Said
     from engram.domain.settings import Settings
     from engram.usecases.accepted_settings import HeldBack
     from engram.usecases.clock import Clock
-    from engram.usecases.graph_building import Drawn
-    from engram.usecases.similar import Said
 
 DEDICATED = "dedicated"
 _CLOSE_SECONDS = 2.0

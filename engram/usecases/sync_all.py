@@ -6,7 +6,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
 from engram.usecases.manage_scopes import clone_missing
-from engram.usecases.promote import remote_of
+from engram.usecases.remote_address import remote_of
 from engram.usecases.sync import Synced, sync
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from engram.usecases import (
 )
 from engram.usecases.arrival_elsewhere import weighed
 from engram.usecases.commit import commit_lock, commit_pending
-from engram.usecases.indexing import note_outside
+from engram.usecases.outside_changes import note_outside
 from engram.usecases.refresh import refresh
 
 if TYPE_CHECKING:

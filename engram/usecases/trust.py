@@ -62,7 +62,7 @@ def count(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Waiting]:
     """Let held lore count with the text that they have now. Raises NotFoundError for one that is not held."""
     chosen = _chosen(store, names, everything)
-    from engram.usecases.indexing import searchable, text_digest
+    from engram.usecases.lore_text import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
     return chosen

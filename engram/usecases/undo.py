@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.feedback import kind_of
+from engram.usecases.judgement_words import kind_of
 from engram.usecases.store import BY_ITSELF
 
 if TYPE_CHECKING:

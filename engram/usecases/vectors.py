@@ -13,7 +13,7 @@ from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.indexing import searchable, text_digest
+from engram.usecases.lore_text import searchable, text_digest
 
 if TYPE_CHECKING:
     import numpy

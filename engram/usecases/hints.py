@@ -1,0 +1,6 @@
+"""What to do about findings that several checks report."""
+
+from __future__ import annotations
+
+MEND_LINK = "Correct the link, or write what it leads to."
+NO_FIELDS = ("this file has no fields yet", "`engram adopt` gives it an id and a category.")

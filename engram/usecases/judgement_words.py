@@ -1,0 +1,12 @@
+"""The words for each kind of feedback, as commit subjects say them."""
+
+from __future__ import annotations
+
+from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+
+_WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
+
+
+def kind_of(subject: str) -> str:
+    """The judgement that the subject of an operation tells of; "" where it is none."""
+    return next((kind for kind, word in _WORDS.items() if subject.startswith(f"feedback: {word} (")), "")

@@ -1,0 +1,31 @@
+"""Files that somebody changed without Engram: noted for the committer."""
+
+from __future__ import annotations
+
+from engram.adapters.files import atomic
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.usecases.store import Store
+
+
+def note_outside(store: Store, paths: Sequence[str]) -> None:
+    """Remember files that somebody changed without Engram, for the committer to look at."""
+    waiting = {
+        change.path: change for operation in store.files.journal.waiting() for change in operation.changes
+    }
+    mine = {path for path, change in waiting.items() if _is_own(store, change.path, change.content)}
+    lines = "".join(f"{path}\n" for path in paths if path not in mine and "\n" not in path)
+    if not lines:
+        return
+    try:
+        with open(store.outside_path, "a", encoding="utf-8") as file:
+            file.write(lines)
+    except OSError:
+        return
+
+
+def _is_own(store: Store, path: str, content: bytes | None) -> bool:
+    return atomic.holds(store.files.absolute(path), None if content is None else atomic.digest(content))
