@@ -30,13 +30,13 @@ from engram.usecases.importance import refresh_importance
 from engram.usecases.open_store import open_store
 from engram.usecases.query import Question, query
 from engram.usecases.refresh import refresh
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _RUNS = 5
 _KINDS = ("uses", "owns", "part_of", "depends_on")

@@ -29,7 +29,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     import builtins
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.vectors import Filled
 
 
@@ -287,8 +287,8 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         self._stop_committers()
         if self._background:
             from engram.usecases.background import after_close
-            from engram.usecases.commit import commit_quietly
             from engram.usecases.session_store import sweep
+            from engram.usecases.store.commit import commit_quietly
 
             commit_quietly(self.store)
             sweep(self.store)
@@ -316,7 +316,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
     def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
         from engram.usecases.background import vectors_wait
-        from engram.usecases.detached import start_detached
+        from engram.usecases.store.detached import start_detached
 
         now = self.store.clock.nanoseconds()
         if not self._background or now - self._vectors_looked_ns < _VECTORS_LOOK_NS:

@@ -8,12 +8,12 @@ from engram.adapters.agents.session import agent_name, session_name
 from engram.app import Engram
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.open_store import open_store
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.usecases.clock import Clock
+    from engram.usecases.store.clock import Clock
 
 
 def open_engram(

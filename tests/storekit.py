@@ -18,11 +18,11 @@ from prepared import dedicated
 from engram.app import Engram
 from engram.domain import ulid
 from engram.domain.errors import EngramError
-from engram.usecases.clock import Clock
-from engram.usecases.commit import commit_pending
 from engram.usecases.open_store import open_store
 from engram.usecases.refresh import refresh
-from engram.usecases.store import Caller, Store
+from engram.usecases.store.clock import Clock
+from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import Caller, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,10 +12,10 @@ from apikit import START, SetClock, dedicated, git
 
 from engram.app import Engram
 from engram.domain import ulid
-from engram.usecases import remote
-from engram.usecases.commit import commit_pending
 from engram.usecases.open_store import open_store
-from engram.usecases.store import Caller
+from engram.usecases.store import remote
+from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import Caller
 from engram.usecases.sync import Options, Synced, sync
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.domain.lore import Lore
-    from engram.usecases.clock import Clock
+    from engram.usecases.store.clock import Clock
 
 TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."
 SOON = Options(timeout=20.0)

@@ -11,7 +11,7 @@ from malicious_kit import copied
 from sync_kit import Clones, push_from_outside
 
 from engram.adapters.files import config_file
-from engram.usecases import accepted_settings
+from engram.usecases.store import accepted_settings
 
 START = '[store]\nplacement = "dedicated"\nfolder = "lore"\n'
 

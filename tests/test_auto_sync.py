@@ -14,7 +14,7 @@ from sync_kit import Clones, ManyClock, bare, connected, opened
 from engram.adapters.files.lock import FileLock
 from engram.app import Engram
 from engram.domain.settings import Settings
-from engram.usecases import background, sync_state
+from engram.usecases import background
 from engram.usecases.auto_sync import (
     NEVER,
     is_due,
@@ -24,9 +24,10 @@ from engram.usecases.auto_sync import (
     sync_if_due,
     sync_now,
 )
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def wishing(engram: Engram, **wanted: object) -> Engram:

@@ -11,8 +11,8 @@ import pytest
 from apikit import QUEUE, TIDES, cli, git, lore_files, ok, opened, plain, repository
 
 from engram.domain.errors import StoreError, UsageError
-from engram.usecases.commit import commit_pending
 from engram.usecases.init import init
+from engram.usecases.store.commit import commit_pending
 
 BRANCH = "engram/lore"
 PULLED = '[store]\nplacement = "branch"\nfolder = "lore"\n'

@@ -10,8 +10,8 @@ from http_kit import asked, serving
 from mcp_kit import inside, ok
 
 from engram.domain.errors import SecretFoundError, ValidationError
-from engram.usecases.clock import Clock
 from engram.usecases.edit import Edit
+from engram.usecases.store.clock import Clock
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,11 +14,11 @@ from prepared import dedicated
 from engram.usecases import changes
 from engram.usecases.open_store import open_store
 from engram.usecases.refresh import refresh
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from engram.usecases.changes import Delta
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FOLDERS = changes.MANY_FOLDERS + 5
 LONG_AGO = (1_700_000_000, 1_700_000_000)

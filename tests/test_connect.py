@@ -20,7 +20,7 @@ from engram.adapters.agents.hosts import NAMES
 from engram.adapters.files import places
 from engram.domain.errors import ConflictError
 from engram.usecases import connect
-from engram.usecases.clock import Clock
+from engram.usecases.store.clock import Clock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 

@@ -15,7 +15,7 @@ from engram.usecases.decide import decide
 from engram.usecases.edit import Edit
 from engram.usecases.open_store import open_store
 from engram.usecases.review import review
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from engram.domain.consolidation import Plan

@@ -10,7 +10,7 @@ from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.usecases.commit import commit_pending
+from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:
     import pytest

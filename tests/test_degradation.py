@@ -18,7 +18,7 @@ from engram.adapters.state.live_table import LiveEntry
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.usecases import changes, freshness
-from engram.usecases.commit import has_work
+from engram.usecases.store.commit import has_work
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -36,7 +36,7 @@ from storekit import (
 )
 
 from engram.domain.errors import EngramError
-from engram.usecases.commit import has_work
+from engram.usecases.store.commit import has_work
 
 STEPS = ("open", "write", "fsync", "replace", "rename", "unlink")
 KILL, FULL_ONCE, FULL_FROM_THERE = "kill", "full once", "full from there on"

@@ -21,8 +21,8 @@ from engram.adapters.state.trust_tables import Held
 from engram.domain import sql_text
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.tables import Limits, Table
-from engram.usecases import live
 from engram.usecases.execute import VIEWS, execute
+from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +143,7 @@ def test_lore_that_are_held_are_seen_by_people_alone(tmp_path: Path, home: Path)
 
 def test_what_was_done_to_very_many_lore_can_be_asked_about(tmp_path: Path) -> None:
     with opened(plain(tmp_path / "many")) as engram:
-        live.note(engram.store, "forget", ids=["01M82JC93GQ0XQAEPPDJZ15RPV"] * 5000)
+        activity_log.note(engram.store, "forget", ids=["01M82JC93GQ0XQAEPPDJZ15RPV"] * 5000)
         assert rows(engram, "SELECT count(*) FROM retrievals, json_each(ids)") == [(1000,)]
 
 

@@ -20,7 +20,7 @@ from engram.usecases.history_feed import feed, with_history
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 Rows = list[tuple[Any, ...]]
 

@@ -13,9 +13,9 @@ import pytest
 from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, opened, plain, variables
 
 from engram.cli.commands.log import sparkline
-from engram.usecases.commit import commit_pending
 from engram.usecases.edit import Edit
 from engram.usecases.history import history
+from engram.usecases.store.commit import commit_pending
 
 
 @pytest.fixture

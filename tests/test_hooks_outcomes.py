@@ -24,8 +24,8 @@ from engram.domain.fence import TAG
 from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases import outcomes
-from engram.usecases.clock import Clock
 from engram.usecases.outcomes import Report
+from engram.usecases.store.clock import Clock
 
 CLAUDE = "claude-code"
 SESSIONS = Path(__file__).parent / "agents/sessions"

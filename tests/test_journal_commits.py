@@ -12,9 +12,9 @@ from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_c
 
 from engram.adapters.files import atomic
 from engram.domain.errors import GitError, StoreError
-from engram.usecases import commit as committing
-from engram.usecases.commit import has_work
-from engram.usecases.outside_changes import note_outside
+from engram.usecases.store import commit as committing
+from engram.usecases.store.commit import has_work
+from engram.usecases.store.outside_changes import note_outside
 
 
 def test_what_waits_in_the_journal_is_not_taken_for_an_edit_by_hand(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.live_table import LiveEntry
 from engram.domain.errors import UsageError
 from engram.domain.metrics import COUNTER, HISTOGRAM, Metric, prometheus
-from engram.usecases import remote
 from engram.usecases.edit import Edit
-from engram.usecases.live import follow
+from engram.usecases.store import remote
+from engram.usecases.store.activity_log import follow
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,7 +25,7 @@ from storekit import (
     wait_until,
 )
 
-from engram.usecases.commit import has_work
+from engram.usecases.store.commit import has_work
 
 WRITER = """
     import json, sys

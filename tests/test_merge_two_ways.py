@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from merge_kit import triples
 from sync_kit import commit, files, opened
 
-from engram.usecases.clock import Clock
+from engram.usecases.store.clock import Clock
 from engram.usecases.sync_settle import bring_in, settle
 
 Triple = tuple[bytes, bytes, bytes]

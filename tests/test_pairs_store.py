@@ -118,7 +118,7 @@ def test_a_damaged_cache_is_made_anew(store: Engram, damage: bytes | None) -> No
 def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> None:
     ids = record(store, LIMIT, OTHER_LIMIT, PPRINT, PPRINT_TOO)
     assert len(pairs(store.store)) == 2
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer
 
     hits = {hit.id: hit.path for hit in store.store.index.look().catalog.select("1")}  # type: ignore[union-attr]
 
@@ -129,8 +129,8 @@ def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> No
         return lore._replace(status="archived")
 
     later_tick(Path(store.store.places.root))
-    change.update(store.store, hits[ids[1]], ids[1], linked, "link")
-    change.update(store.store, hits[ids[2]], ids[2], archived, "archive")
+    entry_writer.update(store.store, hits[ids[1]], ids[1], linked, "link")
+    entry_writer.update(store.store, hits[ids[2]], ids[2], archived, "archive")
     assert pairs(store.store) == ()
 
 

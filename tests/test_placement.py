@@ -12,7 +12,7 @@ import engram
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.usecases.init import init
 from engram.usecases.open_store import open_store
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 DEDICATED = '[store]\nplacement = "dedicated"\nfolder = "lore"\n'
 

@@ -28,8 +28,9 @@ from engram.domain.injected import (
     leaks_of_quotes,
 )
 from engram.domain.tiers import Tier
-from engram.usecases import held, inject, poison
-from engram.usecases.clock import Clock
+from engram.usecases import inject, poison
+from engram.usecases.store import quarantine as held
+from engram.usecases.store.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

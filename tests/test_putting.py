@@ -22,11 +22,11 @@ from engram.domain.errors import (
     StoreError,
     ValidationError,
 )
-from engram.usecases import change
 from engram.usecases import once as keyed
 from engram.usecases import record as recording
-from engram.usecases.commit import commit_quietly
-from engram.usecases.lore_text import searchable, text_digest
+from engram.usecases.store import entry_writer
+from engram.usecases.store.commit import commit_quietly
+from engram.usecases.store.lore_text import searchable, text_digest
 
 ID, OTHER = "01KEZ6S41TSV4RRFFQ69G5FAVA", "01KEZ6S41TSV4RRFFQ69G5FAVB"
 
@@ -261,7 +261,7 @@ def test_what_cannot_be_read_just_now_is_told_later(root: Path, monkeypatch: pyt
         store.patch(made[0], {"tags": "a"})
         cursor = store.delta().cursor.partition("-")[0] + "-2"
         with monkeypatch.context() as patched:
-            patched.setattr(change, "load", unreadable)
+            patched.setattr(entry_writer, "load", unreadable)
             told = store.delta(cursor)
             assert told[:3] == ((), (), ())
         again = store.delta(told.cursor)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from engram.domain.worth import Answered
     from engram.usecases.rehearsed_index import Facts
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 PARTS = ("scheduler", "ledger", "gateway", "importer", "mailer", "indexer")
 DEEDS = (

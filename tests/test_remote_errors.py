@@ -19,7 +19,7 @@ from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_fr
 from engram.adapters.git import locks
 from engram.cli import registry
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED
-from engram.usecases import remote
+from engram.usecases.store import remote
 
 if TYPE_CHECKING:
     from engram.app import Engram

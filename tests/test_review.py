@@ -11,10 +11,10 @@ from sync_kit import Clones
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from engram.domain.junk import why_junk
 from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
-from engram.usecases.commit import commit_pending
 from engram.usecases.decide import decide, decide_all, preview
 from engram.usecases.edit import Edit
 from engram.usecases.review import item_named, review
+from engram.usecases.store.commit import commit_pending
 from engram.usecases.undo import undo
 
 if TYPE_CHECKING:

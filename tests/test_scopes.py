@@ -15,7 +15,7 @@ import engram
 from engram.adapters.state.database import StateDatabase
 from engram.usecases.open_store import open_store
 from engram.usecases.query import Question, query
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from apikit import SetClock, git, ok, opened
 from code_kit import add, code, day
 
 from engram.domain.review import ACCEPT, EDIT
-from engram.usecases.commit import commit_pending
 from engram.usecases.decide import decide
 from engram.usecases.init import init
 from engram.usecases.review import review
+from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:
     from engram.app import Engram

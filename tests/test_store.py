@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from storekit import opened
 
-from engram.usecases import store as stores
+from engram.usecases.store import store as stores
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from sync_kit import Clones, commit, files
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain.fold import fold
-from engram.usecases import change
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,14 +37,14 @@ def fold_by_hand(clones: Clones, name: str, host: Lore, lost: Lore) -> None:
     """Fold one lore into another in one clone, as a person who finds that they are one."""
     store = clones[name].store
     paths = [clones[name].get(lore.id).path for lore in (host, lost)]
-    one, other = (change.load(store, path) for path in paths)
+    one, other = (entry_writer.load(store, path) for path in paths)
     after = fold(one.lore, other.lore)
     assert after is not None
     changes = [
         Change(paths[0], codec.rewrite(one, after, store.categories), atomic.digest(one.raw)),
         Change(paths[1], None, atomic.digest(other.raw)),
     ]
-    change.write(store, [change.operation_for(store, after, "fold", changes)])
+    entry_writer.write(store, [entry_writer.operation_for(store, after, "fold", changes)])
 
 
 def test_what_was_folded_into_a_lore_follows_it_where_that_was_folded(tmp_path: Path) -> None:

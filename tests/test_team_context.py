@@ -19,7 +19,7 @@ from engram.domain.errors import UsageError, ValidationError
 from engram.domain.framing import Framed, as_text
 from engram.domain.packing import Section, pack
 from engram.usecases import observations
-from engram.usecases.store import Caller
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
     from engram.domain.insight import Insight
     from engram.domain.metrics import Metric
-    from engram.usecases.configuration import Setting
     from engram.usecases.links import Link
     from engram.usecases.record import Weighed
+    from engram.usecases.store.configuration import Setting
     from engram.usecases.surfaced import Surfaced
 
 
@@ -60,13 +60,13 @@ class Looking(Part):
 
     def configuration(self) -> list[Setting]:
         """Every setting: `.key`, the `.value` in force, its `.origin` (default, store, user). Raises ConfigError."""
-        from engram.usecases.configuration import configuration
+        from engram.usecases.store.configuration import configuration
 
         return configuration(self.store)
 
     def configure(self, name: str, text: str | None) -> object:
         """Set a key in your own file from text (None: unset it); the value in force then. Raises ConfigError, StoreError."""
-        from engram.usecases.configuration import configure_own
+        from engram.usecases.store.configuration import configure_own
 
         return configure_own(self.store, name, text)
 
@@ -75,7 +75,7 @@ class Looking(Part):
 
         An entry's `.number` is what to ask with next. Raises UsageError, StoreError.
         """
-        from engram.usecases.live import entries
+        from engram.usecases.store.activity_log import entries
 
         return entries(self.store, since, limit)
 

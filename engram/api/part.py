@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 Words = str | Sequence[str]
 

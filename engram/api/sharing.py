@@ -71,19 +71,19 @@ class Sharing(Part):
 
     def remotes(self) -> Sequence[Remote]:
         """What this store can be synced with: `.name` and `.url` of each, without credentials."""
-        from engram.usecases.remote import list_remotes
+        from engram.usecases.store.remote import list_remotes
 
         return list_remotes(self.store)
 
     def add_remote(self, name: str, url: str) -> None:
         """Add a remote. Raises UsageError for a name that is taken, an address of an unknown kind, a store without its own git."""
-        from engram.usecases.remote import add
+        from engram.usecases.store.remote import add
 
         add(self.store, name, url)
 
     def remove_remote(self, name: str) -> None:
         """Forget a remote, not what is there. Raises UsageError."""
-        from engram.usecases.remote import remove
+        from engram.usecases.store.remote import remove
 
         remove(self.store, name)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.output import Output
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Call:
@@ -32,7 +32,7 @@ class Call:
         if self._store is None:
             from engram.adapters.agents.session import agent_name, session_name
             from engram.usecases.open_store import lore_not_taken, open_store
-            from engram.usecases.store import Caller
+            from engram.usecases.store.store import Caller
 
             caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")
             path = self.arguments.store

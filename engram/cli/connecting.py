@@ -20,8 +20,8 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
 
     Raises UsageError where nobody can be asked.
     """
-    from engram.usecases.clock import Clock
     from engram.usecases.connect import apply
+    from engram.usecases.store.clock import Clock
 
     plans = [make(host) for host in hosts]
     for plan in plans:

@@ -13,7 +13,7 @@ def main(root: str, session: str = "background", *, sync: bool = False) -> int:
     from engram.domain.errors import EngramError
     from engram.usecases.background import tidy
     from engram.usecases.open_store import open_store
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
     try:
         store = open_store(root, Caller(session, ""))

@@ -7,7 +7,7 @@ import sys
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 NETWORK_SECONDS = 60.0
 
@@ -18,7 +18,7 @@ def main(root: str, what: str) -> int:
     from engram.usecases.background import tidy
     from engram.usecases.open_store import open_store
     from engram.usecases.outcomes import persist
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
     try:
         store = open_store(root, Caller("background", "", "background"))
@@ -38,7 +38,7 @@ def _sync(store: Store, *, push: bool) -> None:
     """Bring a dedicated store and its remote together; trouble is left for `engram status` to show."""
     from engram.adapters.git.remotes import remotes
     from engram.usecases.background import tidy
-    from engram.usecases.store import DEDICATED
+    from engram.usecases.store.store import DEDICATED
     from engram.usecases.sync import Options, sync
 
     repository = store.places.repository

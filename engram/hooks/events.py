@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from engram.hooks.payload import Payload
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 PULL, ALL = "pull", "all"  # what the detached process syncs
 _SHORTEST_PROMPT = 12
@@ -213,9 +213,9 @@ def _question(store: Store) -> str:
     if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
         return ""
     from engram.domain.fence import titles
-    from engram.usecases import live
+    from engram.usecases.store import activity_log
 
-    live.note(store, "ask", ids=[ref.id for ref in open_])
+    activity_log.note(store, "ask", ids=[ref.id for ref in open_])
     named = titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
     return f"{QUESTION}\n{named}"
 

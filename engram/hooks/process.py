@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.hooks.payload import Payload
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SECONDS = 0.85  # of the clock, for events that an agent's every step waits for
 _LONGER = {
@@ -51,7 +51,7 @@ class Deadline:
             if (
                 self.store is not None
             ):  # what took so long (an index to be built) is done behind the agent's back
-                from engram.usecases.detached import start_detached
+                from engram.usecases.store.detached import start_detached
 
                 start_detached(self.store.places.root)
             os._exit(0)
@@ -99,7 +99,7 @@ def respond(given: argparse.Namespace) -> dict[str, object] | None:
 def _text(given: argparse.Namespace, payload: Payload, agent: str) -> str:
     """What there is to say to an event, once."""
     from engram.hooks.events import EVENTS
-    from engram.usecases.detached import start_detached
+    from engram.usecases.store.detached import start_detached
 
     payload = payload._replace(cwd=payload.cwd if os.path.isabs(payload.cwd) else os.getcwd())
     store = _store(given, payload, agent)
@@ -123,7 +123,7 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
     from engram.adapters.agents.session import session_name
     from engram.adapters.files import places
     from engram.usecases.open_store import enclosing_store, open_store
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
     path = None if given.store is None else os.path.expanduser(given.store)
     start = os.environ.get("ENGRAM_STORE") or None

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from engram.domain.errors import ValidationError
 from engram.domain.lore_json import lore_as_dict
 from engram.http.calls import Json, work
-from engram.usecases.change import ANY
+from engram.usecases.store.entry_writer import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -65,7 +65,7 @@ async def delete(request: Request) -> Response:
     digest = expected(request)
 
     def do(engram: Engram) -> Reply:
-        from engram.usecases.store import DEDICATED
+        from engram.usecases.store.store import DEDICATED
 
         (gone,) = engram.forget(name, digest=digest)
         undo = "engram undo" if engram.store.places.placement == DEDICATED else ""

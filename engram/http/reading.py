@@ -75,10 +75,10 @@ async def one(request: Request) -> Response:
     name = checked_name(request)
 
     def do(engram: Engram) -> Shown:
-        from engram.usecases import live
+        from engram.usecases.store import activity_log
 
         shown = engram.get(name)
-        live.note(engram.store, "get", ids=[shown.lore.id])
+        activity_log.note(engram.store, "get", ids=[shown.lore.id])
         return shown
 
     shown = await work(request, do)

@@ -116,10 +116,10 @@ def is_readable(engram: Engram, shown: Shown) -> bool:
 
 def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
     """Lore whole, with all fields; that they were asked for is in the live record."""
-    from engram.usecases import live
+    from engram.usecases.store import activity_log
 
     texts = [whole_text(one, engram) for one in shown]
-    live.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
+    activity_log.note(engram.store, "get", ids=[one.lore.id for one in shown], tokens=sum(map(tokens, texts)))
     data = results.Whole(notice=NOTICE, lore=[whole(one, engram) for one in shown])
     return answer("\n\n".join([NOTICE, *texts]), data)
 

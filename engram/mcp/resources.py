@@ -32,7 +32,7 @@ async def recent() -> str:
     """The lore recorded last, a line each."""
 
     def work(engram: Engram) -> str:
-        from engram.usecases.held import is_held
+        from engram.usecases.store.quarantine import is_held
 
         listing = engram.list(limit=_RECENT, status=ACTIVE)
         listing = listing._replace(

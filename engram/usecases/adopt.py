@@ -6,14 +6,14 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change
 from engram.usecases.listing import Shown
 from engram.usecases.refresh import refresh
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def adoptable(store: Store) -> list[str]:
@@ -41,7 +41,7 @@ def adopt(store: Store, paths: Sequence[str] = (), *, category: str = "") -> lis
 
 
 def _adopt(store: Store, path: str, category: str) -> Shown:
-    file = change.load(store, path)
+    file = entry_writer.load(store, path)
     chosen = store.categories.parse(category) if category else file.lore.category
     lore = file.lore._replace(
         category=chosen,
@@ -51,5 +51,5 @@ def _adopt(store: Store, path: str, category: str) -> Shown:
     )
     content = codec.rewrite(file, lore, store.categories)
     adopted = Change(path, content, atomic.digest(file.raw))
-    change.write(store, [change.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
+    entry_writer.write(store, [entry_writer.operation_for(store, lore, f"adopt: {lore.title}", [adopted])])
     return Shown(lore, path)

@@ -21,7 +21,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from engram.adapters.files.named_file import Said
     from engram.domain.lore import Conflict
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _SUFFIX = ".md"
 _LOOKED_AT = "agents.json"  # what shows a change of each file, as of the last sync
@@ -44,15 +44,15 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     """
     from engram.adapters.files import agent_file
     from engram.domain.merge import NEVER
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer
 
     profile = checked_profile(profile)
     if profile.default_scope:
         checked_scope(store.settings, profile.default_scope)
     _refuse_secrets(store, profile)
     with store.lock:
-        change.check_writable(store)
-        change.check_allowed(store, "record")
+        entry_writer.check_writable(store)
+        entry_writer.check_allowed(store, "record")
         before, path = _raw(store, profile.id), _path(store, profile.id)
         known = agent_file.read(before or b"", path)
         wanted = _over(known, profile)
@@ -60,7 +60,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
             stamp = times.after(store.clock.now(), known.updated_at or NEVER)
             content = agent_file.rewrite(before or b"", path, wanted._replace(updated_at=stamp))
             written = Change(path, content, None if before is None else atomic.digest(before))
-            change.write(store, [_operation(store, wanted.record, written, new=before is None)])
+            entry_writer.write(store, [_operation(store, wanted.record, written, new=before is None)])
     return _profile(wanted)
 
 
@@ -100,7 +100,7 @@ def note_by_hand(store: Store) -> None:
     """Have what people changed in files of agents committed with what else waits. Raises StoreError."""
     import json
 
-    from engram.usecases.outside_changes import note_outside
+    from engram.usecases.store.outside_changes import note_outside
 
     if not store.files.journaled:
         return

@@ -13,7 +13,7 @@ from engram.usecases.explore import LIMITS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_LISTS, LONGEST = 20, 200
 MOST_K = 1000

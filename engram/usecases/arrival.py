@@ -12,9 +12,9 @@ from engram.adapters.state.trust_tables import Held
 from engram.domain import sync_plan, trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lineage import read_lore
-from engram.usecases.lore_text import searchable, text_digest
-from engram.usecases.signature_state import signatures_of
+from engram.usecases.store.lineage import read_lore
+from engram.usecases.store.lore_text import searchable, text_digest
+from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.tree import Entry
     from engram.domain.lore import Lore
     from engram.domain.trust import Signature
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 MOST_MERGES = 200  # that are made again to see whether they are Engram's own

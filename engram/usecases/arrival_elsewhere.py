@@ -11,11 +11,11 @@ import contextlib
 from engram.domain import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import commit_marks
+from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _MARK = "weighed-up-to"
 
@@ -26,7 +26,7 @@ def weigh_pulled(store: Store) -> int:
     if repo is None or not store.places.owns_branch:
         return 0
     with contextlib.suppress(EngramError):
-        theirs, known = _tracked(repo), commit_marks.noted(store, _MARK)
+        theirs, known = _tracked(repo), watermarks.noted(store, _MARK)
         if theirs is None or theirs == known:
             return 0
         return _weigh(store, repo, known, theirs)
@@ -36,7 +36,7 @@ def weigh_pulled(store: Store) -> int:
 def weighed(store: Store, theirs: str) -> None:
     """Note that a commit of the remote, and all before it, was weighed; where that cannot be written it is left out."""
     with contextlib.suppress(EngramError):
-        commit_marks.note(store, _MARK, theirs)
+        watermarks.note(store, _MARK, theirs)
 
 
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:

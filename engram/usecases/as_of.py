@@ -7,7 +7,7 @@ import shutil
 
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import PLAIN, Places, Store
+from engram.usecases.store.store import PLAIN, Places, Store
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -27,7 +27,7 @@ def store_as_of(store: Store, revision: str) -> Store:
             "This store is a folder outside git, so it has no past.", "`git init` there starts one."
         )
     from engram.adapters.git.revisions import resolve
-    from engram.usecases.commit import commit_quietly
+    from engram.usecases.store.commit import commit_quietly
 
     commit_quietly(store)
     commit = resolve(repository, revision)

@@ -12,10 +12,10 @@ import os
 from engram.domain import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_state
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync import Synced
 
 INTERVAL, ON_SESSION = "sync.interval", "sync.on_session"
@@ -75,7 +75,7 @@ def session_sync(store: Store) -> bool:
     """
     if not store.settings.flag(ON_SESSION) or not can_sync(store):
         return False
-    from engram.usecases.detached import start_detached
+    from engram.usecases.store.detached import start_detached
 
     start_detached(store.places.root, sync=True)
     return True

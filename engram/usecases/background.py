@@ -11,12 +11,12 @@ import os
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.detached import OBSERVATIONS, start_detached
 from engram.usecases.scopes import exists, reach
 from engram.usecases.session_store import sweep, sweep_due
+from engram.usecases.store.detached import OBSERVATIONS, start_detached
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _SWEEP_AGE_NS = 10_000_000_000
 INLINE_VARIABLE = "ENGRAM_BACKGROUND"
@@ -28,10 +28,10 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
     from engram.usecases.auto_sync import sync_if_due, sync_now
-    from engram.usecases.commit import commit_quietly
     from engram.usecases.history_feed import keep_fed
     from engram.usecases.maintain import maintain_if_due
     from engram.usecases.observations import enrich
+    from engram.usecases.store.commit import commit_quietly
 
     _refresh_quietly(store)
     with contextlib.suppress(EngramError):
@@ -97,7 +97,7 @@ def after_command(store: Store, *, wrote: bool) -> None:
     ):
         return
     if inline or not store.settings.flag("git.background"):
-        from engram.usecases.commit import commit_pending
+        from engram.usecases.store.commit import commit_pending
 
         _refresh_quietly(store)
         commit_pending(store)
@@ -143,14 +143,14 @@ def _commits_wait(store: Store) -> bool:
     """Whether anything waits to be committed."""
     if not store.places.owns_branch:
         return False
-    from engram.usecases.commit import has_work
+    from engram.usecases.store.commit import has_work
 
     return has_work(store)
 
 
 def _somebody_commits(store: Store) -> bool:
     """Whether a committer is at work; it looks at the journal once more after it lets go of the lock."""
-    from engram.usecases.commit import commit_lock
+    from engram.usecases.store.commit import commit_lock
 
     lock = commit_lock(store)
     try:

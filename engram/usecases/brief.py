@@ -6,17 +6,18 @@ from engram.domain import ranking
 from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import inject, live
+from engram.usecases import inject
 from engram.usecases.consult import consult
-from engram.usecases.held import loaded, without_held
 from engram.usecases.standing import standing
+from engram.usecases.store import activity_log
+from engram.usecases.store.quarantine import loaded, without_held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 RULES = (
     "Engram is the shared memory of this project. Before a design decision, or when an error is unfamiliar, ask it: "
@@ -59,8 +60,8 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     chosen = inject.put_before(store, found, most)
     said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
     if chosen:
-        took = live.milliseconds_since(store, began)
-        live.note(store, "brief", ids=[lore.id for lore in chosen], took_ms=took, tokens=tokens(said))
+        took = activity_log.milliseconds_since(store, began)
+        activity_log.note(store, "brief", ids=[lore.id for lore in chosen], took_ms=took, tokens=tokens(said))
     return said
 
 

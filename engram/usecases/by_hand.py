@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FIELDS = (
     "content", "category", "type", "status", "context", "tags", "files", "entities", "relations", "importance", "pinned",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.usecases.changes import Delta
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02

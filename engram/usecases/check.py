@@ -14,8 +14,8 @@ from engram.usecases.check_links import bad_links
 from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.consult import consult
 from engram.usecases.entities import known
-from engram.usecases.hints import MEND_LINK, NO_FIELDS
 from engram.usecases.pairs import pairs
+from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 from engram.usecases.sync_secrets import new_secrets, secrets_of_commits
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.secrets import Finding
     from engram.usecases.check_scope import Checked
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 ERROR, WARNING = "error", "warning"
 FILE, SECRET, SETTINGS, DUPLICATE, AGAINST, LINK, ADOPTION = (

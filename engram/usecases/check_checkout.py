@@ -16,17 +16,17 @@ from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.accepted_settings import accept_before, in_force
 from engram.usecases.check import fork_of
-from engram.usecases.clock import Clock
 from engram.usecases.open_store import enclosing_store, state_folder
-from engram.usecases.store import IN_TREE, PLAIN, Places, Store
+from engram.usecases.store.accepted_settings import accept_before, in_force
+from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import IN_TREE, PLAIN, Places, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
 
 class _Untouched(LoreFolder):

@@ -10,8 +10,8 @@ from engram.domain.errors import EngramError
 from engram.domain.refs import fold
 from engram.domain.text_links import text_links
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 from engram.usecases.entities import Entities, known
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.entity import Entity
     from engram.domain.text_links import TextLink
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 _MARKS = (b"[[", b"](", b"relations:", b"entities:")
@@ -49,7 +49,7 @@ def bad_links(
         try:
             if path in paths and not _may_link(store.files.read(path)):
                 continue
-            file = change.load(store, path)
+            file = entry_writer.load(store, path)
         except EngramError:
             continue  # that it cannot be read is told already
         found += _relations(path, file, ids)

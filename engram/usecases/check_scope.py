@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Checked(NamedTuple):
@@ -38,7 +38,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
         return Checked(tuple(here))
     from engram.adapters.git import layout
     from engram.adapters.git.revisions import entries_at
-    from engram.usecases.lineage import repository_of
+    from engram.usecases.store.lineage import repository_of
 
     repository = repository_of(store)
     prefix = git_prefix(store, repository)
@@ -113,7 +113,7 @@ def bytes_of(store: Store, path: str) -> bytes | None:
 
 def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
     from engram.adapters.git.differences import blobs
-    from engram.usecases.lineage import read_lore
+    from engram.usecases.store.lineage import read_lore
 
     files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []
     return frozenset(file.lore.id for file in files if file is not None)

@@ -11,7 +11,7 @@ from engram.adapters.git.differences import blobs, differences, sizes
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import incoming
-from engram.usecases.accepted_settings import GUARDED
+from engram.usecases.store.accepted_settings import GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

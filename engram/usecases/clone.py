@@ -11,10 +11,11 @@ from engram.domain import sync_plan
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.safe_paths import unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import accepted_settings, checkout, incoming
+from engram.usecases import checkout, incoming
 from engram.usecases.init import FOLDER, init
 from engram.usecases.open_store import state_folder
-from engram.usecases.store import DEDICATED
+from engram.usecases.store import accepted_settings
+from engram.usecases.store.store import DEDICATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,10 @@ import threading
 import time
 
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.commit import commit_quietly, has_work
+from engram.usecases.store.commit import commit_quietly, has_work
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 _LOOK_SECONDS = 60.0  # how often a program looks whether a sync is due
@@ -63,7 +63,7 @@ class Committer:
         if not self._store.settings.get("sync.interval") or self._stopping:
             return None
         from engram.usecases.auto_sync import NEVER, seconds_until_due
-        from engram.usecases.detached import start_detached
+        from engram.usecases.store.detached import start_detached
 
         wait = seconds_until_due(self._store)
         if wait == NEVER:

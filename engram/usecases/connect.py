@@ -22,7 +22,7 @@ from engram.usecases.connections import Connection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.clock import Clock
+    from engram.usecases.store.clock import Clock
 
 
 class Change(NamedTuple):

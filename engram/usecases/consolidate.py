@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Left, Step
     from engram.domain.worth import Answered
     from engram.usecases import rehearsal as replay
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Progress = Callable[[str], object]
 

@@ -10,14 +10,15 @@ from engram.domain.decay import decayed
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.lore import ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, consolidate_promote, promote
+from engram.usecases import consolidate_promote, promote
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.consolidation import Plan, Step
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 CONSOLIDATION = "Engram-Consolidation"
 _STATUS = {ARCHIVE: ARCHIVED, SUPERSEDE: SUPERSEDED}
@@ -39,7 +40,7 @@ def apply(store: Store, plan: Plan) -> Consolidated:
     anything is written, where a lore was changed after the plan was made; StoreError.
     """
     with store.lock:
-        change.check_writable(store)
+        entry_writer.check_writable(store)
         steps = [step for step in plan.steps if step.selected]
         changes: dict[str, list[Change]] = {step.id: contents(store, step) for step in steps}
         elsewhere = [step for step in steps if step.kind == PROMOTE and not step.session]
@@ -77,7 +78,7 @@ def contents(store: Store, step: Step) -> list[Change]:
 
 def _planned(store: Store, step: Step) -> list[Change]:
     path = step.paths[0]
-    file = change.load(store, path)
+    file = entry_writer.load(store, path)
     lore = file.lore
     if step.kind == MERGE:
         assert step.result is not None
@@ -105,7 +106,7 @@ def _was_done(store: Store, step: Step, raws: Sequence[bytes | None]) -> bool:
     """Whether the files are as the step leaves them, whatever else was changed since."""
     if raws[0] is None:
         return False
-    lore = change.load(store, step.paths[0]).lore
+    lore = entry_writer.load(store, step.paths[0]).lore
     if step.kind == MERGE:
         return all(raw is None for raw in raws[1:]) and {*step.lore[1:]} <= {*lore.merged_from}
     if step.kind == DECAY:
@@ -127,11 +128,13 @@ def _read(store: Store, path: str) -> bytes | None:
 
 def _write(store: Store, steps: Sequence[Step], changes: Sequence[Change]) -> None:
     done = ", ".join(f"{kind} {count}" for kind, count in counts(steps).items())
-    first = steps[0].result or change.load(store, steps[0].paths[0]).lore
+    first = steps[0].result or entry_writer.load(store, steps[0].paths[0]).lore
     ids = list(dict.fromkeys(lore_id for step in steps for lore_id in step.lore))
     details = [("Engram-Lore", lore_id) for lore_id in ids[:_NAMED] if lore_id != first.id]
     details.append((CONSOLIDATION, done))
-    change.write(store, [change.operation_for(store, first, f"consolidate: {done}", changes, details)])
+    entry_writer.write(
+        store, [entry_writer.operation_for(store, first, f"consolidate: {done}", changes, details)]
+    )
 
 
 def _remember(store: Store, steps: Sequence[Step]) -> None:

@@ -9,8 +9,8 @@ from engram.domain import ulid
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change
-from engram.usecases.held import without_held
+from engram.usecases.store import entry_writer
+from engram.usecases.store.quarantine import without_held
 from engram.usecases.use import usage_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _ID = re.compile(rb"[0-9A-HJKMNP-TV-Z]{26}")
 _IMPORTED = b"Imported from "
@@ -95,7 +95,7 @@ class Look:
         """The file of a lore; None where it cannot be read, or is not what the catalog knows."""
         hit = self.hits[lore_id]
         try:
-            file = change.load(self.store, hit.path)
+            file = entry_writer.load(self.store, hit.path)
         except EngramError:
             return None
         return file if file.lore.id == lore_id and file.lore.status == ACTIVE else None

@@ -13,11 +13,12 @@ from engram.domain.review import item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import PROMOTED_FROM, PROMOTED_USES, importance
-from engram.usecases import change, promote, scopes
+from engram.usecases import promote, scopes
 from engram.usecases.consult import consult
 from engram.usecases.hits import hits_of
 from engram.usecases.resolve import Found
 from engram.usecases.session_store import session_stores
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.domain.worth import Worth
     from engram.usecases.consolidate_look import Look
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def from_sessions(look: Look) -> list[Step]:
@@ -91,7 +92,7 @@ def copied(store: Store, step: Step) -> promote.Step | None:
 def _used_lore(session: Store, used: set[str]) -> Iterator[tuple[str, Lore]]:
     for path in sorted(scan.scan(session.places.root, session.places.folder).files):
         try:
-            lore = change.load(session, path).lore
+            lore = entry_writer.load(session, path).lore
         except EngramError:
             continue
         if lore.id in used and lore.status == ACTIVE:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     T = TypeVar("T")
 

@@ -11,11 +11,12 @@ from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN
 from engram.domain.refs import fold
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import conversations, handoffs, live
+from engram.usecases import conversations, handoffs
 from engram.usecases.entities import with_names
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
 from engram.usecases.scopes import reach
+from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from engram.usecases.conversations import Conversation
     from engram.usecases.handoffs import Handoff
     from engram.usecases.query import Answer
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 LEAST, MOST = 200, 20_000  # tokens
 _LORE, _SESSIONS, _ENTITIES = 8, 3, 5
@@ -76,7 +77,9 @@ def get_context(
         told = [one for one in recent.handed if one.lore.id in shown]
         taken = handoffs.take_over(store, told) if take else []
         said = tokens(packed.text)
-        live.note(store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)})
+        activity_log.note(
+            store, "brief", query=topic, ids=[*shown], tokens=said, details={"handoffs": len(taken)}
+        )
     handed_over, so_far, known, before, about = (section.items for section in packed.sections)
     return Context(
         topic, packed.text, said, handed_over, so_far, known, before, about, answer.strength, tuple(taken),

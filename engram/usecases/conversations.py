@@ -15,11 +15,11 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_content
-from engram.usecases import change, live
 from engram.usecases import record as recording
 from engram.usecases.consult import consult
 from engram.usecases.gate import admit_change, speaker
-from engram.usecases.held import without_held
+from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store.quarantine import without_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _LOOKED_AT = 50  # of the latest summaries, among which a session's own is looked for
 
@@ -117,7 +117,7 @@ def _may_say(store: Store, hit: Hit, session: str) -> bool:
 def _loaded(store: Store, hits: Sequence[Hit]) -> Iterator[Conversation]:
     for hit in hits:
         try:
-            file = change.load(store, hit.path)
+            file = entry_writer.load(store, hit.path)
             if file.lore.id == hit.id:
                 yield Conversation(file.lore, hit.path, keys_of(file, hit.path))
         except EngramError:
@@ -133,7 +133,7 @@ def _still(store: Store, latest: Conversation) -> bool:
 def _replaced(
     store: Store, latest: Conversation, content: str, here: Sequence[str], files: Sequence[str]
 ) -> Conversation:
-    change.check_allowed(store, "record", SUMMARY)
+    entry_writer.check_allowed(store, "record", SUMMARY)
     keys = latest.keys._replace(participants=tuple(dict.fromkeys([*latest.keys.participants, *here])))
 
     why = ""
@@ -145,6 +145,6 @@ def _replaced(
         return after._replace(status=status)
 
     subject = f"summary: {latest.lore.title}"
-    done = change.update(store, latest.path, latest.lore.id, said, subject, keys=keys._asdict())
-    live.note(store, "record", query=done.after.title, ids=[done.after.id])
+    done = entry_writer.update(store, latest.path, latest.lore.id, said, subject, keys=keys._asdict())
+    activity_log.note(store, "record", query=done.after.title, ids=[done.after.id])
     return Conversation(done.after, latest.path, keys, pending=why)

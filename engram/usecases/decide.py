@@ -13,8 +13,9 @@ from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
-from engram.usecases import change, entity_conflicts, trust
+from engram.usecases import entity_conflicts, trust
 from engram.usecases.by_hand import refuse_secrets, with_result
+from engram.usecases.store import entry_writer
 from engram.usecases.take_version import take_version
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.state.trust_tables import Held
     from engram.domain.entity import Entity
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SNOOZE_DAYS = 7.0
 _DAY = 86_400.0
@@ -107,7 +108,7 @@ def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
     """The files of the item's lore: id → path and file. Raises ConflictError where one is another lore by now."""
     found = {}
     for lore_id, path in zip(item.lore, item.paths, strict=False):
-        file = change.load(store, path)
+        file = entry_writer.load(store, path)
         if file.lore.id != lore_id:
             raise ConflictError(f"{path} is another lore by now.", "Look at the review queue again.")
         found[lore_id] = (path, file)
@@ -136,7 +137,7 @@ def _write(
     details = [("Engram-Lore", lore_id) for lore_id in item.lore[1:]]
     details += [("Engram-Decision", f"{item.kind} {decision}")]
     subject = f"review: {decision} {item.kind}: {item.title}"
-    change.write(store, [change.operation_for(store, first, subject, changes, details)])
+    entry_writer.write(store, [entry_writer.operation_for(store, first, subject, changes, details)])
 
 
 def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:

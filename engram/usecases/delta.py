@@ -16,10 +16,10 @@ from engram.domain import times, ulid
 from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
 from engram.domain.lore import STATUSES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 from engram.usecases.consult import consult
-from engram.usecases.held import texts, without_held
 from engram.usecases.listing import Shown
+from engram.usecases.store import entry_writer
+from engram.usecases.store.quarantine import texts, without_held
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit, Text
     from engram.adapters.index.generation import Generation
     from engram.adapters.state.feed_table import Line
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _OVERLAP_SECONDS = 2.0  # file systems' clocks are coarse: rather something twice than never
 _BATCH = 200
@@ -134,7 +134,7 @@ def _tell_later(store: Store, ids: Collection[str]) -> None:
 def _read(store: Store, places: Sequence[tuple[str, str]]) -> Iterator[Shown]:
     for lore_id, path in places:
         try:
-            file = change.load(store, path)
+            file = entry_writer.load(store, path)
         except EngramError:  # gone or broken meanwhile
             continue
         if file.lore.id == lore_id:

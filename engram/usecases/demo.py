@@ -9,21 +9,21 @@ from engram.adapters.git.layout import read_head
 from engram.domain.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import remote
 from engram.usecases.clone import clone
-from engram.usecases.commit import commit_pending
 from engram.usecases.edit import Edit, edit
 from engram.usecases.feedback import feedback
 from engram.usecases.init import init
 from engram.usecases.open_store import open_store
 from engram.usecases.record import Draft, record
-from engram.usecases.store import DEDICATED, Caller
+from engram.usecases.store import remote
+from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import DEDICATED, Caller
 from engram.usecases.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
-    from engram.usecases.clock import Clock
-    from engram.usecases.store import Store
+    from engram.usecases.store.clock import Clock
+    from engram.usecases.store.store import Store
 
 HUB = "hub.git"
 ADA, BOB = "ada", "bob"
@@ -137,12 +137,12 @@ class _Demonstration:
             self._sync(who)
 
     def _outcome(self, lore: Lore) -> Demo:
-        from engram.usecases import change
         from engram.usecases.resolve import resolve
+        from engram.usecases.store import entry_writer
 
         ada, bob = self._stores[ADA], self._stores[BOB]
         path = resolve(ada, lore.id).path
-        file = change.load(ada, path)
+        file = entry_writer.load(ada, path)
         shares = tuple(
             Share(who, vote.up - vote.down)
             for who in (ADA, BOB)

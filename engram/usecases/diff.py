@@ -5,15 +5,15 @@ from __future__ import annotations
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import past
-from engram.usecases.commit import commit_quietly
-from engram.usecases.lineage import in_git, in_store, read_lore, repository_of
 from engram.usecases.resolve import home_of
+from engram.usecases.store.commit import commit_quietly
+from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FILES = ""  # in the place of a commit: the files as they are now
 

@@ -10,17 +10,17 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.accepted_settings import ACCEPT
-from engram.usecases.commit import commit_quietly, has_work, why_waiting
-from engram.usecases.hints import MEND_LINK, NO_FIELDS
 from engram.usecases.refresh import refresh
-from engram.usecases.store import BRANCH
+from engram.usecases.store.accepted_settings import ACCEPT
+from engram.usecases.store.commit import commit_quietly, has_work, why_waiting
+from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
+from engram.usecases.store.store import BRANCH
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from engram.usecases.repair import Repaired
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 DRIVER = "merge-driver"

@@ -11,11 +11,11 @@ from engram.domain.lore import Relation
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
-from engram.usecases import change, live
 from engram.usecases.gate import admit_change, speaker
 from engram.usecases.listing import Shown
 from engram.usecases.record import tidy
 from engram.usecases.resolve import resolve
+from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
     from engram.usecases.resolve import Found
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def edit(store: Store, name: str, wanted: Edit, digest: str = "") -> Shown:
     with store.lock:
         found = resolve(store, name)
         shown = edit_found(found, wanted, digest)
-        live.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
+        activity_log.note(store, "edit", query=", ".join(wanted.fields), ids=[found.id])
         return shown
 
 
@@ -114,9 +114,9 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", 
     """
     subject = subject or f"edit: {', '.join(wanted.fields)} ({found.id})"
     where = found.store
-    change.check_allowed(where, "record", path=found.path)
+    entry_writer.check_allowed(where, "record", path=found.path)
     if wanted.category is not None:
-        change.check_allowed(where, "record", where.categories.parse(wanted.category))
+        entry_writer.check_allowed(where, "record", where.categories.parse(wanted.category))
     why = ""
 
     def changed(lore: Lore) -> Lore:
@@ -125,7 +125,7 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", 
         status, why = admit_change(where, lore, after, speaker(where, agent))
         return after._replace(status=status)
 
-    done = change.update(where, found.path, found.id, changed, subject, digest=digest)
+    done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
 
@@ -149,13 +149,13 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
     _refuse_secrets(store, after.decode())
     with store.lock:
         if is_known:
-            change.check_allowed(store, "record", path=path)
-        change.check_allowed(store, "record", file.lore.category)
+            entry_writer.check_allowed(store, "record", path=path)
+        entry_writer.check_allowed(store, "record", file.lore.category)
         stamp = times.after(store.clock.now(), file.lore.updated_at)
         lore = file.lore._replace(id=lore_id, updated_at=stamp)
         content = codec.rewrite(file, lore, store.categories)
         edited = Change(path, content, atomic.digest(before))
-        change.write(store, [change.operation_for(store, lore, f"edit: {lore.title}", [edited])])
+        entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
     return Shown(lore, path, "", store.places.scope)
 
 

@@ -19,7 +19,7 @@ from engram.domain.named_files import ENTITIES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import entity_cache
 from engram.usecases.entity_cache import Seen
-from engram.usecases.outside_changes import note_outside
+from engram.usecases.store.outside_changes import note_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Conflict
     from engram.domain.mentions import Names
     from engram.usecases.entity_cache import Stamp
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _RACY_NS = 2_000_000_000
 _LOOK_NS = 1_000_000_000

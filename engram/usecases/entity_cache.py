@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Stamp = tuple[int, int, int]
 

@@ -10,9 +10,9 @@ from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change
 from engram.usecases.entities import known, load
 from engram.usecases.link_entity import operation_about
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.entity_file import EntityFile
     from engram.adapters.index.generation import Generation
     from engram.domain.entity import Entity
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
@@ -43,7 +43,7 @@ def settle(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
     edited = Change(path, content, atomic.digest(file.raw))
     decided = (("Engram-Decision", f"{item.kind} {decision}"),)
     subject = f"review: {decision} {item.kind}: {item.title}"
-    change.write(store, [operation_about(store, subject, [file.entity.slug], [edited], decided)])
+    entry_writer.write(store, [operation_about(store, subject, [file.entity.slug], [edited], decided)])
     return {file.entity.slug: entity}
 
 
@@ -65,7 +65,7 @@ def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
         content = entity_file.rewrite(file, file.entity, _stamp(store, file))
         edited = Change(path, content, atomic.digest(before))
         subject = f"edit: {file.entity.name}"
-        change.write(store, [operation_about(store, subject, [file.entity.slug], [edited])])
+        entry_writer.write(store, [operation_about(store, subject, [file.entity.slug], [edited])])
     return file.entity
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.domain.confidence import Vote
     from engram.usecases.rehearsal import Rehearsal
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_REPLAYED = 300  # past questions, the latest
 

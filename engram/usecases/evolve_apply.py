@@ -13,15 +13,15 @@ from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.evolution import Evolution, is_of_scope
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.accepted_settings import in_force
-from engram.usecases.change import check_allowed, check_writable
 from engram.usecases.evolve import evolve
+from engram.usecases.store.accepted_settings import in_force
+from engram.usecases.store.entry_writer import check_allowed, check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.evolution import Proposal
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _NAME = "evolutions.json"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.usecases.judged_retrievals import JudgedRetrieval
     from engram.usecases.rehearsal import Rehearsal
     from engram.usecases.search import Candidate
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class ScopeTrial(Trial):

@@ -12,8 +12,8 @@ from engram.domain.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history_feed import MERGED, with_history
-from engram.usecases.lineage import in_store, read_lore, repository_of
 from engram.usecases.listing import list_hits
+from engram.usecases.store.lineage import in_store, read_lore, repository_of
 from engram.usecases.sync import own_repository
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.state.history_table import CommitRow, EventRow
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST = 200  # lore that are read for one list
 _FOLD = "fold: "

@@ -14,8 +14,8 @@ from engram.domain import sql_text
 from engram.domain.lore import PENDING
 from engram.domain.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import held
 from engram.usecases.consult import consult
+from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit
     from engram.adapters.sql.guarded import Parameters
     from engram.domain.tables import Table, View
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)
 DEFAULT = Limits()
@@ -64,11 +64,11 @@ def asking(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
 
 def _waiting(store: Store, catalog: Catalog) -> list[str]:
     """The ids of lore that are shown to people alone."""
-    names = list(held.texts(store))
+    names = list(quarantine.texts(store))
     held_hits = [
         hit for start in range(0, len(names), 500) for hit in _of_ids(catalog, names[start : start + 500])
     ]
-    let_in = {hit.id for hit in held.without_held(store, held_hits)}
+    let_in = {hit.id for hit in quarantine.without_held(store, held_hits)}
     pending = catalog.select("status = ?", (PENDING,))
     return [hit.id for hit in pending] + [hit.id for hit in held_hits if hit.id not in let_in]
 
@@ -90,9 +90,9 @@ def _history(store: Store) -> str:
     if store.places.repository is None:
         return ""
     from engram.adapters.state.history_table import table_path
-    from engram.usecases.commit import commit_quietly
     from engram.usecases.history import WAIT_SECONDS
     from engram.usecases.history_feed import with_history
+    from engram.usecases.store.commit import commit_quietly
 
     commit_quietly(store, wait=WAIT_SECONDS)
     with_history(store, lambda _table: None)

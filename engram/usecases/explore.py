@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.sql.guarded import Guarded
     from engram.domain.tables import Cell, View
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SCOPES, KINDS, FIELDS, SAMPLES = LEVELS = range(4)
 MOST_SAMPLES = 20

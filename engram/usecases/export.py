@@ -13,7 +13,7 @@ from engram.usecases.listing import Shown, list_lore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 JSON, JSONL, MARKDOWN = FORMATS = ("json", "jsonl", "markdown")
 

@@ -12,12 +12,12 @@ from engram.domain.extraction import MOST, Extracted, Turn, extract, speaker_of,
 from engram.domain.lore import PENDING
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import record as recording
-from engram.usecases.code_repository import code_repository
 from engram.usecases.similar import similar
+from engram.usecases.store.code_repository import code_repository
 
 if TYPE_CHECKING:
     from engram.usecases.record import Draft, Recorded
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_BYTES = 32 * 1024 * 1024
 CONFIDENCE = 0.5

@@ -6,15 +6,15 @@ from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, live
-from engram.usecases.judgement_words import _WORDS
 from engram.usecases.resolve import Found, resolve
+from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store.judgement_words import _WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Judged(NamedTuple):
@@ -50,11 +50,11 @@ def feedback(
         _refuse_contradiction(found)
         for kind, lore in found:
             if kind != NOT_RELEVANT:
-                change.check_writable(lore.store)
-                change.check_allowed(lore.store, "judge", path=lore.path)
+                entry_writer.check_writable(lore.store)
+                entry_writer.check_allowed(lore.store, "judge", path=lore.path)
         judged = [_judge(lore.store, kind, lore, again) for kind, lore in dict.fromkeys(found)]
         counts = {kind: sum(one.kind == kind for one in judged) for kind in KINDS}
-        live.note(store, "feedback", ids=[one.id for one in judged], details=counts)
+        activity_log.note(store, "feedback", ids=[one.id for one in judged], details=counts)
         return judged
 
 
@@ -72,8 +72,8 @@ def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
     assert kind in KINDS
     repeated = store.state.has_judged(store.caller.session, found.id, kind) and not again
     if kind == NOT_RELEVANT or repeated:
-        lore = change.load(store, found.path).lore
-        done = change.Changed(found.path, lore, lore)
+        lore = entry_writer.load(store, found.path).lore
+        done = entry_writer.Changed(found.path, lore, lore)
     else:
         done = _vote(store, kind, found)
     store.state.judged(store.caller.session, found.id, kind, store.clock.now().timestamp())
@@ -83,8 +83,8 @@ def _judge(store: Store, kind: str, found: Found, again: bool) -> Judged:
     )
 
 
-def _vote(store: Store, kind: str, found: Found) -> change.Changed:
-    done = change.update(
+def _vote(store: Store, kind: str, found: Found) -> entry_writer.Changed:
+    done = entry_writer.update(
         store,
         found.path,
         found.id,

@@ -9,14 +9,14 @@ from engram.domain.errors import UsageError, ValidationError
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
-from engram.usecases.held import loaded, without_held
 from engram.usecases.listing import Narrow, Shown, list_hits
 from engram.usecases.query import MAX_RESULTS, Question, query
+from engram.usecases.store.quarantine import loaded, without_held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _FOREVER = float("inf")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def weigh_all(root: str) -> None:
@@ -14,7 +14,7 @@ def weigh_all(root: str) -> None:
     Raises GitError, StoreError, ConfigError.
     """
     from engram.usecases.open_store import open_store
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
     store = open_store(root, Caller("clone", ""))
     try:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, live
 from engram.usecases.listing import Shown, get_many
+from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.files.journal import Operation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
@@ -27,16 +27,16 @@ def forget(store: Store, names: Sequence[str], digest: str = "") -> list[Shown]:
         planned: dict[str, tuple[Store, list[Operation]]] = {}
         for lore in found:
             where = lore.store
-            change.check_writable(where)
-            file = change.load(where, lore.path)
-            change.check_allowed(where, "forget", file.lore.category)
-            change.check_digest(file, digest)
+            entry_writer.check_writable(where)
+            file = entry_writer.load(where, lore.path)
+            entry_writer.check_allowed(where, "forget", file.lore.category)
+            entry_writer.check_digest(file, digest)
             there = atomic.digest(file.raw)
             gone.append(Shown(file.lore, lore.path, lore.ref, where.places.scope, there))
             deletion = Change(lore.path, None, there)
-            operation = change.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])
+            operation = entry_writer.operation_for(where, file.lore, f"forget: {file.lore.title}", [deletion])
             planned.setdefault(where.places.scope, (where, []))[1].append(operation)
         for where, operations in planned.values():
-            change.write(where, operations)
-        live.note(store, "forget", ids=[one.lore.id for one in gone])
+            entry_writer.write(where, operations)
+        activity_log.note(store, "forget", ids=[one.lore.id for one in gone])
         return gone

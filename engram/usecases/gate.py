@@ -9,7 +9,7 @@ from engram.domain.fold import fold, may_fold
 from engram.domain.junk import why_junk
 from engram.domain.lore import ACTIVE, HUMAN, PENDING, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.usecases.similar import Similar
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _OF_AGENTS = "what agents record waits for review here"
 _TRUSTED = ("trusted", "authoritative")
@@ -109,7 +109,7 @@ def _junk(store: Store, content: str) -> str:
 
 def _loaded(store: Store, twin: Similar) -> LoreFile | None:
     try:
-        file = change.load(store, twin.path)
+        file = entry_writer.load(store, twin.path)
     except EngramError:
         return None
     return file if file.lore.id == twin.id and file.adopted else None

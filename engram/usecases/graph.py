@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.domain.drawn_graph import Drawn
     from engram.domain.graph import Edge, Graph
     from engram.domain.graph_walk import Reached
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST = 1000
 _LORE_WEIGHED = 200  # of the nearest lore so many are looked at to find the best

@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.catch_up import no_collections
 from engram.usecases.consult import consult
 from engram.usecases.entities import all_entities
-from engram.usecases.held import texts
+from engram.usecases.store.quarantine import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
     from engram.domain.entity import Entity
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def graph_of(store: Store) -> Graph:

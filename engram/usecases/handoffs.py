@@ -8,16 +8,16 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
 from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
+from engram.usecases.store import activity_log
+from engram.usecases.store.quarantine import without_held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.lore import Lore
     from engram.usecases.record import Recorded
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 CATEGORY = "CONTEXT_NOTE"
 MOST = 20
@@ -120,20 +120,20 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
         ids, now = [one.lore.id for one in handed], store.clock.now().timestamp()
         for lore_id in ids:
             HookMemory(store.state).mark(SHOWN, store.caller.session, lore_id, now)
-        live.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
+        activity_log.note(store, "brief", ids=ids, tokens=tokens(said), details={"handoffs": len(ids)})
         return said
 
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
-    from engram.usecases import change
     from engram.usecases.scopes import reach
+    from engram.usecases.store import entry_writer
 
     done = []
     for one in taken:
         try:
             where = reach(store, one.scope)
-            change.update(where, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
+            entry_writer.update(where, one.path, one.lore.id, _marked, f"take over: {one.lore.title}")
             done.append(one.lore.id)
         except EngramError:  # read-only, or forgotten just now: it is told again
             continue
@@ -145,10 +145,10 @@ def _marked(lore: Lore) -> Lore:
 
 
 def _read(store: Store, path: str) -> list[Handoff]:
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer
 
     try:
-        lore = change.load(store, path).lore
+        lore = entry_writer.load(store, path).lore
     except EngramError:
         return []
     still = lore.status == ACTIVE and HANDOFF in lore.tags and TAKEN_OVER not in lore.tags

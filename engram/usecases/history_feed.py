@@ -16,14 +16,14 @@ from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTabl
 from engram.domain.errors import EngramError, GitError, StoreError
 from engram.domain.lore import Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lineage import in_git, read_lore, repository_of
+from engram.usecases.store.lineage import in_git, read_lore, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     from engram.adapters.git.commit_log import FileChange, Listed, LoggedCommit
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     T = TypeVar("T")
     _Rows = tuple[CommitRow, Sequence[EventRow]]

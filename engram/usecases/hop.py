@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.drawn_graph import Drawn
     from engram.usecases.query import Question, Recalled
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _BEST = 3  # so many of the answer say where to go
 _LONGEST = 5  # words of a name

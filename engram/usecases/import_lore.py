@@ -11,18 +11,18 @@ from engram.domain.lore import Lore, Relation
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
-from engram.usecases import change, live
 from engram.usecases.import_found import Found
 from engram.usecases.import_kinds import sources
 from engram.usecases.import_present import ORIGIN, Earlier, Present
 from engram.usecases.record import prepare, status_named
 from engram.usecases.similar import similar
-from engram.usecases.store import Deed
+from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
     from engram.usecases.import_sources import Source
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"
 _BATCH = 500
@@ -166,14 +166,14 @@ class _Run:
     def _made(self, lore: Lore, earlier: Earlier | None) -> tuple[Lore, str, Operation]:
         """What writes a lore; where it is a newer version of one, also what that one becomes."""
         if earlier is None:
-            return (lore, *change.create(self._store, lore, ""))
-        path, operation = change.create(self._store, earlier.followed_by(lore), "")
+            return (lore, *entry_writer.create(self._store, lore, ""))
+        path, operation = entry_writer.create(self._store, earlier.followed_by(lore), "")
         return lore, path, operation._replace(changes=(*operation.changes, earlier.superseded(self._store)))
 
     def finish(self, name: str) -> Imported:
         """Write everything that was taken: as one deed, however many commits it takes."""
         for category in dict.fromkeys(lore.category for lore, _, _ in self._new):
-            change.check_allowed(self._store, "record", category)
+            entry_writer.check_allowed(self._store, "record", category)
         deed = self._store.deed
         if deed is None and len(self._new) > _BATCH:
             self._store.deed = Deed(self._store.clock.new_id(), {})
@@ -183,7 +183,7 @@ class _Run:
             self._store.deed = deed
         if not self._options.dry_run:
             counts = {"imported": len(self._new), "skipped": self._skipped, "problems": len(self._problems)}
-            live.note(self._store, "import", query=name, details=counts)
+            activity_log.note(self._store, "import", query=name, details=counts)
         return Imported(
             len(self._new), self._split, self._skipped, tuple(self._problems), self._redacted, tuple(paths),
             tuple(self._seen), tuple(self._superseded),
@@ -197,7 +197,9 @@ class _Run:
             if not self._options.dry_run:
                 changes = [item for _, _, operation in part for item in operation.changes]
                 subject = f"import: {len(part)} lore from {name}"
-                change.write(self._store, [change.operation_for(self._store, part[0][0], subject, changes)])
+                entry_writer.write(
+                    self._store, [entry_writer.operation_for(self._store, part[0][0], subject, changes)]
+                )
         return paths
 
     def _verdict(

@@ -9,16 +9,16 @@ from engram.domain.equivalence import SAME, compare
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING, SUPERSEDED, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
-from engram.usecases.lore_text import searchable, text_digest
 from engram.usecases.refresh import refresh
+from engram.usecases.store import entry_writer
+from engram.usecases.store.lore_text import searchable, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 ORIGIN = "Imported from "
 
@@ -112,7 +112,7 @@ class Present:
     def says(self, path: str, content: str) -> bool:
         """Whether the lore at `path` says the same as a text."""
         try:
-            said = change.load(self._store, path).lore.content
+            said = entry_writer.load(self._store, path).lore.content
         except EngramError:
             return False
         return compare(content, said).kind == SAME
@@ -121,6 +121,6 @@ class Present:
         """The lore with that title, with their paths."""
         for path in self._titled.get(title, ()):
             try:
-                yield path, change.load(self._store, path)
+                yield path, entry_writer.load(self._store, path)
             except EngramError:
                 continue

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.domain.drawn_graph import Drawn
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def refresh_importance(store: Store) -> bool:

@@ -11,15 +11,15 @@ from engram.domain.errors import LoreFileError, NotFoundError, StoreError
 from engram.domain.passages import passages
 from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.lore_text import searchable, text_digest
-from engram.usecases.outside_changes import note_outside
+from engram.usecases.store.lore_text import searchable, text_digest
+from engram.usecases.store.outside_changes import note_outside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.files.scan import FileStamp
     from engram.adapters.index.writer import GenerationWriter
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _BATCH = 512
 _QUICK_SLICES = 16  # of texts, whose vectors whoever waits for the index waits for too, be they costly

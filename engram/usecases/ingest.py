@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 from engram.usecases.record import prepare, record
 from engram.usecases.similar import similar
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.record import Draft, Recorded
     from engram.usecases.similar import Similar
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 ACCEPTED, MERGED, REJECTED = "accepted", "merged", "rejected"
 
@@ -56,7 +56,7 @@ def _same(store: Store, lore: Lore) -> Similar | None:
     """The lore of the same category whose text is the same to the letter."""
     for twin in similar(store, lore):
         try:
-            there = change.load(store, twin.path).lore
+            there = entry_writer.load(store, twin.path).lore
         except EngramError:
             continue
         if there.id == twin.id and (there.content, there.category) == (lore.content, lore.category):

@@ -9,7 +9,7 @@ from engram.adapters.git import lore_branch
 from engram.adapters.git.layout import common_dir_at, find_repository, repository_at
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -89,8 +89,8 @@ def _existing(root: str, placement: str) -> Initialised:
 def _on_branch(root: str, repository: Repository, placement: str) -> Initialised:
     """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.branch_placement import begin
-    from engram.usecases.clock import Clock
     from engram.usecases.open_store import enclosing_store
+    from engram.usecases.store.clock import Clock
 
     hidden = lore_branch.root_in(repository.common_dir)
     nearest = enclosing_store(_existing_parent(root))
@@ -151,8 +151,8 @@ def _tell_git(root: str, *, attributes: bool) -> None:
 
 def _commit_start(root: str) -> None:
     from engram.adapters.git.commits import Commit, FileChange, commit_all
-    from engram.usecases.clock import Clock
     from engram.usecases.open_store import state_folder
+    from engram.usecases.store.clock import Clock
 
     repository = find_repository(root)
     assert repository is not None

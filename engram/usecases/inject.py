@@ -9,14 +9,14 @@ from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.domain import fence, strength
 from engram.domain.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
 from engram.usecases import query as recall
 from engram.usecases.consult import consult
-from engram.usecases.held import loaded, without_held
-from engram.usecases.live import Withheld
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
 from engram.usecases.scopes import reach
+from engram.usecases.store import activity_log
+from engram.usecases.store.activity_log import Withheld
+from engram.usecases.store.quarantine import loaded, without_held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.lore import Lore
     from engram.domain.ranking import Score
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})
 MOST = 3
@@ -167,8 +167,8 @@ def _note(
     """A line of the live record; none where nothing was near."""
     if lore or withheld:
         ids = [one.id for one in lore]
-        live.note(
-            store, live.QUERY, query=text, strategy=strategy, strength=found, ids=ids,
-            scores=[scores.get(one, 1.0) for one in ids], took_ms=live.milliseconds_since(store, began),
+        activity_log.note(
+            store, activity_log.QUERY, query=text, strategy=strategy, strength=found, ids=ids,
+            scores=[scores.get(one, 1.0) for one in ids], took_ms=activity_log.milliseconds_since(store, began),
             tokens=tokens(said), withheld=withheld,
         )  # fmt: skip

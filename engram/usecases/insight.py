@@ -24,7 +24,7 @@ from engram.usecases.consult import consult
 
 if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SPANS = 48  # of the growth
 WEEKS = 12

@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -49,7 +49,7 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
     if "attributes" in missing:
         from engram.adapters.files import atomic
         from engram.adapters.files.journal import Change, Operation
-        from engram.usecases.change import write
+        from engram.usecases.store.entry_writer import write
 
         before = atomic.read(path) if os.path.exists(path := os.path.join(places.root, ATTRIBUTES)) else None
         after = with_attributes(read_attributes(places.root), attribute_lines(places.folder))

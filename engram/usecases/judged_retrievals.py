@@ -6,7 +6,7 @@ from engram.adapters.state.judgements import judgements
 from engram.domain.confidence import HELPFUL
 from engram.domain.judged import Question
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.live import QUERY
+from engram.usecases.store.activity_log import QUERY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

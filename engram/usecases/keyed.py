@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files import codec
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, edit, forget, put, record
+from engram.usecases import edit, forget, put, record
 from engram.usecases.gate import Contradiction
 from engram.usecases.listing import Shown
 from engram.usecases.once import once
@@ -13,6 +13,7 @@ from engram.usecases.put import Put
 from engram.usecases.record import Recorded
 from engram.usecases.resolve import resolve
 from engram.usecases.similar import Similar
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.edit import Edit
     from engram.usecases.once import Attempt
     from engram.usecases.record import Draft
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def record_once(store: Store, draft: Draft, key: str) -> Recorded:
@@ -78,7 +79,7 @@ def _made_before(store: Store, attempt: Attempt) -> Recorded | None:
     except NotFoundError:
         return None
     status = "recorded" if found.id == attempt.id else "merged"
-    return Recorded(change.load(found.store, found.path).lore, found.path, (), status, 0)
+    return Recorded(entry_writer.load(found.store, found.path).lore, found.path, (), status, 0)
 
 
 def _packed(store: Store, shown: Shown) -> dict[str, object]:

@@ -24,15 +24,15 @@ from engram.domain.entity_rules import (
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, live
 from engram.usecases.entities import folder_of, known
 from engram.usecases.resolve import resolve
+from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.usecases.resolve import Found
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 CREATED, CHANGED, UNCHANGED, REMOVED = "created", "changed", "unchanged", "removed"
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -81,7 +81,7 @@ def link_entity(store: Store, wanted: Wanted) -> Linked:
     with store.lock:
         found = resolve(store, wanted.lore) if wanted.lore else None
         where = found.store if found is not None else store
-        change.check_allowed(where, "record", path=found.path if found is not None else "")
+        entry_writer.check_allowed(where, "record", path=found.path if found is not None else "")
         for attempt in range(_TRIES):
             job = _Job(where, wanted, found)
             done = job.removal() if wanted.remove else job.addition()
@@ -91,7 +91,7 @@ def link_entity(store: Store, wanted: Wanted) -> Linked:
                 if attempt == _TRIES - 1:
                     raise
                 continue
-            live.note(store, "link", query=done.entity.name, ids=[done.lore] if done.lore else [])
+            activity_log.note(store, "link", query=done.entity.name, ids=[done.lore] if done.lore else [])
             return done
     raise AssertionError("unreachable")
 
@@ -193,7 +193,9 @@ class _Job:
         told = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
         subject = f"{verb}: {', '.join([one for one in told if one]) or done.entity.slug}"
         lore = (("Engram-Lore", done.lore),)
-        change.write(self._store, [operation_about(self._store, subject, self._slugs, self._changes, lore)])
+        entry_writer.write(
+            self._store, [operation_about(self._store, subject, self._slugs, self._changes, lore)]
+        )
 
     def _existing(self, name: str) -> Entity:
         found = the_one(self._known.entities, name.strip())
@@ -258,7 +260,7 @@ class _Job:
         """Name the entity in the lore, or no longer; the id of that lore."""
         if self._found is None:
             return ""
-        file = change.load(self._store, self._found.path)
+        file = entry_writer.load(self._store, self._found.path)
         if file.lore.id != self._found.id:
             raise NotFoundError(f"{self._found.path} is another lore now.", "Query again.")
         own = [one for one in self._known.entities if one.slug != entity.slug]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 from engram.usecases.consult import consult
 from engram.usecases.resolve import resolve
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FOLDED = "merged_from"
 
@@ -37,7 +37,7 @@ def links(store: Store, name: str) -> list[Link]:
     """
     with store.lock:
         found = resolve(store, name)
-        lore = change.load(found.store, found.path).lore
+        lore = entry_writer.load(found.store, found.path).lore
         named = [(relation.kind, relation.id) for relation in lore.relations]
         named += [(FOLDED, other) for other in lore.merged_from]
         titles = _titles(found.store, {other for _, other in named})
@@ -64,7 +64,7 @@ def _back(store: Store, lore_id: str) -> Iterator[Link]:
 
 def _loaded(store: Store, path: str) -> Lore | None:
     try:
-        return change.load(store, path).lore
+        return entry_writer.load(store, path).lore
     except EngramError:
         return None
 
@@ -74,7 +74,7 @@ def _paths_with(store: Store, text: str) -> list[str]:
     if store.places.repository is None:
         return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
     from engram.adapters.git.word_search import files_with
-    from engram.usecases.lineage import in_git, in_store
+    from engram.usecases.store.lineage import in_git, in_store
 
     repository = store.places.repository
     found = files_with(repository, "HEAD", in_git(store, store.places.folder), text)

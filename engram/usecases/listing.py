@@ -7,16 +7,16 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text
-from engram.usecases import change
 from engram.usecases.consult import consult
 from engram.usecases.resolve import Found, resolve
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _LARGEST = (1 << 63) - 1  # for SQLite
 _ALL = "1"  # the condition that everything fulfils
@@ -78,7 +78,7 @@ def get(store: Store, name: str) -> Shown:
     """The lore that a ref, id, id prefix or some words name. Raises NotFoundError, AmbiguousError."""
     with store.lock:
         found = resolve(store, name)
-        file = change.load(found.store, found.path)
+        file = entry_writer.load(found.store, found.path)
         return Shown(file.lore, found.path, found.ref, found.store.places.scope, atomic.digest(file.raw))
 
 
@@ -143,7 +143,7 @@ def list_lore(store: Store, **options: object) -> Listing:
     shown = []
     for hit in hits:
         try:
-            file = change.load(store, hit.path)
+            file = entry_writer.load(store, hit.path)
             shown.append(Shown(file.lore, hit.path, "", store.places.scope, atomic.digest(file.raw)))
         except EngramError:
             total -= 1

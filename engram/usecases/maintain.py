@@ -17,17 +17,18 @@ from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.domain.scopes import past_retention
 from engram.domain.team import SUMMARY, TAKEN_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, observations, sync_state
+from engram.usecases import observations
 from engram.usecases.consult import consult
-from engram.usecases.held import without_held
-from engram.usecases.store import BY_ITSELF, Caller
+from engram.usecases.store import entry_writer, sync_state
+from engram.usecases.store.quarantine import without_held
+from engram.usecases.store.store import BY_ITSELF, Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _NAME = "last-maintenance.json"
 _DAY = 86_400.0
@@ -213,7 +214,7 @@ def _changed(
     changes, lore = [], []
     for hit in hits[: _most(store)]:
         try:
-            file = change.load(store, hit.path)
+            file = entry_writer.load(store, hit.path)
         except EngramError:
             continue
         if file.lore.id != hit.id or file.lore.conflicts:
@@ -226,7 +227,7 @@ def _changed(
     if changes and not dry_run:
         details = [("Engram-Lore", one.id) for one in lore[1:_NAMED]]
         subject = f"maintain: {what} {len(lore)} lore"
-        change.write(store, [change.operation_for(store, lore[0], subject, changes, details)])
+        entry_writer.write(store, [entry_writer.operation_for(store, lore[0], subject, changes, details)])
     return len(changes)
 
 

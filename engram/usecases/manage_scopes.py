@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.domain.settings import Settings
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Listed(NamedTuple):

@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SETTING = "graph.detect"
 _FOLDER = "entities"  # engram.domain.named_files.ENTITIES, whose import can wait

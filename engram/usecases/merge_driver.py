@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.merge_file import Merged
     from engram.adapters.git.layout import Repository
-    from engram.usecases.clock import Clock
+    from engram.usecases.store.clock import Clock
 
 
 def merge_driver(

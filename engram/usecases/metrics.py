@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.state.live_table import LiveTable
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 BOUNDS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 _WAYS = {

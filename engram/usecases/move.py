@@ -13,11 +13,11 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import move_source as source
 from engram.usecases import move_target as target
 from engram.usecases.open_store import describe, state_folder
-from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class End(NamedTuple):

@@ -14,15 +14,15 @@ from engram.adapters.git.create import read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import accepted_settings
 from engram.usecases.checkout import files_of
-from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store import accepted_settings
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Places, Store
+    from engram.usecases.store.store import Places, Store
 
 _MARK = "moved-from"
 _NEIGHBOURS = {
@@ -63,7 +63,7 @@ def at_rest(store: Store) -> Iterator[None]:
     Raises StoreError where something here cannot be taken along as it is, GitError in the middle of a rebase and
     the like.
     """
-    from engram.usecases.commit import commit_lock
+    from engram.usecases.store.commit import commit_lock
     from engram.usecases.sync_settle import settle
 
     if store.places.owns_branch:
@@ -84,7 +84,7 @@ def check(store: Store, *, settled: bool = False) -> None:
     """Raise StoreError or GitError where the store cannot be moved as it is; `settled` says that all was committed."""
     from engram.adapters.git.snapshot import outside_changes
     from engram.adapters.git.unmerged import unmerged
-    from engram.usecases.commit import has_work
+    from engram.usecases.store.commit import has_work
 
     places, repo = store.places, _repository(store)
     state = layout.busy(repo)

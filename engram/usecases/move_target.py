@@ -14,11 +14,11 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import checkout, incoming
 from engram.usecases import move_source as source
 from engram.usecases.open_store import state_folder
-from engram.usecases.store import BRANCH, DEDICATED, IN_TREE
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _DRAFT = ".engram-moving"
 _MAIN = "refs/heads/main"

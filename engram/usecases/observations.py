@@ -15,15 +15,15 @@ from engram.domain.errors import ConflictError, EngramError, StoreError, UsageEr
 from engram.domain.lore import MAX_CONTENT, PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, live
-from engram.usecases.detached import OBSERVATIONS
-from engram.usecases.store import Caller
+from engram.usecases.store import activity_log, entry_writer
+from engram.usecases.store.detached import OBSERVATIONS
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.usecases.record import Draft
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 8_000
 MOST_A_MINUTE = 120
@@ -55,7 +55,7 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         raise ValidationError(
             "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
         )
-    change.check_allowed(store, "record", CATEGORY)
+    entry_writer.check_allowed(store, "record", CATEGORY)
     kept, name = _kept(store), store.clock.new_id()
     waiting = _checked_rate(store, kept)
     findings = find_secrets(text, store.allowed_secrets)
@@ -66,7 +66,7 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         "files": [*files][:20],
     }
     kept.put(name, job)
-    live.note(store, "capture", query=text[:200] if not findings else "", details={"kept": 1})
+    activity_log.note(store, "capture", query=text[:200] if not findings else "", details={"kept": 1})
     return Observed(name, waiting + 1, len(findings))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 LONGEST_KEY = 200
 

@@ -12,16 +12,16 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageEr
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
 from engram.domain.settings import BUILT_IN_SCOPES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.accepted_settings import in_force
-from engram.usecases.clock import Clock
-from engram.usecases.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
+from engram.usecases.store.accepted_settings import in_force
+from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Stand, Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.layout import Repository
     from engram.domain.settings import Settings
-    from engram.usecases.accepted_settings import InForce
+    from engram.usecases.store.accepted_settings import InForce
 
 _OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
 

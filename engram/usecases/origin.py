@@ -7,14 +7,14 @@ import sqlite3
 from engram.domain.errors import EngramError
 from engram.domain.tiers import Tier, tier_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.held import is_held
+from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engram.domain.lore import Lore
     from engram.domain.trust import Signature
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Origin(NamedTuple):
@@ -42,7 +42,7 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
     commit = _last_commit(store, path)
     signature = None
     if commit:
-        from engram.usecases.signature_state import signatures_of
+        from engram.usecases.store.signature_state import signatures_of
 
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
@@ -82,7 +82,7 @@ def _last_commit(store: Store, path: str) -> str:
     if repository is None:
         return ""
     from engram.adapters.git.history import log
-    from engram.usecases.lineage import in_git
+    from engram.usecases.store.lineage import in_git
 
     entries = log(repository, in_git(store, path), 1)
     return entries[0].oid if entries else ""

@@ -17,14 +17,14 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
 from engram.usecases import record as recording
 from engram.usecases.extract import record_new
+from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 16_000  # of a report
 MOST_A_SESSION = 8
@@ -60,7 +60,7 @@ def hand_in(store: Store, report: Report) -> bool:
         return False
     report = report._replace(said=said, task=task)
     kept = _spool(store).put(store.clock.new_id(), report._asdict())
-    live.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
+    activity_log.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
     return kept
 
 

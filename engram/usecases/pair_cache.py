@@ -9,7 +9,7 @@ import os
 from engram.adapters.files import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_state
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.index.near import Terms
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FORMAT = 3
 _NAME = "pairs.npz"

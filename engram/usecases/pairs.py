@@ -16,10 +16,11 @@ from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, held, pair_cache, pair_texts
+from engram.usecases import pair_cache, pair_texts
 from engram.usecases.pair_candidates import candidates
 from engram.usecases.pair_words import StoreWords
 from engram.usecases.refresh import refresh
+from engram.usecases.store import entry_writer, quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.near import Terms
     from engram.domain.lore import Lore
     from engram.usecases.pair_cache import Kept
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 # What a session did and what it handed over is so of that moment: another moment neither says the same nor otherwise.
 _OF_A_MOMENT = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
@@ -75,7 +76,7 @@ class _Comparison:
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
-        waiting = held.texts(store)
+        waiting = quarantine.texts(store)
         passing = set(generation.catalog.select_rows(_OF_A_MOMENT, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text
@@ -126,7 +127,7 @@ class _Comparison:
         """What is compared of these lore, and the vectors of their contents; without those that cannot be read just now."""
         for place in places:
             with contextlib.suppress(EngramError):
-                self._lore[place] = change.load(self._store, self._texts[place].path).lore
+                self._lore[place] = entry_writer.load(self._store, self._texts[place].path).lore
         vectors = self._embedder.embed([lore.content for lore in self._lore.values()])
         sides = {place: _side(lore, words) for place, lore in self._lore.items()}
         return sides, dict(zip(self._lore, vectors, strict=True))

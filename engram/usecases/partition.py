@@ -10,7 +10,7 @@ from engram.usecases.execute import asking
 from engram.usecases.explore import LIMITS, stores
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 SCOPE = "scope"
 _KEYED = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lineage import in_git, read_lore, repository_of
 from engram.usecases.resolve import resolve
+from engram.usecases.store.lineage import in_git, read_lore, repository_of
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Wanted(NamedTuple):

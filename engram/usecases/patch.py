@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.usecases.listing import Shown
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _NEEDED = ("content", "category", "type", "status", "confidence", "pinned")  # what no lore is without
 _NONE = ("importance", "expires_at")

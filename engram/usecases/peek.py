@@ -10,7 +10,7 @@ from engram.usecases.explore import LIMITS, MOST_SAMPLES
 
 if TYPE_CHECKING:
     from engram.domain.tables import Table
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _QUESTIONS = {
     "types": "SELECT type, count(*) AS lore FROM lore GROUP BY 1 ORDER BY 2 DESC, 1",

@@ -19,17 +19,18 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, inject
+from engram.usecases import inject
 from engram.usecases import query as recall
-from engram.usecases.lore_text import searchable, text_digest
 from engram.usecases.origin import trust_of
-from engram.usecases.store import Caller
+from engram.usecases.store import entry_writer
+from engram.usecases.store.lore_text import searchable, text_digest
+from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 BRIEF, PROMPT, FILES, FAILURE, STOP, QUERY, CONTEXT, GET = WAYS = (
     "brief", "prompt", "pre-tool", "tool-failure", "stop", "recall_query", "get_context", "recall_get",
@@ -108,7 +109,7 @@ def plant(store: Store) -> list[Poison]:
             files=(f"poison/{number}.py",), entities=tuple(row.get("entities", ())), agent=row.get("agent", _HERE[number % 2]),
             source_id="" if number % 3 else store.clock.new_id(),
         )  # fmt: skip
-        path = change.new_path(store, lore)
+        path = entry_writer.new_path(store, lore)
         os.makedirs(os.path.dirname(store.files.absolute(path)), exist_ok=True)
         write(store.files.absolute(path), codec.write_new(lore, store.categories), "lore")
         if row.get("held"):

@@ -17,15 +17,17 @@ from engram.domain.lore import NO_VOTES
 from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, held, scopes
+from engram.usecases import scopes
 from engram.usecases.remote_address import remote_of
 from engram.usecases.resolve import Found, hits_by_id, resolve
+from engram.usecases.store import entry_writer as change
+from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 COPIED, MERGED, UNCHANGED = "copied", "merged", "unchanged"
 _PROMOTED = "promoted"
@@ -96,7 +98,7 @@ def _elsewhere(store: Store, found: Found, to: str) -> Found:
 def step_for(found: Found, target: Store) -> Step:
     """What promoting one lore comes to, from its file and the target's as they are now."""
     ours = change.load(found.store, found.path).lore
-    if held.is_held(found.store, ours):
+    if quarantine.is_held(found.store, ours):
         raise UsageError(
             f"{found.ref or found.id} waits until it is accepted, so it is not promoted.",
             f"Look at it, then accept it: engram trust accept {found.id}",

@@ -11,15 +11,15 @@ from engram.domain import ulid
 from engram.domain.errors import StaleError, ValidationError
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
 from engram.usecases.edit import Edit, edit_found
 from engram.usecases.listing import Shown
 from engram.usecases.record import prepare, record
 from engram.usecases.resolve import Found, hits_by_id
+from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from engram.usecases.record import Draft
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _AHEAD = timedelta(days=1)  # clocks differ, but not more
 
@@ -60,7 +60,7 @@ def put(store: Store, lore_id: str, draft: Draft, *, digest: str = "", new: bool
             )
         wanted = _replacement(store, draft, lore_id)
         shown = edit_found(found, wanted, digest, f"edit: replaced by a put ({lore_id})", draft.agent)
-        live.note(store, "edit", query="put", ids=[lore_id])
+        activity_log.note(store, "edit", query="put", ids=[lore_id])
         return Put(shown, created=False, pending=shown.pending)
 
 

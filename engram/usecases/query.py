@@ -17,10 +17,11 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import held, live, scopes, search
-from engram.usecases.live import Withheld
+from engram.usecases import scopes, search
 from engram.usecases.refresh import refresh
 from engram.usecases.search import Candidate, Filters
+from engram.usecases.store import activity_log, quarantine
+from engram.usecases.store.activity_log import Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.database import StateDatabase
     from engram.domain.lore import Lore
     from engram.domain.ranking import Score
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")
 MAX_QUERY = 20_000
@@ -124,7 +125,7 @@ def query(store: Store, question: Question) -> Answer:
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
             notes += [_named(store, one, note) for note in one.degraded]
-        took_ms = live.milliseconds_since(store, began)
+        took_ms = activity_log.milliseconds_since(store, began)
         answer = Answer(question.text, _strength_shown(lore), strategy, lore, took_ms, tuple(notes), weak)
         if question.keep:
             _log(store, asked, answer, question.budget)
@@ -158,7 +159,7 @@ def _recall(
         notes += refreshed(source)  # first: what came in by a plain `git pull` may have to wait
         filters = filters_for(source, question)
         if source is not store:
-            filters = filters._replace(held=held.texts(store, whole=True))
+            filters = filters._replace(held=quarantine.texts(store, whole=True))
         strategy, found = candidates(source, question, filters, limit, notes)
         kept = worth_showing(found, source.settings.number(ranking.THRESHOLD_KEY))
         shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
@@ -271,7 +272,7 @@ def filters_for(store: Store, question: Question) -> Filters:
         question.tags,
         question.files,
         store.scope.horizon(store.clock.now().timestamp()),
-        held.texts(store),
+        quarantine.texts(store),
         agents=question.agents,
         since=question.since,
         until=question.until,
@@ -349,9 +350,9 @@ def _note(
     store: Store, state: StateDatabase, answer: Answer, lore: Sequence[Recalled], budget: int | None
 ) -> None:
     shown = sum([len(hit.lore.content) for hit in lore]) // CHARACTERS_PER_TOKEN
-    live.note(
+    activity_log.note(
         store,
-        live.QUERY,
+        activity_log.QUERY,
         state=state,
         query=answer.query,
         strategy=answer.strategy,

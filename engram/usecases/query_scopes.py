@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.usecases.query import Question, Recalled
     from engram.usecases.search import Candidate, Filters
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Searched = TypeVar("Searched")
     Found = tuple[Store, Searched, Candidate]

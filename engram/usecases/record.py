@@ -11,17 +11,17 @@ from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
-from engram.usecases import change, live
 from engram.usecases.gate import Admission, Contradiction, admit, speaker
 from engram.usecases.mentions import with_mentioned
 from engram.usecases.similar import Similar, remember, similar
+from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from typing import Any
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Draft(NamedTuple):
@@ -97,22 +97,24 @@ def record(store: Store, draft: Draft, lore_id: str = "", *, fold: bool = True) 
     with store.lock:
         twins = tuple(similar(store, lore))
         admission = admit(store, lore, twins)
-        change.check_allowed(store, "record", lore.category)
+        entry_writer.check_allowed(store, "record", lore.category)
         merged = _merge(store, lore, admission) if fold and not draft.keys else None
         if merged is not None:
             _note(store, merged, began, merged=1)
             return Recorded(merged, admission.path, twins, "merged", redacted)
         lore = lore._replace(status=admission.status)
-        path, operation = change.create(store, lore, f"record: {lore.title}", keys=draft.keys)
-        change.write(store, [operation])
+        path, operation = entry_writer.create(store, lore, f"record: {lore.title}", keys=draft.keys)
+        entry_writer.write(store, [operation])
         remember(store, lore, path)
         _note(store, lore, began, merged=0)
     return Recorded(lore, path, twins, "recorded", redacted, admission.why, admission.contradictions)
 
 
 def _note(store: Store, lore: Lore, began: int, *, merged: int) -> None:
-    took = live.milliseconds_since(store, began)
-    live.note(store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"merged": merged})
+    took = activity_log.milliseconds_since(store, began)
+    activity_log.note(
+        store, "record", query=lore.title, ids=[lore.id], took_ms=took, details={"merged": merged}
+    )
 
 
 def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
@@ -123,11 +125,11 @@ def _merge(store: Store, lore: Lore, admission: Admission) -> Lore | None:
     content = codec.rewrite(file, host, store.categories)
     details = [("Engram-Folded", lore.id)]
     subject = f"record: {lore.title} (the same as {host.id})"
-    operation = change.operation_for(
+    operation = entry_writer.operation_for(
         store, host, subject, [Change(admission.path, content, atomic.digest(file.raw))], details
     )
     try:
-        change.write(store, [operation])
+        entry_writer.write(store, [operation])
     except ConflictError:
         return None
     return host

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.usecases.catch_up import Progress
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def refresh(

@@ -25,13 +25,13 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import Answered
 from engram.usecases import query, search
 from engram.usecases.catch_up import too_many_dead
-from engram.usecases.clock import Clock
 from engram.usecases.consult import consult
 from engram.usecases.indexing import Indexer
 from engram.usecases.query import Question
 from engram.usecases.rehearsed_index import RehearsedIndex
 from engram.usecases.rehearsed_model import RehearsedModel
-from engram.usecases.store import Store
+from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def remote_of(store: Store) -> str:

@@ -17,16 +17,16 @@ from engram.adapters.files.marked import holds_markers, sides_of
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lineage import in_git, in_store, repository_of
 from engram.usecases.merge_driver import time_of_merge
 from engram.usecases.merge_one import merge_one
+from engram.usecases.store.lineage import in_git, in_store, repository_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.merge_file import Merged
     from engram.adapters.git.unmerged import MergeCommit
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "the markers"
 
@@ -162,7 +162,7 @@ def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | N
 
 
 def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer
 
     changes = [Change(path, merged.content, None if raw is None else atomic.digest(raw))]
     changes = [] if merged.content == raw else changes
@@ -179,7 +179,7 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
         store.clock.new_id(), int(store.clock.now().timestamp()), f"repair: {os.path.basename(path)}",
         tuple(trailers), tuple(changes),
     )  # fmt: skip
-    change.write(store, [operation])
+    entry_writer.write(store, [operation])
 
 
 def _id_of(store: Store, path: str, raw: bytes) -> str:

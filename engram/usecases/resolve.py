@@ -7,15 +7,16 @@ from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.refs import Seen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, scopes
+from engram.usecases import scopes
 from engram.usecases.consult import consult
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.state.database import Ref
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Found(NamedTuple):
@@ -103,7 +104,7 @@ def _that_took_in(store: Store, lore_id: str) -> Hit | None:
     for hit in consult(store, lambda generation: generation.catalog.select("1")):
         try:
             raw = store.files.read(hit.path)
-            if mark in raw and lore_id in change.load(store, hit.path).lore.merged_from:
+            if mark in raw and lore_id in entry_writer.load(store, hit.path).lore.merged_from:
                 return hit
         except EngramError:
             continue
@@ -142,7 +143,7 @@ def _known_place(store: Store, lore_id: str) -> str:
     try:
         with damage_noticed():
             known = store.index.generation.catalog.select("id = ?", [lore_id])
-        still = len(known) == 1 and change.load(store, known[0].path).lore.id == lore_id
+        still = len(known) == 1 and entry_writer.load(store, known[0].path).lore.id == lore_id
     except (EngramError, DamagedIndexError):
         return ""
     return known[0].path if still else ""
@@ -188,7 +189,7 @@ def _seen(store: Store, surfaced: list[Ref]) -> list[Seen]:
     for ref in surfaced:
         try:
             at = _locate(store, ref.id, ref)
-            lore = change.load(at.store, at.path).lore
+            lore = entry_writer.load(at.store, at.path).lore
         except EngramError:
             continue
         found.append(Seen(lore.id, lore.title, lore.content))

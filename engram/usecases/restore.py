@@ -10,14 +10,15 @@ from engram.domain.errors import NotFoundError
 from engram.domain.merge import united
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, past
-from engram.usecases.lineage import in_store, repository_of
+from engram.usecases import past
 from engram.usecases.resolve import home_of
+from engram.usecases.store import entry_writer
+from engram.usecases.store.lineage import in_store, repository_of
 
 if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _WAIT_SECONDS = 10.0
 
@@ -40,7 +41,7 @@ def restore(store: Store, name: str, at: str) -> Restored:
     """
     from engram.adapters.git.revisions import resolve as resolve_revision
     from engram.adapters.git.versions import read_objects
-    from engram.usecases.commit import commit_pending
+    from engram.usecases.store.commit import commit_pending
 
     store = home_of(store, name)
     repository = repository_of(store)
@@ -73,14 +74,14 @@ def _restore(store: Store, path: str, then: LoreFile, commit: str) -> Restored:
     content = then.raw if lore == then.lore else codec.rewrite(then, lore, store.categories)
     edited = Change(path, content, atomic.digest(now.raw) if now else None)
     trailers = [("Engram-Restored-From", commit)]
-    operation = change.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
-    change.write(store, [operation])
+    operation = entry_writer.operation_for(store, lore, f"restore: {lore.title}", [edited], trailers)
+    entry_writer.write(store, [operation])
     return Restored(lore, path, commit, True)
 
 
 def _current(store: Store, path: str) -> LoreFile | None:
     try:
-        return change.load(store, path)
+        return entry_writer.load(store, path)
     except NotFoundError:
         return None
 

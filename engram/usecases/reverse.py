@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Reversed(NamedTuple):

@@ -6,15 +6,15 @@ from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consult import consult
-from engram.usecases.held import texts
 from engram.usecases.listing import Narrow, list_hits
 from engram.usecases.review_detectors import DETECTORS, foreign
+from engram.usecases.store.quarantine import texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _OLDEST = 1_000_000  # days
 

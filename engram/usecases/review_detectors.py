@@ -13,12 +13,13 @@ from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, trust
+from engram.usecases import trust
 from engram.usecases.entities import known
 from engram.usecases.entity_conflicts import entity_conflicts
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
 from engram.usecases.stale_code import MOST_LORE, stale_code
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.lore import Lore
     from engram.usecases.stale_code import Stale
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Detector = Callable[[Store, Generation], list[Item]]
 
@@ -214,7 +215,7 @@ def _item(kind: str, hit: Hit, why: str, proposal: str, evidence: Iterable[str] 
 
 def _lore(store: Store, hit: Hit) -> Lore | None:
     try:
-        return change.load(store, hit.path).lore
+        return entry_writer.load(store, hit.path).lore
     except EngramError:
         return None
 

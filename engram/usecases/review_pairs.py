@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.pairs import Pair
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def duplicates(store: Store, generation: Generation) -> list[Item]:

@@ -14,7 +14,7 @@ from engram.usecases.session_store import has_sessions, session_root, touch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 TROUBLE = (EngramError, OSError, sqlite3.Error)
 

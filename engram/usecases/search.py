@@ -13,9 +13,9 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import held
 from engram.usecases.relevance import Relevance
 from engram.usecases.standing import standing
+from engram.usecases.store import quarantine as held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
     from engram.usecases.second_look import Asked, Closer, Neighbours
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
     Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
@@ -159,7 +159,7 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
     """Candidates by substring, reading every file: slow, and always possible."""
     from engram.domain.secrets import find_secrets
     from engram.domain.stop_words import without_stop_words
-    from engram.usecases.lore_text import searchable
+    from engram.usecases.store.lore_text import searchable
 
     wanted = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)

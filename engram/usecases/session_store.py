@@ -7,12 +7,12 @@ import os
 
 from engram.domain.scopes import SESSION, scope_named
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import PLAIN, Places
+from engram.usecases.store.store import PLAIN, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 FOLDER = "lore"
 _SESSIONS = "sessions"
@@ -44,7 +44,7 @@ def session_places(state: str, session: str) -> Places:
 
 def session_stores(store: Store) -> Iterator[Store]:
     """The stores of all sessions of the store around the caller, by the name of their folder. Close each."""
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     base = os.path.join(store.stand.state, _SESSIONS)
     with contextlib.suppress(OSError):

@@ -14,13 +14,13 @@ from engram.domain.errors import EngramError
 from engram.domain.recent_text import Said
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
-from engram.usecases.held import is_held
-from engram.usecases.lore_text import searchable
+from engram.usecases.store import entry_writer
+from engram.usecases.store.lore_text import searchable
+from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 NEAR = 0.85
 _WORD_OVERLAP = 0.5
@@ -90,7 +90,7 @@ def _load(store: Store, paths: list[str]) -> list[Said]:
     found = []
     for path in paths:
         with contextlib.suppress(EngramError):
-            lore = change.load(store, path).lore
+            lore = entry_writer.load(store, path).lore
             if not is_held(store, lore):
                 found.append(_said(lore, path))
     return found

@@ -11,17 +11,17 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
 from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import live
 from engram.usecases.execute import DEFAULT, execute
 from engram.usecases.listing import get, list_lore
 from engram.usecases.query import Question, query
+from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.lore import Lore
     from engram.domain.tables import Limits, Table
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Values = Mapping[str, object]
 
@@ -110,8 +110,8 @@ def _run(store: Store, skill: Skill, parameters: Values, limits: Limits, *, wait
     except EngramError as error:
         done = skill._replace(error=f"{error.message} {error.hint}".strip())
     succeeded = int(done.result is not None)
-    took_ms = live.milliseconds_since(store, began)
-    live.note(
+    took_ms = activity_log.milliseconds_since(store, began)
+    activity_log.note(
         store, ACTION, ids=[skill.lore.id], took_ms=took_ms, details={"runs": 1, "successes": succeeded}
     )
     record = Record(skill.record.runs + 1, skill.record.successes + succeeded)

@@ -17,8 +17,8 @@ from engram.domain.anchors import first_words, identifiers, may_name, version_cl
 from engram.domain.errors import EngramError
 from engram.domain.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.code_repository import code_repository, prefix_of, spellings
-from engram.usecases.store import IN_TREE
+from engram.usecases.store.code_repository import code_repository, prefix_of, spellings
+from engram.usecases.store.store import IN_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.index.catalog import Hit
     from engram.domain.code_changes import Finding
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_LORE = 10_000
 _MOST_MANIFESTS = 40

@@ -5,14 +5,14 @@ from __future__ import annotations
 from engram.adapters.index.standing import standing
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.commit import why_waiting
 from engram.usecases.manage_scopes import list_scopes
 from engram.usecases.refresh import refresh
+from engram.usecases.store.commit import why_waiting
 from engram.version import __version__
 
 if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
@@ -101,7 +101,7 @@ def _git(store: Store) -> dict[str, object]:
         }
     from engram.adapters.git.layout import read_head
     from engram.adapters.git.signing import trouble
-    from engram.usecases.sync_state import distance, last, remote_names
+    from engram.usecases.store.sync_state import distance, last, remote_names
 
     head, synced = read_head(repository), last(store)
     ahead, behind = distance(store)

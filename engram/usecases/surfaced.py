@@ -7,7 +7,7 @@ from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Surfaced(NamedTuple):

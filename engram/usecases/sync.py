@@ -16,20 +16,12 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import (
-    live,
-    sync_ahead,
-    sync_fold,
-    sync_foreign,
-    sync_merge,
-    sync_network,
-    sync_settle,
-    sync_state,
-)
-from engram.usecases.accepted_settings import ACCEPT, in_force
+from engram.usecases import sync_ahead, sync_fold, sync_foreign, sync_merge, sync_network, sync_settle
 from engram.usecases.beside import Beside
-from engram.usecases.change import check_writable
-from engram.usecases.store import IN_TREE
+from engram.usecases.store import activity_log, sync_state
+from engram.usecases.store.accepted_settings import ACCEPT, in_force
+from engram.usecases.store.entry_writer import check_writable
+from engram.usecases.store.store import IN_TREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +29,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
     from engram.domain import sync_plan
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync_merge import Merge
 
     Step = Callable[[str], None]
@@ -128,7 +120,7 @@ def _note(store: Store, done: Synced, trouble: EngramError | None, began: float)
         "conflicts": done.conflicts,
     }
     took_ms = round((time.monotonic() - began) * 1000, 3)
-    live.note(
+    activity_log.note(
         store,
         "sync",
         query=done.remote,

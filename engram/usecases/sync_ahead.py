@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST = 2000  # files; what is more is done when it is needed, and tells how far it is
 

@@ -12,7 +12,7 @@ from engram.usecases.sync import Synced, sync
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync import Options
 
 

@@ -18,14 +18,14 @@ from engram.adapters.git.advance import advance
 from engram.adapters.git.differences import blobs, differences
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import change, sync_state
+from engram.usecases.store import entry_writer, sync_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.layout import Head
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync_merge import Merge
 
 AT_ONCE = 500  # files of one operation
@@ -47,7 +47,7 @@ def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
     ]
     _note(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
-        change.write(store, operations, brought_in=True)
+        entry_writer.write(store, operations, brought_in=True)
     except ConflictError:
         return ()
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)

@@ -18,8 +18,8 @@ from engram.domain.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.fold import fold, may_fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change, commit_marks
-from engram.usecases.held import texts, waits
+from engram.usecases.store import entry_writer, watermarks
+from engram.usecases.store.quarantine import texts, waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.git.layout import Repository
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _MARK = "folded-up-to"
 _CANDIDATES = 8  # lore that share most of its rare words, for each that came in
@@ -56,21 +56,21 @@ class Folded(NamedTuple):
 def begin(store: Store) -> None:
     """Before the first pull of a clone: what is here already is not news."""
     head = layout.read_head(store.repository).oid
-    if head and not commit_marks.noted(store, _MARK):
-        commit_marks.note(store, _MARK, head)
+    if head and not watermarks.noted(store, _MARK):
+        watermarks.note(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
     """The lore files that are new since the last look; those that others recorded, or all. Raises GitError."""
     repo = store.repository
-    since, head = commit_marks.noted(store, _MARK), layout.read_head(repo).oid
+    since, head = watermarks.noted(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
     return [path for path in found if _is_of_others(store, path)] if others_alone else found
 
 
 def _is_of_others(store: Store, path: str) -> bool:
     try:
-        return change.load(store, path).lore.source_id != store.source_id
+        return entry_writer.load(store, path).lore.source_id != store.source_id
     except EngramError:
         return False
 
@@ -80,7 +80,7 @@ def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
     head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if head:
-        commit_marks.note(store, _MARK, head)
+        watermarks.note(store, _MARK, head)
     return done
 
 
@@ -145,7 +145,7 @@ class _Folding:
         if path not in self._files:
             self._files[path] = None
             with contextlib.suppress(EngramError):
-                file = change.load(self._store, path)
+                file = entry_writer.load(self._store, path)
                 may = file.adopted and not waits(self._held, file.lore)
                 self._files[path] = file if may else None
         return self._files[path]
@@ -176,12 +176,12 @@ class _Folding:
         ]
         details = [("Engram-Folded", other.lore.id)]
         try:
-            change.write(
-                store, [change.operation_for(store, folded, f"fold: {folded.title}", changes, details)]
+            entry_writer.write(
+                store, [entry_writer.operation_for(store, folded, f"fold: {folded.title}", changes, details)]
             )
         except ConflictError:  # somebody is changing one of them just now
             return False
-        self._files[path] = change.load(store, path)
+        self._files[path] = entry_writer.load(store, path)
         return True
 
 

@@ -23,13 +23,14 @@ from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
 from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import commit_marks, sync_merge
+from engram.usecases import sync_merge
 from engram.usecases.merge_one import merge_one
+from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
     from engram.adapters.git.foreign import Foreign
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _MARK = "merges-looked-at"
 
@@ -40,7 +41,7 @@ def put_right(store: Store, head: str) -> str:
     Only those are looked at that came since `looked_at` was told. Raises GitError.
     """
     repo = store.repository
-    known = commit_marks.noted(store, _MARK)
+    known = watermarks.noted(store, _MARK)
     if head == known:
         return head
     work = _Work(store, repo, head)
@@ -54,7 +55,7 @@ def put_right(store: Store, head: str) -> str:
 def looked_at(store: Store, head: str) -> None:
     """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
     with contextlib.suppress(EngramError):
-        commit_marks.note(store, _MARK, head)
+        watermarks.note(store, _MARK, head)
 
 
 def _is_small(path: str) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 class Merge(NamedTuple):

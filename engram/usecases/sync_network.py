@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.remotes import Counterpart
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
     Hear = Callable[[str], None]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
     from engram.domain.secrets import Finding
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 AT_ONCE = 500
 LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote

@@ -25,14 +25,14 @@ from engram.usecases import (
     sync_merge,
 )
 from engram.usecases.arrival_elsewhere import weighed
-from engram.usecases.commit import commit_lock, commit_pending
-from engram.usecases.outside_changes import note_outside
 from engram.usecases.refresh import refresh
+from engram.usecases.store.commit import commit_lock, commit_pending
+from engram.usecases.store.outside_changes import note_outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync_merge import Merge
 
 ROUNDS = 20

@@ -5,12 +5,12 @@ from __future__ import annotations
 from engram.domain import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import change
 from engram.usecases.consult import consult
 from engram.usecases.edit import Edit, edit
 from engram.usecases.forget import forget
 from engram.usecases.resolve import resolve
-from engram.usecases.signature_state import signatures_of
+from engram.usecases.store import entry_writer
+from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.trust_tables import Held
     from engram.domain.lore import Lore
     from engram.domain.trust import Signature
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _AT_ONCE = 500
 
@@ -47,7 +47,7 @@ def held(store: Store) -> list[Waiting]:
     found = []
     for row, hit in pairs:
         try:
-            lore = change.load(store, hit.path).lore
+            lore = entry_writer.load(store, hit.path).lore
         except EngramError:
             continue
         found.append(Waiting(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
@@ -62,7 +62,7 @@ def count(store: Store) -> int:
 def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Waiting]:
     """Let held lore count with the text that they have now. Raises NotFoundError for one that is not held."""
     chosen = _chosen(store, names, everything)
-    from engram.usecases.lore_text import searchable, text_digest
+    from engram.usecases.store.lore_text import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
     return chosen

@@ -11,8 +11,8 @@ from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.judgement_words import kind_of
-from engram.usecases.store import BY_ITSELF
+from engram.usecases.store.judgement_words import kind_of
+from engram.usecases.store.store import BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.operations import OwnCommit
     from engram.usecases.reverse import Reversed
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _TRIES = 5
 _WAIT_SECONDS = 10.0
@@ -108,7 +108,7 @@ def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
 
 def _own(store: Store) -> Iterable[OwnCommit]:
     from engram.adapters.git.operations import own_commits
-    from engram.usecases.commit import commit_pending
+    from engram.usecases.store.commit import commit_pending
 
     repository = _repository(store)
     commit_pending(store, wait=_WAIT_SECONDS)
@@ -187,7 +187,7 @@ def _undone(targets: Sequence[OwnCommit], found: Reversed, kept: tuple[str, ...]
 def _write(store: Store, subject: str, trailers: Sequence[tuple[str, str]], found: Reversed) -> bool:
     """Carry the reversal out; False where somebody else changed a file meanwhile."""
     from engram.adapters.files.journal import Operation
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer as change
 
     lines = [("Engram-Lore", lore_id) for lore_id in found.lore]
     lines += [("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session)]

@@ -13,7 +13,7 @@ from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lore_text import searchable, text_digest
+from engram.usecases.store.lore_text import searchable, text_digest
 
 if TYPE_CHECKING:
     import numpy
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
     from engram.usecases.catch_up import Progress
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _BATCH = 64
 _LOCK_SECONDS = 30.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import past
-from engram.usecases.lineage import in_store, read_lore, repository_of
 from engram.usecases.resolve import home_of
+from engram.usecases.store.lineage import in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def version(store: Store, name: str, at: str) -> Lore:
@@ -20,7 +20,7 @@ def version(store: Store, name: str, at: str) -> Lore:
     """
     from engram.adapters.git.revisions import resolve as resolve_revision
     from engram.adapters.git.versions import read_objects
-    from engram.usecases.lineage import in_git
+    from engram.usecases.store.lineage import in_git
 
     store = home_of(store, name)
     repository = repository_of(store)

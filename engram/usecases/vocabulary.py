@@ -6,7 +6,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consult import consult
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def tags(store: Store, prefix: str = "", limit: int = 100) -> list[str]:

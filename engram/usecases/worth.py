@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.domain.worth import Answered
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_QUERIES = 500
 SORTS = {

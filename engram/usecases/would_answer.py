@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_QUERIES = 100  # the latest
 

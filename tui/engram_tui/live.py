@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.live import LiveEntry
+    from engram.usecases.store.activity_log import LiveEntry
     from engram_tui.line_list import Line
 
 LOOK = 0.5  # seconds between looks for new entries

@@ -11,7 +11,7 @@ from textual import on
 from textual.widgets import OptionList, Static
 
 from engram.adapters.files.places import user_config_file
-from engram.usecases.configuration import DEFAULT, OWN, STORE
+from engram.usecases.store.configuration import DEFAULT, OWN, STORE
 from engram_tui.actions.action import bindings
 from engram_tui.actions.settings import ACTIONS
 from engram_tui.lore_parts import Lines
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.configuration import Setting
+    from engram.usecases.store.configuration import Setting
     from engram_tui.shell.work import Written
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engram.domain import change_phrase, times
-from engram.usecases.store import DEDICATED
+from engram.usecases.store.store import DEDICATED
 from engram_tui.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import age, count
 
@@ -56,7 +56,7 @@ class Result(NamedTuple):
 
 def read_view(store: Engram) -> View:
     """Ask the store. Raises UsageError (nothing to sync), StoreError, GitError."""
-    from engram.usecases.sync_state import distance, last
+    from engram.usecases.store.sync_state import distance, last
 
     found = store.exchange()
     ahead, behind = distance(store.store)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.exchange import LoreChange
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
     from engram.usecases.sync import Options, Planned, Synced
 
 _PERCENT = re.compile(r"(\d+) %$")

@@ -57,7 +57,7 @@ def _checked(call: Call) -> Review:
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.check import check
     from engram.usecases.check_checkout import has_index, open_checkout
-    from engram.usecases.store import Caller
+    from engram.usecases.store.store import Caller
 
     given = call.arguments
     start = os.path.expanduser(given.store or os.environ.get("ENGRAM_STORE") or os.getcwd())

@@ -10,8 +10,8 @@ from engram.domain import settings
 from engram.domain.errors import UsageError
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import accepted_settings
-from engram.usecases.configuration import DEFAULT, configuration
+from engram.usecases.store import accepted_settings
+from engram.usecases.store.configuration import DEFAULT, configuration
 
 if TYPE_CHECKING:
     import argparse

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.cli.call import Call
-    from engram.usecases.live import LiveEntry
+    from engram.usecases.store.activity_log import LiveEntry
 
 DESCRIPTION = (
     "Show what queries, MCP tools, hooks and syncs did on this machine: what was asked, which lore were shown,\n"
@@ -47,7 +47,7 @@ def _pause() -> None:
 
 def run(call: Call) -> int:
     """Print the record; with --follow for as long as it is wanted."""
-    from engram.usecases.live import entries, follow
+    from engram.usecases.store.activity_log import entries, follow
 
     given = call.arguments
     if given.follow:

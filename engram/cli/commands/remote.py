@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do it, then list what there is."""
-    from engram.usecases import remote
+    from engram.usecases.store import remote
 
     given = call.arguments
     if given.action == "add":

@@ -24,10 +24,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Find and print it."""
     from engram.adapters.files.origin import origin_of
-    from engram.usecases import live
     from engram.usecases.listing import get
     from engram.usecases.origin import origin
     from engram.usecases.scopes import reach
+    from engram.usecases.store import activity_log
     from engram.usecases.use import worth_at_once
 
     shown = get(call.store, call.arguments.name)
@@ -42,7 +42,7 @@ def run(call: Call) -> int:
         "promoted_from": promoted and promoted._asdict(),
         "worth": worth,
     }
-    live.note(call.store, "get", ids=[shown.lore.id])
+    activity_log.note(call.store, "get", ids=[shown.lore.id])
     call.output.document({"lore": {**lore_json(shown.lore, shown.path), **more}})
     if call.arguments.raw and not call.output.json:
         import sys

@@ -6,7 +6,7 @@ from engram.cli.output import age, counted
 from engram.domain.safe_text import safe_text
 from engram.domain.times import parse
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import BRANCH, DEDICATED
+from engram.usecases.store.store import BRANCH, DEDICATED
 
 if TYPE_CHECKING:
     import argparse
@@ -114,7 +114,7 @@ def _index_lines(index: Any, width: int) -> list[str]:
 
 def _sync_lines(git: Any, placement: str, now: datetime, width: int) -> list[str]:
     """What waits to be sent and taken in, how the last sync ended, and what to do."""
-    from engram.usecases.remote import how_to_add
+    from engram.usecases.store.remote import how_to_add
 
     last = git["sync"]
     if not git["remotes"]:

@@ -17,7 +17,7 @@ from textual.worker import get_current_worker
 
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.safe_text import safe_text
-from engram.usecases.store import Deed as Mark
+from engram.usecases.store.store import Deed as Mark
 
 if TYPE_CHECKING:
     from engram.app import Engram

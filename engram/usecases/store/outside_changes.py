@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def note_outside(store: Store, paths: Sequence[str]) -> None:

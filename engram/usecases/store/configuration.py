@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.domain.settings import Key
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 DEFAULT, STORE, OWN = ("default", "store", "user")
 
@@ -43,7 +43,7 @@ def configure_own(store: Store, name: str, text: str | None) -> object:
     if key.name == "record.category" and value:
         store.categories.parse(str(value))
     config_file.change(places.user_config_file(), key.name, value)
-    from engram.usecases.accepted_settings import in_force
+    from engram.usecases.store.accepted_settings import in_force
 
     outside = store.places.repository is None
     store.settings = in_force(store.places.root, None if outside else store.places.state).settings

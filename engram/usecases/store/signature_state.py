@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:

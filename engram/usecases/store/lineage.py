@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def repository_of(store: Store) -> Repository:

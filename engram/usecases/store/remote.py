@@ -7,12 +7,12 @@ import os
 from engram.adapters.git import remotes
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import DEDICATED
+from engram.usecases.store.store import DEDICATED
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.remotes import Remote
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def list_remotes(store: Store) -> tuple[Remote, ...]:

@@ -16,8 +16,8 @@ from engram.domain.errors import StoreError
 from engram.domain.lore import HUMAN
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.meaning import KEYS as MEANING_KEYS
-from engram.usecases.meaning import Meaning
+from engram.usecases.store.embedding import KEYS as MEANING_KEYS
+from engram.usecases.store.embedding import Meaning
 
 if TYPE_CHECKING:
     from engram.adapters.embed.errors import EmbeddingError
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from engram.domain.drawn_graph import Drawn
     from engram.domain.recent_text import Said
     from engram.domain.settings import Settings
-    from engram.usecases.accepted_settings import HeldBack
-    from engram.usecases.clock import Clock
+    from engram.usecases.store.accepted_settings import HeldBack
+    from engram.usecases.store.clock import Clock
 
 DEDICATED = "dedicated"
 _CLOSE_SECONDS = 2.0

@@ -7,7 +7,7 @@ from engram.domain.policy import why_not
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def check(store: Store, deed: str, category: str) -> None:

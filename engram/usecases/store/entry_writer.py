@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _TRIES = 40
 ANY = "*"  # in place of a digest: the lore must be there, with whatever text
@@ -128,7 +128,7 @@ def check_allowed(store: Store, deed: str, category: str = "", *, path: str = ""
     either about what is no lore.
     """
     if store.settings.get("team.members") or store.settings.get("team.policies"):
-        from engram.usecases.allowed import check
+        from engram.usecases.store.guard_rails import check
 
         check(store, deed, load(store, path).lore.category if path and not category else category)
 

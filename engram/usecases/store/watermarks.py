@@ -7,10 +7,10 @@ import os
 from engram.adapters.files import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_state
+from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def noted(store: Store, name: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def texts(store: Store, *, whole: bool = False) -> Mapping[str, Collection[str] | None]:
@@ -37,7 +37,7 @@ def waits(held: Mapping[str, Collection[str] | None], lore: Lore) -> bool:
     """Whether a lore waits with the text that it has now, by what `texts` gave."""
     if lore.id not in held:
         return False
-    from engram.usecases.lore_text import searchable, text_digest
+    from engram.usecases.store.lore_text import searchable, text_digest
 
     digests = held[lore.id]
     return digests is None or text_digest(searchable(lore)) in digests
@@ -51,12 +51,12 @@ def without_held(store: Store, hits: Iterable[Hit]) -> list[Hit]:
 
 def loaded(store: Store, paths: Sequence[str]) -> list[Lore]:
     """The active lore at these paths, as their files say now; without what cannot be read or waits for a person."""
-    from engram.usecases import change
+    from engram.usecases.store import entry_writer
 
     found, held = [], texts(store)
     for path in paths:
         try:
-            lore = change.load(store, path).lore
+            lore = entry_writer.load(store, path).lore
         except EngramError:
             continue
         if lore.status == ACTIVE and not waits(held, lore):

@@ -15,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
     from engram.adapters.git.commits import Commit
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 _TAKEN = ".taken"
@@ -118,7 +118,7 @@ def _commit_outside(store: Store) -> int:
             return 0
     from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.adapters.git.snapshot import outside_changes
-    from engram.usecases.outside_changes import note_outside
+    from engram.usecases.store.outside_changes import note_outside
 
     repository = store.repository
     changes = []

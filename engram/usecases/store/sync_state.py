@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 _NAME = "last-sync.json"
 _DRAFT = "sync"
@@ -55,7 +55,7 @@ def distance(store: Store) -> tuple[int, int]:
 
 def remote_names(store: Store) -> list[str]:
     """The names of the store's remotes; none where git cannot tell."""
-    from engram.usecases.remote import list_remotes
+    from engram.usecases.store.remote import list_remotes
 
     try:
         return [remote.name for remote in list_remotes(store)]

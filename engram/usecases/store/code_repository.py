@@ -9,11 +9,11 @@ from engram.adapters.git import lore_branch
 from engram.adapters.git.layout import find_repository
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.store import BRANCH, IN_TREE
+from engram.usecases.store.store import BRANCH, IN_TREE
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 
 def code_repository(store: Store) -> Repository | None:

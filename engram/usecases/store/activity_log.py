@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from engram.adapters.state.database import StateDatabase
-    from engram.usecases.store import Store
+    from engram.usecases.store.store import Store
 
 MOST_READ = 10_000
 _MOST_IDS = 1000

@@ -1,0 +1,1 @@
+"""One open store: its places, settings and parts; safe changes to its files, and their commits."""
