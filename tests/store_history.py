@@ -18,7 +18,7 @@ from engram.adapters.git.tree import PLAIN, Entry, blob_oid
 from engram.domain import times, ulid
 from engram.domain.confidence import Vote, judge, larger
 from engram.domain.lore import Lore
-from engram.usecases.tree_merge import Rules, Side, merge_trees
+from engram.usecases.merge.tree_merge import Rules, Side, merge_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

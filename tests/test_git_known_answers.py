@@ -15,7 +15,8 @@ from sync_kit import Clones, commit
 from engram.adapters.git import differences, own_moves
 from engram.adapters.git.layout import Repository, read_head
 from engram.adapters.git.tree import Entry
-from engram.usecases import freshness, incoming, sync_merge
+from engram.usecases import freshness
+from engram.usecases.merge import commit_merge, incoming_paths
 
 TREES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123").map(lambda oid: Entry("100644", oid)))
 
@@ -58,8 +59,8 @@ def test_what_a_merge_is_known_to_change_is_what_git_finds(
     store, repo = clones["a"].store, opened(clones.root("a"))
     git(clones.root("a"), "fetch", "-q", str(clones.root("b")), "HEAD:refs/b")
     ours, theirs = (git(clones.root("a"), "rev-parse", name) for name in ("HEAD", "refs/b"))
-    incoming.check_commits(repo, ours, theirs, "")
-    merge = sync_merge.merge_heads(store, ours, theirs)
+    incoming_paths.check_commits(repo, ours, theirs, "")
+    merge = commit_merge.merge_heads(store, ours, theirs)
     assert merge is not None
     base = git(clones.root("a"), "merge-base", ours, theirs)
     known = {start: differences.differences(repo, start, merge.commit) for start in (base, ours, theirs)}

@@ -179,7 +179,7 @@ def test_a_merge_by_the_rules_is_left_alone(scene: Scene) -> None:
 def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_markers(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.usecases import sync_foreign
+    from engram.usecases.merge import external_merges
 
     scene.merge()
     big = scene.host / "lore/2026/11/big.md"
@@ -187,14 +187,14 @@ def test_a_file_too_large_for_a_lore_that_a_plain_pull_brought_is_not_read_for_m
     big.write_bytes(b"<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n" + b"z\n" * 200_000)
     scene.push()
     read: list[int] = []
-    real = sync_foreign.blobs
+    real = external_merges.blobs
 
     def noted(repo: Repository, oids: Iterable[str]) -> dict[str, bytes]:
         found = real(repo, oids)
         read.extend(map(len, found.values()))
         return found
 
-    monkeypatch.setattr(sync_foreign, "blobs", noted)
+    monkeypatch.setattr(external_merges, "blobs", noted)
     root = scene.clones.root("a")
     git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
     sync(scene.clones["a"].store, Options())

@@ -122,7 +122,7 @@ def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
 
 def _is_own_merge(store: Store, oid: str, parents: tuple[str, ...]) -> bool:
     """Whether a commit is the very one that Engram makes of its parents, here as anywhere."""
-    from engram.usecases.sync_merge import remade
+    from engram.usecases.merge.commit_merge import remade
 
     try:
         return len(parents) == 2 and remade(store, *parents) == oid

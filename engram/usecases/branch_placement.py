@@ -11,7 +11,7 @@ from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import hidden_tree, layout, lore_branch, tree
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import checkout, incoming
+from engram.usecases.merge import checkout, incoming_paths
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
@@ -47,7 +47,7 @@ def put_in_place(repo: Repository) -> Repository:
     What the write journal holds and git does not is written too, so that nothing looks deleted. Call it under the
     lock of `making`.
     """
-    from engram.usecases.install_driver import install_merge_driver
+    from engram.usecases.merge.install_driver import install_merge_driver
 
     commit = hidden_tree.tip(repo)
     if commit is None:
@@ -104,7 +104,7 @@ def branch_known(path: str) -> str:
 def attributes(folder: str) -> bytes:
     """The .gitattributes of a store that has a branch for itself."""
     from engram.adapters.git.create import with_attributes
-    from engram.usecases.install_driver import attribute_lines
+    from engram.usecases.merge.install_driver import attribute_lines
 
     return with_attributes(b"", attribute_lines(folder))
 
@@ -140,16 +140,16 @@ def _chosen(known: dict[str, str]) -> str:
 
 def _checked(repo: Repository, commit: str) -> tuple[dict[str, tree.Entry], str]:
     """The files of a commit and its lore folder. Raises StoreError, SyncBlockedError where it may not be checked out."""
-    incoming.check_commits(repo, None, commit, incoming.NOT_WRITTEN)
+    incoming_paths.check_commits(repo, None, commit, incoming_paths.NOT_WRITTEN)
     entries = checkout.files_of(repo, commit)
-    found = checkout.store_settings(repo, entries, incoming.NOT_WRITTEN)
+    found = checkout.store_settings(repo, entries, incoming_paths.NOT_WRITTEN)
     if found is None:
         raise StoreError(
             f"The branch {lore_branch.BRANCH} of this repository holds no store.",
             f"If it is somebody's, rename it: git branch -m {lore_branch.BRANCH} NAME",
         )
     folder = str(found.get("store.folder", "lore"))
-    checkout.check(repo, commit, entries, folder, incoming.NOT_WRITTEN)
+    checkout.check(repo, commit, entries, folder, incoming_paths.NOT_WRITTEN)
     return entries, folder
 
 

@@ -11,8 +11,8 @@ from engram.domain import sync_plan
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.safe_paths import unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import checkout, incoming
 from engram.usecases.init import FOLDER, init
+from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.open_store import state_folder
 from engram.usecases.store import accepted_settings
 from engram.usecases.store.store import DEDICATED
@@ -68,14 +68,14 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
         create.never_convert(repo, FOLDER)
         init(root, placement=DEDICATED)
         return Cloned(root, 0, empty=True)
-    incoming.check_commits(repo, None, head.oid, incoming.NOT_CLONED)
+    incoming_paths.check_commits(repo, None, head.oid, incoming_paths.NOT_CLONED)
     entries = checkout.files_of(repo, head.oid)
     folder = _lore_folder(repo, entries)
-    checkout.check(repo, head.oid, entries, folder, incoming.NOT_CLONED)
+    checkout.check(repo, head.oid, entries, folder, incoming_paths.NOT_CLONED)
     tell("writing files")
     checkout.write_files(repo, entries)
     run(repo, "read-tree", head.oid)
-    from engram.usecases.install_driver import install_merge_driver
+    from engram.usecases.merge.install_driver import install_merge_driver
 
     install_merge_driver(repo, folder, root, attributes=False)
     state = state_folder(root, repo)
@@ -91,7 +91,7 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
 def _lore_folder(repo: Repository, entries: dict[str, tree.Entry]) -> str:
     """Where the remote keeps its lore. Raises UsageError where it is no dedicated store, SyncBlockedError."""
     hint = f"Clone it with git, then run `engram init` in it: {os.path.basename(repo.worktree)} is a repository like any other."
-    found = checkout.store_settings(repo, entries, incoming.NOT_CLONED)
+    found = checkout.store_settings(repo, entries, incoming_paths.NOT_CLONED)
     if found is None:
         raise UsageError("That repository is not a store of Engram's own.", hint)
     if found.get("store.placement") != DEDICATED:

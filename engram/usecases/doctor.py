@@ -19,7 +19,7 @@ from engram.usecases.store.store import BRANCH
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from engram.usecases.repair import Repaired
+    from engram.usecases.merge.repair import Repaired
     from engram.usecases.store.store import Store
 
 
@@ -62,8 +62,8 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
     """Files with conflict markers, and those that git left unmerged."""
-    from engram.usecases import repair
     from engram.usecases.entities import known
+    from engram.usecases.merge import repair
 
     generation = store.index.look()
     paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
@@ -90,7 +90,7 @@ def _mended(done: Repaired, owns_branch: bool) -> Finding:
 
 def _driver(store: Store, fix: bool) -> list[Finding]:
     """Whether a plain `git pull` would merge lore by field; sync does so by itself."""
-    from engram.usecases.install_driver import complete, what_is_missing
+    from engram.usecases.merge.install_driver import complete, what_is_missing
 
     places = store.places
     if places.repository is None or not places.owns_branch:

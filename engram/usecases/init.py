@@ -144,7 +144,7 @@ def _tell_git(root: str, *, attributes: bool) -> None:
     repository = find_repository(root)
     if repository is None:
         return
-    from engram.usecases.install_driver import install_merge_driver
+    from engram.usecases.merge.install_driver import install_merge_driver
 
     install_merge_driver(repository, FOLDER, root, attributes=attributes)
 

@@ -14,7 +14,7 @@ from engram.adapters.git.create import read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.checkout import files_of
+from engram.usecases.merge.checkout import files_of
 from engram.usecases.store import accepted_settings
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
@@ -140,7 +140,7 @@ def last_changes(
     store: Store, repo: Repository, commit: str | None, placement: str
 ) -> dict[str, bytes | None]:
     """What the commit that ends the move changes: settings, attributes, and in-tree what nobody has committed."""
-    from engram.usecases.install_driver import attribute_lines
+    from engram.usecases.merge.install_driver import attribute_lines
 
     places = store.places
     held = files_of(repo, commit) if commit else {}

@@ -11,8 +11,8 @@ from engram.adapters.git import copying, hidden_tree, layout, lore_branch
 from engram.adapters.git.runner import run
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import checkout, incoming
 from engram.usecases import move_source as source
+from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.open_store import state_folder
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
@@ -92,7 +92,7 @@ def to_dedicated(store: Store, root: str) -> str:
     copying.forget(repo)
     checkout.write_files(repo, checkout.files_of(repo, tip))
     run(repo, "read-tree", tip)
-    from engram.usecases.install_driver import install_merge_driver
+    from engram.usecases.merge.install_driver import install_merge_driver
 
     install_merge_driver(repo, store.places.folder, draft, attributes=False)
     state = state_folder(draft, repo)
@@ -145,5 +145,5 @@ def _last_commit(store: Store, repo: Repository, placement: str) -> str:
     text = f"Move the store from {store.places.placement} to {placement}\n\nEngram-Agent: {agent}\n"
     tip = copying.commit_on(repo, history, changes, text, moment)
     files = checkout.files_of(repo, tip)
-    checkout.check(repo, tip, files, store.places.folder, incoming.NOT_MOVED, whose="The store's")
+    checkout.check(repo, tip, files, store.places.folder, incoming_paths.NOT_MOVED, whose="The store's")
     return tip

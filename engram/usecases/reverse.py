@@ -10,7 +10,7 @@ from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.merge import DELETED, united
 from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.merge_one import merge_one
+from engram.usecases.merge.file_merge import merge_one
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -16,8 +16,9 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_ahead, sync_fold, sync_foreign, sync_merge, sync_network, sync_settle
+from engram.usecases import sync_ahead, sync_fold, sync_network, sync_settle
 from engram.usecases.beside import Beside
+from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.entry_writer import check_writable
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
     from engram.domain import sync_plan
+    from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
-    from engram.usecases.sync_merge import Merge
 
     Step = Callable[[str], None]
 
@@ -135,7 +136,7 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
     run = _Run(store, repo, options, step)
     try:
         head, theirs = run.ready(), run.fetched()
-        plan = sync_merge.planned(store, head.oid, theirs)
+        plan = commit_merge.planned(store, head.oid, theirs)
     except EngramError as error:
         raise _for_a_person(error) from None
     waiting = len(store.files.journal.waiting())
@@ -262,7 +263,7 @@ class _Run:
         changed, self._brought_in = self._brought_in + self._took_in(merge), []
         head = layout.read_head(self._repo).oid
         if head is not None:
-            sync_foreign.looked_at(self._store, head)
+            external_merges.looked_at(self._store, head)
         if changed:
             self._step("indexing")
             sync_settle.index(self._store, changed)

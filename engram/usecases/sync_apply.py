@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.layout import Head
+    from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
-    from engram.usecases.sync_merge import Merge
 
 AT_ONCE = 500  # files of one operation
 _MARK = "sync-under-way"

@@ -14,17 +14,9 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import (
-    agent_profiles,
-    arrival,
-    entities,
-    incoming,
-    sync_apply,
-    sync_fold,
-    sync_foreign,
-    sync_merge,
-)
+from engram.usecases import agent_profiles, arrival, entities, sync_apply, sync_fold
 from engram.usecases.arrival_elsewhere import weighed
+from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.refresh import refresh
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import note_outside
@@ -32,8 +24,8 @@ from engram.usecases.store.outside_changes import note_outside
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
-    from engram.usecases.sync_merge import Merge
 
 ROUNDS = 20
 PATIENCE = 4  # rounds
@@ -56,7 +48,7 @@ def settle(store: Store) -> None:
 def put_right(store: Store) -> Merge | None:
     """Put right what others merged in our own branch without Engram's rules; None where nothing was amiss."""
     head = layout.read_head(store.repository).oid
-    if head is None or sync_foreign.put_right(store, head) == head:
+    if head is None or external_merges.put_right(store, head) == head:
         return None
     return bring_in(store, head, ours=True)
 
@@ -82,8 +74,8 @@ def bring_in(
             if head.oid == theirs and not ours:
                 weighed(store, theirs)
                 return None
-            incoming.check_commits(repo, head.oid, other, incoming.NOT_SYNCED)
-            merge = sync_merge.merge_heads(store, head.oid, sync_foreign.put_right(store, other))
+            incoming_paths.check_commits(repo, head.oid, other, incoming_paths.NOT_SYNCED)
+            merge = commit_merge.merge_heads(store, head.oid, external_merges.put_right(store, other))
             if merge is not None and not ours:
                 held = arrival.weigh(store, head.oid, other, merge.changes, merge.contents)
                 merge = merge._replace(held=held)

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Merge; what is left for a person is in the file, so only a merge that could not be made is an error."""
-    from engram.usecases.merge_driver import merge_driver
+    from engram.usecases.merge.merge_driver import merge_driver
     from engram.usecases.store.clock import Clock
 
     given = call.arguments

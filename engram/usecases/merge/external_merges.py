@@ -23,8 +23,8 @@ from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge import NEVER, united
 from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_merge
-from engram.usecases.merge_one import merge_one
+from engram.usecases.merge import commit_merge
+from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class _Work:
     def mend(self, merge: Foreign) -> None:
         """Compare one merge with what the rules give, file by file, and take over what is missing."""
         parents = sorted((merge.ours, merge.theirs))
-        made = sync_merge.by_rules(self._store, parents)
+        made = commit_merge.by_rules(self._store, parents)
         # One that took in another has a vote for that by the rules, though only one side changed its file.
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if self._is_by_fields(path)]

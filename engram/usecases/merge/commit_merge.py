@@ -8,8 +8,8 @@ from engram.adapters.git.differences import Difference, between, blobs, differen
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import incoming
-from engram.usecases.tree_merge import Rules, Side, Tree, merge_trees
+from engram.usecases.merge import incoming_paths
+from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ def planned(store: Store, ours: str | None, theirs: str | None) -> sync_plan.Pla
     shared = merging.bases(repo, ours, theirs) if ours else ()
     if ours is not None and theirs not in shared and ours not in shared:
         check_related(store, shared, theirs)
-    incoming.check_commits(repo, ours, theirs, incoming.NOT_SYNCED)
+    incoming_paths.check_commits(repo, ours, theirs, incoming_paths.NOT_SYNCED)
     base = _base(store, shared)
     mine = {path: found.after for path, found in differences(repo, base, ours).items()} if ours else {}
     others = {path: found.after for path, found in differences(repo, base, theirs).items()}
@@ -108,12 +108,12 @@ def check_incoming(store: Store, files: Mapping[str, Entry | None]) -> None:
             "Have it put back on the remote's branch, then sync again.",
         )
     found = {path: entry for path, entry in files.items() if entry is not None}
-    incoming.check_files(store.repository, found, store.places.folder, incoming.NOT_SYNCED)
+    incoming_paths.check_files(store.repository, found, store.places.folder, incoming_paths.NOT_SYNCED)
 
 
 def _check_twins(store: Store, merge: Merge) -> Merge:
     added = [path for path, found in merge.changes.items() if found.before is None]
-    incoming.check_twins(store.repository, merge.commit, added, incoming.NOT_SYNCED)
+    incoming_paths.check_twins(store.repository, merge.commit, added, incoming_paths.NOT_SYNCED)
     return merge
 
 

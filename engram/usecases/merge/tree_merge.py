@@ -16,9 +16,9 @@ from engram.domain.errors import SyncBlockedError
 from engram.domain.merge import reference_time
 from engram.domain.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.merge_one import merge_one
-from engram.usecases.sync_carry import Gone, follow_folds
-from engram.usecases.sync_moves import follow_moves
+from engram.usecases.merge.file_merge import merge_one
+from engram.usecases.merge.folded_entries import Gone, follow_folds
+from engram.usecases.merge.moved_entries import follow_moves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from engram.adapters.git import tree
 from engram.adapters.git.differences import blobs, differences, sizes
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import incoming
+from engram.usecases.merge import incoming_paths
 from engram.usecases.store.accepted_settings import GUARDED
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def store_settings(repo: Repository, entries: Mapping[str, tree.Entry], so: str)
     entry = entries.get(CONFIG_NAME)
     if entry is None:
         return None
-    incoming.check_files(repo, {CONFIG_NAME: entry}, "lore", so)
+    incoming_paths.check_files(repo, {CONFIG_NAME: entry}, "lore", so)
     try:
         said, wrong = config_file.parse_kindly(blobs(repo, [entry.oid])[entry.oid], CONFIG_NAME)
         for key in wrong.keys() & {*GUARDED}:
@@ -57,8 +57,8 @@ def check(
     whose: str = "The remote's",
 ) -> None:
     """Raise SyncBlockedError if one of the commit's files may not be written here; `so` says what was not done then."""
-    incoming.check_files(repo, entries, folder, so, whose)
-    incoming.check_twins(repo, commit, entries, so)
+    incoming_paths.check_files(repo, entries, folder, so, whose)
+    incoming_paths.check_twins(repo, commit, entries, so)
 
 
 def write_files(repo: Repository, entries: Mapping[str, tree.Entry]) -> None:

@@ -11,7 +11,7 @@ from engram.domain.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
 from engram.domain.merge import reference_time
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.merge_one import merge_one
+from engram.usecases.merge.file_merge import merge_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,8 +17,8 @@ from engram.adapters.files.marked import holds_markers, sides_of
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.merge_driver import time_of_merge
-from engram.usecases.merge_one import merge_one
+from engram.usecases.merge.file_merge import merge_one
+from engram.usecases.merge.merge_driver import time_of_merge
 from engram.usecases.store.lineage import in_git, in_store, repository_of
 
 if TYPE_CHECKING:
