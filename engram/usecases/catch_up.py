@@ -69,7 +69,7 @@ def _catch_up(
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
     if not paths and (generation is None or freshness.moved_by_others(store, generation)):
-        from engram.usecases.arrival_elsewhere import weigh_pulled
+        from engram.usecases.admission.pulled_commits import weigh_pulled
 
         weigh_pulled(store)
     if generation is None:

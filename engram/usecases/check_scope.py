@@ -8,7 +8,7 @@ from engram.adapters.files import scan as walk
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.sync_secrets import LARGEST
+from engram.usecases.admission.outgoing_secrets import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

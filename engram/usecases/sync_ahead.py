@@ -12,7 +12,7 @@ from engram.domain import sync_plan
 from engram.domain.categories import Categories
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.sync_secrets import check_outgoing
+from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

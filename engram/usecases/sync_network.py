@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.git import lore_branch, remotes
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.sync_secrets import check_outgoing
+from engram.usecases.admission.outgoing_secrets import check_outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

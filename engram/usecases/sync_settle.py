@@ -14,8 +14,9 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import agent_profiles, arrival, entities, sync_apply, sync_fold
-from engram.usecases.arrival_elsewhere import weighed
+from engram.usecases import agent_profiles, entities, sync_apply, sync_fold
+from engram.usecases.admission import incoming_quarantine
+from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.refresh import refresh
 from engram.usecases.store.commit import commit_lock, commit_pending
@@ -77,7 +78,7 @@ def bring_in(
             incoming_paths.check_commits(repo, head.oid, other, incoming_paths.NOT_SYNCED)
             merge = commit_merge.merge_heads(store, head.oid, external_merges.put_right(store, other))
             if merge is not None and not ours:
-                held = arrival.weigh(store, head.oid, other, merge.changes, merge.contents)
+                held = incoming_quarantine.weigh(store, head.oid, other, merge.changes, merge.contents)
                 merge = merge._replace(held=held)
             if merge is not None and made is not None and made(merge):
                 other = merge.commit
@@ -87,7 +88,7 @@ def bring_in(
             if not ours:
                 weighed(store, theirs)
             if merge is not None and not ours:
-                arrival.note(store, head.oid, theirs, merge.changes, merge.contents)
+                incoming_quarantine.note(store, head.oid, theirs, merge.changes, merge.contents)
             return merge
         # A file that others write all the time is in the way again and again, but not for ever.
         stuck = stuck + 1 if in_the_way and in_the_way == before else 0

@@ -42,7 +42,7 @@ def weighed(store: Store, theirs: str) -> None:
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
     from engram.adapters.git import layout, merging
     from engram.adapters.git.differences import differences
-    from engram.usecases.arrival import weigh
+    from engram.usecases.admission.incoming_quarantine import weigh
 
     head = layout.read_head(repo).oid
     if head is None or theirs not in merging.bases(repo, head, theirs):
