@@ -113,7 +113,7 @@ def _paths(root: str, temporary: str) -> dict[str, Callable[[str], str]]:
 
 
 def _rebuild(engram: Engram) -> None:
-    from engram.usecases.refresh import refresh
+    from engram.usecases.index.refresh import refresh
 
     refresh(engram.store, rebuild="profile")
 

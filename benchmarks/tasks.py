@@ -18,7 +18,7 @@ from scoring import percentile
 from scratch_store import SESSION
 
 import engram
-from engram.usecases.refresh import refresh
+from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from engram.usecases.changes import Refreshed
     from engram.usecases.committer import Committer
     from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
+    from engram.usecases.index.file_scan import Refreshed
+    from engram.usecases.index.vectors import Filled
     from engram.usecases.ingest import Ingested
     from engram.usecases.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.store.store import Store
-    from engram.usecases.vectors import Filled
 
 
 _VECTORS_LOOK_NS = 60_000_000_000
@@ -249,7 +249,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
         `progress` is told (files done, files in all) along the way where all are read anew; what it raises ends the work.
         """
-        from engram.usecases.refresh import refresh
+        from engram.usecases.index.refresh import refresh
 
         return refresh(self.store, progress=progress)
 
@@ -259,13 +259,13 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         It happens by itself in the background; here one waits for it. `progress` is told (lore done, lore in all).
         Questions go on being answered meanwhile. The answer says how many got theirs, how many wait, and what went wrong.
         """
-        from engram.usecases.vectors import make_vectors
+        from engram.usecases.index.vectors import make_vectors
 
         return make_vectors(self.store, progress)
 
     def tags(self, prefix: str = "", limit: int = 100) -> builtins.list[str]:
         """The store's tags that begin with `prefix`, the most used first."""
-        from engram.usecases.vocabulary import tags
+        from engram.usecases.index.vocabulary import tags
 
         return tags(self.store, prefix, limit)
 

@@ -18,8 +18,8 @@ from prepared import dedicated
 from engram.app import Engram
 from engram.domain import ulid
 from engram.domain.errors import EngramError
+from engram.usecases.index.refresh import refresh
 from engram.usecases.open_store import open_store
-from engram.usecases.refresh import refresh
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller, Store

@@ -11,16 +11,16 @@ import pytest
 from apikit import SetClock
 from prepared import dedicated
 
-from engram.usecases import changes
+from engram.usecases.index import file_scan
+from engram.usecases.index.refresh import refresh
 from engram.usecases.open_store import open_store
-from engram.usecases.refresh import refresh
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
-    from engram.usecases.changes import Delta
+    from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 
-FOLDERS = changes.MANY_FOLDERS + 5
+FOLDERS = file_scan.MANY_FOLDERS + 5
 LONG_AGO = (1_700_000_000, 1_700_000_000)
 
 
@@ -76,7 +76,7 @@ def change_all_sorts(root: Path) -> set[str]:
 def found(store: Store) -> Delta:
     generation = store.index.look()
     assert generation is not None
-    return changes.in_folders(store, generation, store.clock.nanoseconds())
+    return file_scan.in_folders(store, generation, store.clock.nanoseconds())
 
 
 def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch:
     assert {*quick.files, *quick.gone, *quick.scan_problems} == touched
     assert quick.gone_folders == ["lore/2024/07"]
     assert len(quick.folders) >= FOLDERS - 1
-    monkeypatch.setattr(changes, "MANY_FOLDERS", 1000)
+    monkeypatch.setattr(file_scan, "MANY_FOLDERS", 1000)
     other = found(store)
     assert quick._replace(known={}) == other._replace(known={})
     assert all(quick.known.get(path) == other.known.get(path) for path in touched)

@@ -17,7 +17,7 @@ from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.live_table import LiveEntry
 from engram.domain.confidence import Vote
 from engram.domain.errors import StoreError
-from engram.usecases import changes, freshness
+from engram.usecases.index import file_scan, freshness
 from engram.usecases.store.commit import has_work
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def test_a_catalog_found_damaged_by_an_answer_is_made_anew_for_it(
         engram.refresh()
         lore_id = engram.list().lore[0].lore.id
         monkeypatch.setattr(freshness, "sweep_due", lambda *_: False)
-        monkeypatch.setattr(changes, "folders_changed", lambda *_: False)
+        monkeypatch.setattr(file_scan, "folders_changed", lambda *_: False)
         generation = engram.store.index.look()
         assert generation is not None
         generation.catalog.connection.execute("ALTER TABLE files RENAME COLUMN status TO lost")

@@ -15,7 +15,7 @@ from sync_kit import Clones, commit
 from engram.adapters.git import differences, own_moves
 from engram.adapters.git.layout import Repository, read_head
 from engram.adapters.git.tree import Entry
-from engram.usecases import freshness
+from engram.usecases.index import freshness
 from engram.usecases.merge import commit_merge, incoming_paths
 
 TREES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("123").map(lambda oid: Entry("100644", oid)))

@@ -26,9 +26,9 @@ from hypothesis.stateful import (
 )
 from storekit import SECONDS, SteadyClock, answers, commit, contents, git, later_tick, opened, rebuilt
 
-from engram.usecases import freshness
-from engram.usecases.changes import RACY_NS
-from engram.usecases.refresh import refresh
+from engram.usecases.index import freshness
+from engram.usecases.index.file_scan import RACY_NS
+from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -11,8 +11,8 @@ from storekit import SECONDS, SteadyClock, answers, contents, later_tick, opened
 from engram.adapters.files import scan
 from engram.adapters.index.vectors import VectorFile
 from engram.adapters.index.writer import GenerationWriter
-from engram.usecases import catch_up, freshness
-from engram.usecases.refresh import refresh
+from engram.usecases.index import catch_up, freshness
+from engram.usecases.index.refresh import refresh
 from engram.usecases.store import accepted_settings
 
 SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here

@@ -11,7 +11,7 @@ import pytest
 from storekit import SECONDS, SteadyClock, opened
 
 from engram.adapters.files.watch import FolderWatch, WatchLostError
-from engram.usecases import catch_up, changes, freshness
+from engram.usecases.index import catch_up, file_scan, freshness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +57,9 @@ def test_what_came_to_a_folder_and_what_went_is_answered_from_without_reading_al
     engram: Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    scan_folder = changes.walk.scan_folder
+    scan_folder = file_scan.walk.scan_folder
     monkeypatch.setattr(
-        changes.walk,
+        file_scan.walk,
         "scan_folder",
         lambda root, folder, *more: (read.append(folder), scan_folder(root, folder, *more))[1],
     )
@@ -77,7 +77,7 @@ def test_what_came_to_a_folder_and_what_went_is_answered_from_without_reading_al
 def test_without_a_change_no_folder_is_looked_at(engram: Engram, monkeypatch: pytest.MonkeyPatch) -> None:
     told(engram, "broker")
     looked: list[str] = []
-    monkeypatch.setattr(changes, "folders_changed", lambda *_: looked.append("at"))
+    monkeypatch.setattr(file_scan, "folders_changed", lambda *_: looked.append("at"))
     told(engram, "broker")
     assert looked == []
     engram.store.clock.ahead += 2 * SECONDS  # type: ignore[attr-defined]
@@ -102,9 +102,9 @@ def test_a_file_written_in_place_is_no_reason_to_read_a_folder(
     monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)  # to make the index anew, which reads everything
     path = a_file(engram, "broker")
     read: list[str] = []
-    scan = changes.walk.scan_folder
+    scan = file_scan.walk.scan_folder
     monkeypatch.setattr(
-        changes.walk,
+        file_scan.walk,
         "scan_folder",
         lambda root, folder, *rest: read.append(folder) or scan(root, folder, *rest),
     )

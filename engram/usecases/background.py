@@ -50,7 +50,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
 def _make_vectors(store: Store) -> None:
     """Last, because it may take minutes: nothing else waits for it."""
-    from engram.usecases.vectors import make_vectors, unfinished
+    from engram.usecases.index.vectors import make_vectors, unfinished
 
     with contextlib.suppress(EngramError):
         if unfinished(store):
@@ -62,14 +62,14 @@ def vectors_wait(store: Store) -> bool:
     generation = store.index.generation if store.is_indexed else None
     if generation is None or not (generation.waiting or generation.other_model):
         return False
-    from engram.usecases.vectors import unfinished
+    from engram.usecases.index.vectors import unfinished
 
     return unfinished(store)
 
 
 def _refresh_quietly(store: Store) -> None:
     """An index that cannot be written now must not keep changes from being committed."""
-    from engram.usecases.refresh import refresh
+    from engram.usecases.index.refresh import refresh
 
     with contextlib.suppress(EngramError):
         refresh(store)
@@ -163,7 +163,7 @@ def _somebody_commits(store: Store) -> bool:
 
 def _sweep_wanted(store: Store) -> bool:
     """Whether no process has looked at every file for a while, in a store too large to do it before answering."""
-    from engram.usecases.freshness import COLD_SWEEP_LIMIT, sweep_age
+    from engram.usecases.index.freshness import COLD_SWEEP_LIMIT, sweep_age
 
     generation = store.index.generation
     if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:

@@ -7,8 +7,8 @@ from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import inject
-from engram.usecases.consult import consult
-from engram.usecases.standing import standing
+from engram.usecases.index.index_query import consult
+from engram.usecases.index.standing import standing
 from engram.usecases.store import activity_log
 from engram.usecases.store.quarantine import loaded, without_held
 

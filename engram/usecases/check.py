@@ -13,8 +13,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
 from engram.usecases.check_links import bad_links
 from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
-from engram.usecases.consult import consult
 from engram.usecases.entities import known
+from engram.usecases.index.index_query import consult
 from engram.usecases.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 

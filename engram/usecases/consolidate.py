@@ -19,10 +19,10 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import consolidate_fade, consolidate_merges, consolidate_promote
-from engram.usecases.catch_up import no_collections
 from engram.usecases.consolidate_apply import contents
 from engram.usecases.consolidate_look import Look
-from engram.usecases.consult import consult
+from engram.usecases.index.catch_up import no_collections
+from engram.usecases.index.index_query import consult
 from engram.usecases.rehearsal import rehearsing
 from engram.usecases.worth import helpful_ids, queries_to_ask, worths
 

@@ -16,8 +16,8 @@ from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_content
 from engram.usecases import record as recording
-from engram.usecases.consult import consult
 from engram.usecases.gate import admit_change, speaker
+from engram.usecases.index.index_query import consult
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.quarantine import without_held
 

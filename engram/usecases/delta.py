@@ -16,7 +16,7 @@ from engram.domain import times, ulid
 from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
 from engram.domain.lore import STATUSES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.listing import Shown
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import texts, without_held

@@ -9,8 +9,8 @@ from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import scopes
-from engram.usecases.consult import consult
 from engram.usecases.explore import stores
+from engram.usecases.index.index_query import consult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -104,7 +104,7 @@ def known(store: Store) -> Entities:
         memory = _memory.get(store)
         if memory is not None and memory.stamps == stamps:
             return memory.entities
-        from engram.usecases.catch_up import no_collections
+        from engram.usecases.index.catch_up import no_collections
 
         with no_collections():
             return _looked(

@@ -12,8 +12,8 @@ from engram.domain import evolution, ranking
 from engram.domain.evolution import LEAST_JUDGED, Evolution
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consult import consult
 from engram.usecases.effectiveness import effectiveness
+from engram.usecases.index.index_query import consult
 from engram.usecases.judged_retrievals import judged_retrievals, questions_of
 from engram.usecases.rehearsal import rehearsing
 from engram.usecases.trial import Trial

@@ -14,7 +14,7 @@ from engram.domain import sql_text
 from engram.domain.lore import PENDING
 from engram.domain.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:

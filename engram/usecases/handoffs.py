@@ -8,7 +8,7 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
 from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.store import activity_log
 from engram.usecases.store.quarantine import without_held
 

@@ -9,7 +9,7 @@ from engram.domain.equivalence import SAME, compare
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING, SUPERSEDED, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.refresh import refresh
+from engram.usecases.index.refresh import refresh
 from engram.usecases.store import entry_writer
 from engram.usecases.store.lore_text import searchable, text_digest
 

@@ -10,7 +10,7 @@ from engram.domain import fence, strength
 from engram.domain.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import query as recall
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
 from engram.usecases.scopes import reach

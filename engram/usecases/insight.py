@@ -20,7 +20,7 @@ from engram.domain.insight import (
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import scopes
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 
 if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit

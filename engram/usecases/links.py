@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.resolve import resolve
 from engram.usecases.store import entry_writer
 

@@ -100,7 +100,7 @@ def _gauges(store: Store) -> list[Metric]:
 
 
 def _size(store: Store) -> int:
-    from engram.usecases.consult import consult
+    from engram.usecases.index.index_query import consult
 
     try:
         return consult(store, lambda generation: generation.catalog.count())

@@ -17,9 +17,9 @@ from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import pair_cache, pair_texts
+from engram.usecases.index.refresh import refresh
 from engram.usecases.pair_candidates import candidates
 from engram.usecases.pair_words import StoreWords
-from engram.usecases.refresh import refresh
 from engram.usecases.store import entry_writer, quarantine
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import Answered
 from engram.usecases import query, search
-from engram.usecases.catch_up import too_many_dead
-from engram.usecases.consult import consult
-from engram.usecases.indexing import Indexer
+from engram.usecases.index.catch_up import too_many_dead
+from engram.usecases.index.index_query import consult
+from engram.usecases.index.indexing import Indexer
 from engram.usecases.query import Question
 from engram.usecases.rehearsed_index import RehearsedIndex
 from engram.usecases.rehearsed_model import RehearsedModel

@@ -13,8 +13,8 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.index.standing import standing
 from engram.usecases.relevance import Relevance
-from engram.usecases.standing import standing
 from engram.usecases.store import quarantine as held
 
 if TYPE_CHECKING:

@@ -166,7 +166,7 @@ class _Run:
 
     def go(self) -> None:
         """All of it."""
-        from engram.usecases.catch_up import no_collections
+        from engram.usecases.index.catch_up import no_collections
 
         sync_ahead.begin()
         try:

@@ -17,8 +17,8 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import agent_profiles, entities, sync_apply, sync_fold
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
+from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges, incoming_paths
-from engram.usecases.refresh import refresh
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import note_outside
 

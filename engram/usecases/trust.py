@@ -5,9 +5,9 @@ from __future__ import annotations
 from engram.domain import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.consult import consult
 from engram.usecases.edit import Edit, edit
 from engram.usecases.forget import forget
+from engram.usecases.index.index_query import consult
 from engram.usecases.resolve import resolve
 from engram.usecases.store import entry_writer
 from engram.usecases.store.signature_state import signatures_of

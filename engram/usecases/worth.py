@@ -7,7 +7,7 @@ from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.worth import Worth, answers_by_lore, importance
 from engram.usecases.consolidate_look import Look
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.rehearsal import rehearsing
 from engram.usecases.resolve import resolve
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import search
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram.usecases.query import Question, filters_for, worth_showing
 from engram.usecases.resolve import resolve
 from engram.usecases.use import latest_queries

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from engram.domain.errors import EngramError
 from engram.usecases import scopes
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 from engram_tui.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import count, fraction
 

@@ -31,7 +31,7 @@ class PairSearch:
 
     def measure(self, store: Engram) -> bool:
         """Find out whether the store is a large one, in a worker's thread."""
-        from engram.usecases.consult import consult
+        from engram.usecases.index.index_query import consult
 
         self.is_large = consult(store.store, lambda generation: generation.catalog.count()) > MANY
         return self.is_large

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import review
 from engram.domain.errors import NotFoundError
+from engram.usecases.index.refresh import refresh
 from engram.usecases.listing import Narrow, list_packed
-from engram.usecases.refresh import refresh
 from engram.usecases.scopes import reach
 from engram.usecases.use import usage_of
 from engram_tui.facets import Facets

@@ -25,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Refresh and report."""
-    from engram.usecases.refresh import refresh
-    from engram.usecases.vectors import make_vectors
+    from engram.usecases.index.refresh import refresh
+    from engram.usecases.index.vectors import make_vectors
 
     reason = "asked for" if call.arguments.rebuild else ""
     with progress(call.output, "indexing") as step:

@@ -128,7 +128,7 @@ def there(store: Engram) -> None:
 
 def carry_out(store: Engram, deed: Deed, ids: tuple[str, ...]) -> Written:
     """Do a deed in a thread and mark what it writes; what fails half-way can be taken back, too."""
-    from engram.usecases.refresh import refresh
+    from engram.usecases.index.refresh import refresh
 
     trouble = said = ""
     with marked(store) as mark:

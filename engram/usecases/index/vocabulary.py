@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consult import consult
+from engram.usecases.index.index_query import consult
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store

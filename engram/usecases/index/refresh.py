@@ -7,14 +7,14 @@ time) and by the times of all files (a sweep: when there are few, when asked, or
 from __future__ import annotations
 
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import changes, freshness
-from engram.usecases.changes import Refreshed
+from engram.usecases.index import file_scan, freshness
+from engram.usecases.index.file_scan import Refreshed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.catch_up import Progress
+    from engram.usecases.index.catch_up import Progress
     from engram.usecases.store.store import Store
 
 
@@ -47,10 +47,14 @@ def refresh(
             if not thorough and freshness.unchanged(store):
                 return Refreshed()
             thorough = thorough or freshness.sweep_due(store, generation)
-            if not thorough and not freshness.heard(store) and not changes.folders_changed(store, generation):
+            if (
+                not thorough
+                and not freshness.heard(store)
+                and not file_scan.folders_changed(store, generation)
+            ):
                 freshness.looked(store)
                 return Refreshed()
-        from engram.usecases.catch_up import catch_up  # mostly there is nothing to do
+        from engram.usecases.index.catch_up import catch_up  # mostly there is nothing to do
 
         return catch_up(store, thorough, paths, rebuild, progress, patient=patient)
 

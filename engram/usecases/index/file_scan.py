@@ -12,7 +12,7 @@ from types import MappingProxyType
 from engram.adapters.files import scan as walk
 from engram.adapters.files.scan import FileStamp, Scan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import freshness
+from engram.usecases.index import freshness
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence

@@ -15,15 +15,15 @@ from engram.adapters.index.freed import give_back
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import changes, freshness
-from engram.usecases.changes import Refreshed
-from engram.usecases.indexing import Indexer
+from engram.usecases.index import file_scan, freshness
+from engram.usecases.index.file_scan import Refreshed
+from engram.usecases.index.indexing import Indexer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.usecases.changes import Delta
+    from engram.usecases.index.file_scan import Delta
     from engram.usecases.store.store import Store
 
 EXACT_LIMIT = 100
@@ -89,11 +89,11 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     with damage_noticed():
         in_step = generation.check_in_step()
         if paths:
-            delta = changes.named(store, generation, paths)
+            delta = file_scan.named(store, generation, paths)
         elif sweep:
-            delta = changes.swept(store, generation, now)
+            delta = file_scan.swept(store, generation, now)
         else:
-            delta = changes.in_folders(store, generation, now, *freshness.told(store))
+            delta = file_scan.in_folders(store, generation, now, *freshness.told(store))
     small = generation.next_row - generation.dead <= freshness.NOT_NOTED
     if in_step and delta.is_empty and (not sweep or (small and generation.head == freshness.head(store))):
         return Refreshed()
@@ -130,7 +130,7 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     writer = GenerationWriter(generation, bulk=True)
     try:
         with no_collections():
-            done = _apply(store, writer, changes.everything(store, now), now, progress)
+            done = _apply(store, writer, file_scan.everything(store, now), now, progress)
         writer.commit({"head": freshness.head(store), "swept_ns": str(now), "rules": freshness.rules(store)})
         store.index.switch(generation)
         if store.model is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
-    from engram.usecases.catch_up import Progress
+    from engram.usecases.index.catch_up import Progress
     from engram.usecases.store.store import Store
 
 _BATCH = 64

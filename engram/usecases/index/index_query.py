@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.refresh import refresh
+from engram.usecases.index.refresh import refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable

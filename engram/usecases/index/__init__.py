@@ -1,0 +1,1 @@
+"""The index follows the files: scans, refreshes, rebuilds, and questions to it."""
