@@ -28,7 +28,7 @@ from engram.usecases.graph import search_graph
 from engram.usecases.graph_building import graph_of
 from engram.usecases.importance import refresh_importance
 from engram.usecases.index.refresh import refresh
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.query import Question, query
 from engram.usecases.store.store import Caller
 

@@ -259,7 +259,7 @@ def _plain_store(folder: str, count: int) -> str:
 
 
 def dedicated_store(folder: str, count: int) -> str:
-    from engram.usecases.init import init
+    from engram.usecases.opening.init import init
 
     root = os.path.join(folder, f"dedicated-{count}")
     if not os.path.exists(os.path.join(folder, f"dedicated-{count}.made")):

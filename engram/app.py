@@ -287,7 +287,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         self._stop_committers()
         if self._background:
             from engram.usecases.background import after_close
-            from engram.usecases.session_store import sweep
+            from engram.usecases.opening.session_store import sweep
             from engram.usecases.store.commit import commit_quietly
 
             commit_quietly(self.store)

@@ -7,7 +7,7 @@ import os
 from engram.adapters.agents.session import agent_name, session_name
 from engram.app import Engram
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def open_engram(
     if path is not None:
         chosen = os.path.abspath(os.path.expanduser(os.fspath(path)))
         if _is_vacant(chosen):
-            from engram.usecases.init import init
+            from engram.usecases.opening.init import init
 
             init(chosen)
     caller = Caller(session or session_name(variables), agent or agent_name(variables), "python")
@@ -50,7 +50,7 @@ def open_engram(
 
 def _is_vacant(path: str) -> bool:
     """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
-    from engram.usecases.open_store import enclosing_store
+    from engram.usecases.opening.open_store import enclosing_store
 
     return enclosing_store(path) is None and (
         not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from engram.app import Engram
 from engram.domain import ulid
 from engram.domain.errors import EngramError
 from engram.usecases.index.refresh import refresh
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller, Store

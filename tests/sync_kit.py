@@ -12,7 +12,7 @@ from apikit import START, SetClock, dedicated, git
 
 from engram.app import Engram
 from engram.domain import ulid
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller

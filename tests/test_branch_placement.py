@@ -11,7 +11,7 @@ import pytest
 from apikit import QUEUE, TIDES, cli, git, lore_files, ok, opened, plain, repository
 
 from engram.domain.errors import StoreError, UsageError
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 from engram.usecases.store.commit import commit_pending
 
 BRANCH = "engram/lore"

@@ -9,7 +9,7 @@ import pytest
 from apikit import QUEUE, TIDES, cli, git, ok, repository
 from test_branch_placement import BRANCH, code_state, listed, made, record, subjects
 
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from prepared import dedicated
 
 from engram.usecases.index import file_scan
 from engram.usecases.index.refresh import refresh
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from engram.app import Engram
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.usecases.decide import decide
 from engram.usecases.edit import Edit
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.review import review
 from engram.usecases.store.store import Caller
 

@@ -17,7 +17,7 @@ import engram
 from engram.adapters.git import hidden_tree
 from engram.usecases import move as moving
 from engram.usecases import move_source
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 
 if TYPE_CHECKING:
     from collections.abc import Callable

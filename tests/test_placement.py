@@ -10,8 +10,8 @@ from apikit import QUEUE, TIDES, cli, dedicated, git, lore_files, masked, ok, pl
 
 import engram
 from engram.domain.errors import NotFoundError, StoreError, UsageError
-from engram.usecases.init import init
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.init import init
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
 
 DEDICATED = '[store]\nplacement = "dedicated"\nfolder = "lore"\n'

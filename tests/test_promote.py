@@ -18,7 +18,7 @@ from engram.app import Engram
 from engram.domain.categories import Categories
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.usecases.edit import Edit
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.store import Caller
 
 BODY = "Queue consumers must be idempotent.\n\nBrokers deliver twice.\n\nAcks come late."

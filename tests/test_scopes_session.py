@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scopes_kit import TRIAL
 
 import engram
-from engram.usecases import session_store
+from engram.usecases.opening import session_store
 
 
 def test_a_session_is_kept_apart_never_in_git_and_swept_when_nobody_used_it(tmp_path: Path) -> None:

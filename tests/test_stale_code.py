@@ -11,7 +11,7 @@ from code_kit import add, code, day
 
 from engram.domain.review import ACCEPT, EDIT
 from engram.usecases.decide import decide
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 from engram.usecases.review import review
 from engram.usecases.store.commit import commit_pending
 

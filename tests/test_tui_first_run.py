@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 import engram
 from engram.adapters.files.places import user_store
-from engram.usecases.open_store import is_first_run
+from engram.usecases.opening.open_store import is_first_run
 from engram_tui.first_run import FirstRun
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sync_kit import Clones, bare, files
 from tui_kit import NARROW, WIDE, User, make_template, using
 
 import engram
-from engram.usecases.init import init
+from engram.usecases.opening.init import init
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.prompts import Confirm, Prompt
 from engram_tui.sync import SyncScreen

@@ -49,7 +49,7 @@ class Exploring(Part):
         otherwise. Raises UsageError with what is wrong with the SQL, NotFoundError, StoreError.
         """
         from engram.usecases.execute import DEFAULT, execute
-        from engram.usecases.scopes import reach
+        from engram.usecases.opening.scopes import reach
 
         return execute(reach(self.store, scope), sql, parameters, limits or DEFAULT, waiting=waiting)
 

@@ -29,7 +29,7 @@ class Graphing(Part):
         Raises NotFoundError, AmbiguousError, UsageError, StoreError.
         """
         from engram.usecases.graph import search_graph
-        from engram.usecases.scopes import reach
+        from engram.usecases.opening.scopes import reach
 
         return search_graph(
             reach(self.store, scope), entity, depth, types=words(types), kinds=words(kinds), limit=limit

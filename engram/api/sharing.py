@@ -165,7 +165,7 @@ class Sharing(Part):
         `deed`: those that have this in common (`Engram-Deed` in their commits). `scope` names another store.
         Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
         """
-        from engram.usecases.scopes import reach
+        from engram.usecases.opening.scopes import reach
         from engram.usecases.undo import undo
 
         done = undo(reach(self.store, scope), count, deed)
@@ -174,7 +174,7 @@ class Sharing(Part):
 
     def redo(self, *, scope: str = "") -> Undone:
         """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
-        from engram.usecases.scopes import reach
+        from engram.usecases.opening.scopes import reach
         from engram.usecases.undo import redo
 
         done = redo(reach(self.store, scope))

@@ -46,8 +46,8 @@ class Trusting(Part):
     def origin(self, name: str) -> Origin:
         """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
         from engram.usecases.listing import get
+        from engram.usecases.opening.scopes import reach
         from engram.usecases.origin import origin
-        from engram.usecases.scopes import reach
 
         shown = get(self.store, name)
         return origin(reach(self.store, shown.scope), shown.lore, shown.path)

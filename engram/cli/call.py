@@ -31,7 +31,7 @@ class Call:
         """The store of this call. Raises NotFoundError, StoreError, ConfigError."""
         if self._store is None:
             from engram.adapters.agents.session import agent_name, session_name
-            from engram.usecases.open_store import lore_not_taken, open_store
+            from engram.usecases.opening.open_store import lore_not_taken, open_store
             from engram.usecases.store.store import Caller
 
             caller = Caller(session_name(os.environ), agent_name(os.environ), "cli")

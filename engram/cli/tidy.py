@@ -12,7 +12,7 @@ def main(root: str, session: str = "background", *, sync: bool = False) -> int:
     """
     from engram.domain.errors import EngramError
     from engram.usecases.background import tidy
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
 
     try:

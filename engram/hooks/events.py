@@ -57,7 +57,7 @@ def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     from engram.usecases import session_rules
     from engram.usecases.brief import RULES, brief
     from engram.usecases.handoffs import told_at_start
-    from engram.usecases.open_store import lore_not_taken
+    from engram.usecases.opening.open_store import lore_not_taken
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
     if payload.source in _FORGETFUL or rules:  # what a file said before is replaced

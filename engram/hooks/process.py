@@ -122,7 +122,7 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
     """The store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
     from engram.adapters.agents.session import session_name
     from engram.adapters.files import places
-    from engram.usecases.open_store import enclosing_store, open_store
+    from engram.usecases.opening.open_store import enclosing_store, open_store
     from engram.usecases.store.store import Caller
 
     path = None if given.store is None else os.path.expanduser(given.store)
@@ -144,7 +144,7 @@ def _rules(event: str, payload: Payload) -> str:
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
     from engram.usecases.brief import RULES
-    from engram.usecases.open_store import untaken_lore
+    from engram.usecases.opening.open_store import untaken_lore
 
     return "\n\n".join(part for part in (RULES, untaken_lore(payload.cwd)) if part)
 

@@ -38,8 +38,8 @@ async def query(request: Request) -> Response:
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.answer_json import answer_json
+        from engram.usecases.opening.scopes import reach
         from engram.usecases.origin import known_origins
-        from engram.usecases.scopes import reach
 
         found = engram.query(
             given["query"], given["k"], given["min_confidence"], given["categories"], tags=given["tags"], files=given["files"]

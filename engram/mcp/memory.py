@@ -28,7 +28,7 @@ Report = Callable[[float, float, str], Coroutine[object, object, None]]
 PATIENCE_SECONDS = 30.0
 _THREADS = 4  # of our own: those of the SDK must stay free to read and write messages
 _PROGRESS_SECONDS = 0.25
-_USER = "user"  # engram.usecases.open_store.USER, whose import can wait
+_USER = "user"  # engram.usecases.opening.open_store.USER, whose import can wait
 
 
 class Opening(NamedTuple):
@@ -125,7 +125,7 @@ class Memory:
         a store imports is imported here, so that it costs `initialize` nothing.
         """
         from engram.opening import open_engram
-        from engram.usecases.open_store import locate, nearest
+        from engram.usecases.opening.open_store import locate, nearest
 
         with self._lock:
             working = nearest(self.folders or _own_folders())

@@ -132,7 +132,7 @@ def home_of(store: Store, agent_id: str, scope: str) -> Store:
 
     Raises UsageError, NotFoundError for a named one.
     """
-    from engram.usecases.scopes import TROUBLE, exists, reach
+    from engram.usecases.opening.scopes import TROUBLE, exists, reach
 
     if scope:
         return reach(store, scope)

@@ -11,8 +11,8 @@ import os
 from engram.domain.errors import EngramError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.scopes import exists, reach
-from engram.usecases.session_store import sweep, sweep_due
+from engram.usecases.opening.scopes import exists, reach
+from engram.usecases.opening.session_store import sweep, sweep_due
 from engram.usecases.store.detached import OBSERVATIONS, start_detached
 
 if TYPE_CHECKING:

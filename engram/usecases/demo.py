@@ -12,8 +12,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.clone import clone
 from engram.usecases.edit import Edit, edit
 from engram.usecases.feedback import feedback
-from engram.usecases.init import init
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.init import init
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending

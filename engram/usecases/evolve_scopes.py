@@ -9,9 +9,9 @@ from engram.domain.scopes import SESSION, weight_key
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.evolve import active_ids, forget_own_votes, ranking_of
 from engram.usecases.judged_retrievals import questions_of
+from engram.usecases.opening.scopes import TROUBLE, others
 from engram.usecases.query_scopes import Weighing, best_first
 from engram.usecases.rehearsal import rehearsing
-from engram.usecases.scopes import TROUBLE, others
 from engram.usecases.trial import Trial
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import contextlib
 from engram.domain.errors import UsageError
 from engram.domain.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import scopes
 from engram.usecases.execute import VIEWS, asking
+from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

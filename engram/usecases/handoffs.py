@@ -95,7 +95,7 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
     Raises UsageError, NotFoundError for a scope that is not there.
     """
     from engram.usecases.agent_profiles import home_of
-    from engram.usecases.scopes import reach
+    from engram.usecases.opening.scopes import reach
 
     stores = (
         [reach(store, scope)]
@@ -126,7 +126,7 @@ def told_at_start(store: Store, agent: str, budget: int) -> str:
 
 def take_over(store: Store, taken: Sequence[Handoff]) -> list[str]:
     """Mark these as taken over, so that nobody is told again; the ids of those for which that was possible."""
-    from engram.usecases.scopes import reach
+    from engram.usecases.opening.scopes import reach
     from engram.usecases.store import entry_writer
 
     done = []

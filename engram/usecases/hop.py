@@ -8,10 +8,11 @@ from engram.domain.graph import entity_key, name_key
 from engram.domain.refs import fold
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import scopes, search
+from engram.usecases import search
 from engram.usecases.entities import all_entities
 from engram.usecases.graph_building import drawn
 from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
 from engram.usecases.query import HYBRID, SCAN, filters_for, recalled
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from engram.domain.insight import (
 )
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import scopes
 from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
     from engram.adapters.index.catalog import Catalog, Hit

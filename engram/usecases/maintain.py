@@ -156,7 +156,7 @@ def _is_garbage(hit: Hit, before: float, horizon: float) -> bool:
 
 
 def _sessions(store: Store, dry_run: bool) -> int:
-    from engram.usecases.session_store import sweep, sweep_due
+    from engram.usecases.opening.session_store import sweep, sweep_due
 
     return int(sweep_due(store)) if dry_run else sweep(store)
 

@@ -11,9 +11,9 @@ from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageEr
 from engram.domain.scopes import checked_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import scopes
 from engram.usecases.index.index_query import consult
-from engram.usecases.remote_address import remote_of
+from engram.usecases.opening import scopes
+from engram.usecases.opening.remote_address import remote_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import move_source as source
 from engram.usecases import move_target as target
-from engram.usecases.open_store import describe, state_folder
+from engram.usecases.opening.open_store import describe, state_folder
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:

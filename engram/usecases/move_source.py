@@ -228,7 +228,7 @@ def give_up(left: Left, root: str, state: str) -> None:
 
 def remove_hidden(common_dir: str) -> None:
     """Take the hidden work tree and its state away; the branch stays. Raises OSError."""
-    from engram.usecases.branch_placement import making
+    from engram.usecases.opening.branch_placement import making
 
     with making(common_dir):
         root, old = lore_branch.root_in(common_dir), os.path.join(common_dir, "engram", hidden_tree.NAME)

@@ -13,7 +13,7 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import move_source as source
 from engram.usecases.merge import checkout, incoming_paths
-from engram.usecases.open_store import state_folder
+from engram.usecases.opening.open_store import state_folder
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _MAIN = "refs/heads/main"
 def check_branch(repo: Repository) -> None:
     """Raise StoreError where the repository cannot get a branch of lore now."""
     from engram.adapters.files import places
-    from engram.usecases.branch_placement import check_name_is_free
+    from engram.usecases.opening.branch_placement import check_name_is_free
 
     name = lore_branch.BRANCH
     if lore_branch.is_kept(repo.common_dir, places.CONFIG_NAME):
@@ -49,7 +49,7 @@ def check_branch(repo: Repository) -> None:
 
 def to_branch(store: Store, repo: Repository) -> str:
     """Put the store on the branch of the repository; its new root. Raises StoreError, GitError, SyncBlockedError."""
-    from engram.usecases.branch_placement import making, put_in_place
+    from engram.usecases.opening.branch_placement import making, put_in_place
 
     with making(repo.common_dir):
         check_branch(repo)

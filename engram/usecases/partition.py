@@ -5,9 +5,9 @@ from __future__ import annotations
 from engram.domain.errors import UsageError
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import scopes
 from engram.usecases.execute import asking
 from engram.usecases.explore import LIMITS, stores
+from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import scopes
 from engram.usecases.execute import asking
 from engram.usecases.explore import LIMITS, MOST_SAMPLES
+from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
     from engram.domain.tables import Table

@@ -89,7 +89,7 @@ def corpus() -> list[dict[str, Any]]:
 
 def _scratch(root: str) -> Store:
     from engram.adapters.files.places import CONFIG_NAME
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
 
     write(os.path.join(root, CONFIG_NAME), b'[store]\nfolder = "lore"\n', "settings")
     store = open_store(root, Caller("poison", "red-team"))

@@ -17,8 +17,9 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import scopes, search
+from engram.usecases import search
 from engram.usecases.index.refresh import refresh
+from engram.usecases.opening import scopes
 from engram.usecases.search import Candidate, Filters
 from engram.usecases.store import activity_log, quarantine
 from engram.usecases.store.activity_log import Withheld

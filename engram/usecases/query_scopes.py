@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.domain import ranking, strength
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.opening.scopes import TROUBLE, left_out
 from engram.usecases.query import (
     MOST_WEAK,
     STRATEGIES,
@@ -16,7 +17,6 @@ from engram.usecases.query import (
     refreshed,
     strength_of,
 )
-from engram.usecases.scopes import TROUBLE, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

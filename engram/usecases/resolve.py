@@ -7,8 +7,8 @@ from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
 from engram.domain.refs import Seen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import scopes
 from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

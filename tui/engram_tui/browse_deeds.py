@@ -147,7 +147,7 @@ class BrowseDeeds(Judging):
             self.ask("one", lambda store: store.get(row.id), then, opens=True)
 
     def _root(self, shown: Shown) -> str:
-        from engram.usecases.scopes import root_of
+        from engram.usecases.opening.scopes import root_of
 
         return root_of(self.store.store, shown.scope or self.store.store.places.scope)
 
@@ -181,7 +181,7 @@ class BrowseDeeds(Judging):
 
     def _edit(self, shown: Shown) -> None:
         def read(store: Engram) -> bytes:
-            from engram.usecases.scopes import reach
+            from engram.usecases.opening.scopes import reach
 
             return reach(store.store, shown.scope).files.read(shown.path)
 

@@ -10,7 +10,7 @@ from engram.domain.errors import ValidationError
 from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.usecases.edit import Edit, rewrite
 from engram.usecases.editor import kept_if_refused
-from engram.usecases.scopes import reach
+from engram.usecases.opening.scopes import reach
 from engram_tui.rows import count, fraction
 from engram_tui.shell.work import Deed
 

@@ -203,7 +203,7 @@ def _kept(folder: str) -> str:
 
 
 def _make(target: str) -> str:
-    from engram.usecases.init import init
+    from engram.usecases.opening.init import init
 
     return init(target).root
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engram.domain.errors import EngramError
-from engram.usecases import scopes
 from engram.usecases.index.index_query import consult
+from engram.usecases.opening import scopes
 from engram_tui.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import count, fraction
 

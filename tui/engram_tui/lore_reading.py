@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engram.adapters.files.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.usecases.opening.scopes import reach
 from engram.usecases.origin import known_origins
-from engram.usecases.scopes import reach
 from engram.usecases.store.remote import list_remotes
 from engram.usecases.use import worth_at_once
 from engram_tui.lore_wording import Provenance

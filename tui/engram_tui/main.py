@@ -49,7 +49,7 @@ def first_run(*, chosen: bool) -> Iterator[str | None]:
 
     The path to open ("": as without asking), or None where nothing is to be opened. A demonstration is gone afterwards.
     """
-    from engram.usecases.open_store import is_first_run
+    from engram.usecases.opening.open_store import is_first_run
 
     if chosen or not is_first_run(os.getcwd()):
         yield ""

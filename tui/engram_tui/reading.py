@@ -12,7 +12,7 @@ from engram.domain import review
 from engram.domain.errors import NotFoundError
 from engram.usecases.index.refresh import refresh
 from engram.usecases.listing import Narrow, list_packed
-from engram.usecases.scopes import reach
+from engram.usecases.opening.scopes import reach
 from engram.usecases.use import usage_of
 from engram_tui.facets import Facets
 from engram_tui.lazy_rows import COLUMNS, LazyRows

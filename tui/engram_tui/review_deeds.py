@@ -11,7 +11,7 @@ from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_d
 from engram.usecases import entity_conflicts
 from engram.usecases.edit import rewrite
 from engram.usecases.editor import kept_if_refused
-from engram.usecases.scopes import reach
+from engram.usecases.opening.scopes import reach
 from engram_tui.deeds import titled
 from engram_tui.rows import count
 from engram_tui.shell.gate import words

@@ -63,7 +63,7 @@ def run_sync(
     Trouble is in the answer. `cancel` ends it at the next step or while the network is waited for.
     """
     from engram.usecases.exchange import came_in
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
 
     try:
         store = open_store(engram.path, engram.store.caller, clock=engram.store.clock)

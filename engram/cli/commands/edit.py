@@ -75,7 +75,7 @@ def _in_editor(call: Call) -> Shown | None:
     from engram.usecases.edit import rewrite
     from engram.usecases.editor import edited, kept_if_refused
     from engram.usecases.listing import get
-    from engram.usecases.scopes import reach
+    from engram.usecases.opening.scopes import reach
 
     found = get(call.store, call.arguments.name)
     store = reach(call.store, found.scope)

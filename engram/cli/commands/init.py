@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Make it and say what was made."""
-    from engram.usecases.init import init
+    from engram.usecases.opening.init import init
 
     done = init(os.path.expanduser(call.arguments.path), placement=call.arguments.placement)
     call.output.document(

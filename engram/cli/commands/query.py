@@ -109,8 +109,8 @@ def _origins(call: Call, answer: Answer) -> list[Origin]:
     """Where each lore is from: what is known, with --explain also what git knows; nothing where nobody asks."""
     if not (call.output.json or call.arguments.explain) or not answer.lore:
         return []
+    from engram.usecases.opening.scopes import reach
     from engram.usecases.origin import known_origins, origin
-    from engram.usecases.scopes import reach
 
     stores = [reach(call.store, hit.scope) for hit in answer.lore]
     found = list(zip(stores, answer.lore, strict=True))

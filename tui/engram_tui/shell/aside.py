@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def own_handle(store: Engram) -> Iterator[Engram]:
     """The same store opened once more, for reading in one thread."""
     from engram.app import Engram
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
 
     own = open_store(store.path, store.store.caller, clock=store.store.clock)
     with Engram(own, background=False) as opened:

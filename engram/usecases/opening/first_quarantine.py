@@ -13,7 +13,7 @@ def weigh_all(root: str) -> None:
 
     Raises GitError, StoreError, ConfigError.
     """
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
 
     store = open_store(root, Caller("clone", ""))

@@ -103,7 +103,7 @@ def untaken_lore(working: str) -> str:
     repository = find_repository(working)
     if repository is None or not lore_branch.is_heard_of(repository.common_dir):
         return ""
-    from engram.usecases.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_known
 
     return branch_known(repository.worktree)
 
@@ -118,7 +118,7 @@ def own_store() -> str:
     """The root of the user's own store, which is made where there is none."""
     root = places.user_store()
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        from engram.usecases.init import init
+        from engram.usecases.opening.init import init
 
         init(root, placement=DEDICATED)
     return root
@@ -132,7 +132,7 @@ def open_scope(
     Raises NotFoundError where there is none, UsageError for an unknown name, StoreError, ConfigError.
     """
     if checked_scope(settings, name) == SESSION:
-        from engram.usecases.session_store import session_places, touch
+        from engram.usecases.opening.session_store import session_places, touch
 
         session = Store(session_places(stand.state, caller.session), settings, clock, caller)
         touch(session)
@@ -278,13 +278,13 @@ def _brought_back(root: str) -> Repository | None:
     common_dir = lore_branch.common_dir_of(root)
     if common_dir is None:
         return None
-    from engram.usecases.branch_placement import restore
+    from engram.usecases.opening.branch_placement import restore
 
     return restore(common_dir)
 
 
 def _how_to_have_one(path: str) -> str:
-    from engram.usecases.branch_placement import branch_known
+    from engram.usecases.opening.branch_placement import branch_known
 
     return branch_known(path) or f"Make one: engram init{'' if path == os.getcwd() else f' {path}'}"
 

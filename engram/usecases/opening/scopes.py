@@ -9,7 +9,7 @@ from engram.adapters.files import places
 from engram.domain.errors import EngramError
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_names
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.session_store import has_sessions, session_root, touch
+from engram.usecases.opening.session_store import has_sessions, session_root, touch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     if name in ("", store.places.scope):
         return store
     if name not in store.others:
-        from engram.usecases.open_store import open_scope
+        from engram.usecases.opening.open_store import open_scope
 
         other = open_scope(name, store.stand, store.settings, store.clock, store.caller, make=make)
         other.session_state = store.session_state
@@ -49,7 +49,7 @@ def root_of(store: Store, name: str) -> str:
         return store.places.root
     if name == SESSION:
         return session_root(store.stand.state, store.caller.session)
-    from engram.usecases.open_store import scope_root
+    from engram.usecases.opening.open_store import scope_root
 
     return scope_root(name, store.stand, store.settings)
 

@@ -73,7 +73,7 @@ def config_text(placement: str) -> str:
 
 
 def _existing(root: str, placement: str) -> Initialised:
-    from engram.usecases.open_store import describe
+    from engram.usecases.opening.open_store import describe
 
     found = describe(root, "project").placement
     if placement and placement != found:
@@ -88,8 +88,8 @@ def _existing(root: str, placement: str) -> Initialised:
 
 def _on_branch(root: str, repository: Repository, placement: str) -> Initialised:
     """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
-    from engram.usecases.branch_placement import begin
-    from engram.usecases.open_store import enclosing_store
+    from engram.usecases.opening.branch_placement import begin
+    from engram.usecases.opening.open_store import enclosing_store
     from engram.usecases.store.clock import Clock
 
     hidden = lore_branch.root_in(repository.common_dir)
@@ -102,7 +102,7 @@ def _on_branch(root: str, repository: Repository, placement: str) -> Initialised
     remote = begin(repository, FOLDER, config_text(BRANCH).encode(), int(Clock().now().timestamp()))
     _accept_settings(hidden)
     if remote:
-        from engram.usecases.first_arrival import weigh_all
+        from engram.usecases.opening.first_quarantine import weigh_all
 
         weigh_all(hidden)
     why, otherwise = _words(BRANCH)
@@ -122,7 +122,7 @@ def _check_no_branch(root: str) -> None:
 
 def _make_repository(root: str) -> None:
     from engram.adapters.git.create import init as init_repository
-    from engram.usecases.open_store import state_folder
+    from engram.usecases.opening.open_store import state_folder
 
     repository = find_repository(root)
     if repository is not None and os.path.realpath(repository.worktree) == os.path.realpath(root):
@@ -151,7 +151,7 @@ def _tell_git(root: str, *, attributes: bool) -> None:
 
 def _commit_start(root: str) -> None:
     from engram.adapters.git.commits import Commit, FileChange, commit_all
-    from engram.usecases.open_store import state_folder
+    from engram.usecases.opening.open_store import state_folder
     from engram.usecases.store.clock import Clock
 
     repository = find_repository(root)
@@ -173,7 +173,7 @@ def _commit_start(root: str) -> None:
 
 def _accept_settings(root: str) -> None:
     """From now on this clone knows what it accepted, whatever a pull makes of the file."""
-    from engram.usecases.open_store import describe
+    from engram.usecases.opening.open_store import describe
 
     describe(root, "project")
 
