@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from engram.usecases.index.file_scan import Refreshed
     from engram.usecases.index.vectors import Filled
     from engram.usecases.ingest import Ingested
-    from engram.usecases.listing import Listing, Shown
+    from engram.usecases.lookup.listing import Listing, Shown
     from engram.usecases.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.store.store import Store
@@ -175,7 +175,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def get(self, name: str) -> Shown:
         """The lore of a ref, id, id prefix or some words. Raises NotFoundError, AmbiguousError."""
-        from engram.usecases.listing import get
+        from engram.usecases.lookup.listing import get
 
         return get(self.store, name)
 
@@ -189,7 +189,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         sort: str = "created",
     ) -> Listing:
         """Lore by filter and order, newest first unless `sort` says otherwise; `limit=None` lists all."""
-        from engram.usecases.listing import list_lore
+        from engram.usecases.lookup.listing import list_lore
 
         return list_lore(
             self.store,

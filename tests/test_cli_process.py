@@ -102,7 +102,7 @@ def test_any_locale_will_do(root: Path) -> None:
 
 def test_an_unexpected_error_is_a_sentence_and_shows_its_place_on_request(root: Path) -> None:
     script = (
-        "import sys; import engram.usecases.listing as listing\n"
+        "import sys; import engram.usecases.lookup.listing as listing\n"
         "def fail(*a, **o): raise ZeroDivisionError('made for a test')\n"
         "listing.list_hits = fail\n"
         "from engram.cli.main import main; sys.exit(main(['list']))"

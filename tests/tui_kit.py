@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from engram.domain.lore import Lore
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])

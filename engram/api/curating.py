@@ -140,8 +140,8 @@ class Curating(Part):
 
         An id that this store does not have is left out. Raises StoreError.
         """
-        from engram.usecases.hits import hits_of
         from engram.usecases.index.index_query import consult
+        from engram.usecases.lookup.hits import hits_of
         from engram.usecases.use import worths_at_once
 
         with self.store.lock:

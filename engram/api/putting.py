@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.usecases.delta import Delta
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram.usecases.put import Put
 
 

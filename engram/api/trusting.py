@@ -45,7 +45,7 @@ class Trusting(Part):
 
     def origin(self, name: str) -> Origin:
         """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
-        from engram.usecases.listing import get
+        from engram.usecases.lookup.listing import get
         from engram.usecases.opening.scopes import reach
         from engram.usecases.origin import origin
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER = "idempotency-key", "if-match", "if-none-match"
 REPEATED_HEADER = "idempotency-replayed"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 AS_OF_HEADER, CURSOR_HEADER = "engram-as-of", "engram-cursor"
 _LISTED = 20
@@ -62,7 +62,7 @@ async def listing(request: Request) -> Response:
     }  # fmt: skip
 
     def do(engram: Engram) -> dict[str, object]:
-        from engram.usecases.listing import list_lore
+        from engram.usecases.lookup.listing import list_lore
 
         found = list_lore(engram.store, **options)
         return {"lore": [lore_json(shown) for shown in found.lore], "total": found.total}

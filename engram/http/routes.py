@@ -9,7 +9,7 @@ from engram.http import putting, reading, shapes, tools, writing
 from engram.http.calls import JSON, MERGE_PATCH
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
 from engram.mcp.tools.core import TOOLS
-from engram.usecases.listing import SORTS
+from engram.usecases.lookup.listing import SORTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.consolidation import Plan, Step
     from engram.domain.review import Item
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram.usecases.promote import Promoted
 
 REVIEWED = (CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK)

@@ -7,7 +7,7 @@ from engram.adapters.files.journal import Change
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

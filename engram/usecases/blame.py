@@ -11,7 +11,7 @@ from engram.domain.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import SHORT, WAIT_SECONDS
 from engram.usecases.history_feed import with_history
-from engram.usecases.resolve import home_of, resolve
+from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lineage import in_git, repository_of
 from engram.usecases.store.signature_state import signatures_of

@@ -17,7 +17,7 @@ from engram.domain.errors import CursorGoneError, EngramError, UsageError, Valid
 from engram.domain.lore import STATUSES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import texts, without_held
 

@@ -137,7 +137,7 @@ class _Demonstration:
             self._sync(who)
 
     def _outcome(self, lore: Lore) -> Demo:
-        from engram.usecases.resolve import resolve
+        from engram.usecases.lookup.resolve import resolve
         from engram.usecases.store import entry_writer
 
         ada, bob = self._stores[ADA], self._stores[BOB]

@@ -12,9 +12,9 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
 from engram.usecases.gate import admit_change, speaker
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.record import tidy
-from engram.usecases.resolve import resolve
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from engram.domain.lore import Lore
-    from engram.usecases.resolve import Found
+    from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")

@@ -8,7 +8,7 @@ from engram.adapters.files import atomic
 from engram.domain.errors import StoreError
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.listing import Shown, list_lore
+from engram.usecases.lookup.listing import Shown, list_lore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

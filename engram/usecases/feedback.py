@@ -6,7 +6,7 @@ from engram.domain import confidence, times
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.resolve import Found, resolve
+from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.judgement_words import _WORDS
 

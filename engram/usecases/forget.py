@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.listing import Shown, get_many
+from engram.usecases.lookup.listing import Shown, get_many
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import edit, forget, put, record
 from engram.usecases.gate import Contradiction
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.once import once
 from engram.usecases.put import Put
 from engram.usecases.record import Recorded
-from engram.usecases.resolve import resolve
 from engram.usecases.similar import Similar
 from engram.usecases.store import entry_writer
 

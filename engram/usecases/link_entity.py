@@ -25,13 +25,13 @@ from engram.domain.errors import ConflictError, NotFoundError, StoreError, Usage
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.entities import folder_of, known
-from engram.usecases.resolve import resolve
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.usecases.resolve import Found
+    from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 
 CREATED, CHANGED, UNCHANGED, REMOVED = "created", "changed", "unchanged", "removed"

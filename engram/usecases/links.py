@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
-from engram.usecases.resolve import resolve
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.resolve import resolve
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store.lineage import in_git, read_lore, repository_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram.usecases.store.store import Store
 
 _NEEDED = ("content", "category", "type", "status", "confidence", "pinned")  # what no lore is without

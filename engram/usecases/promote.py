@@ -17,9 +17,9 @@ from engram.domain.lore import NO_VOTES
 from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.lookup.resolve import Found, hits_by_id, resolve
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
-from engram.usecases.resolve import Found, hits_by_id, resolve
 from engram.usecases.store import entry_writer as change
 from engram.usecases.store import quarantine
 

@@ -12,9 +12,9 @@ from engram.domain.errors import StaleError, ValidationError
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.edit import Edit, edit_found
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
+from engram.usecases.lookup.resolve import Found, hits_by_id
 from engram.usecases.record import prepare, record
-from engram.usecases.resolve import Found, hits_by_id
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:

@@ -159,7 +159,7 @@ class _Reversal:
         lore = self._parse(path, after)
         if lore is None:
             return path
-        from engram.usecases.resolve import hits_by_id
+        from engram.usecases.lookup.resolve import hits_by_id
 
         found = [hit.path for hit in hits_by_id(self._store, lore.id)]
         return found[0] if found else path

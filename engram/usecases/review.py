@@ -6,7 +6,7 @@ from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
-from engram.usecases.listing import Narrow, list_hits
+from engram.usecases.lookup.listing import Narrow, list_hits
 from engram.usecases.review_detectors import DETECTORS, foreign
 from engram.usecases.store.quarantine import texts
 

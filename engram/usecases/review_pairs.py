@@ -8,7 +8,7 @@ from engram.domain.equivalence import CONTRADICTION, SAME
 from engram.domain.pair_groups import groups
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.hits import hits_of
+from engram.usecases.lookup.hits import hits_of
 from engram.usecases.pairs import pairs
 from engram.usecases.review_mark import mark
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.resolve import resolve
+from engram.usecases.lookup.resolve import resolve
 
 if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry

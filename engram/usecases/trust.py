@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.edit import Edit, edit
 from engram.usecases.forget import forget
 from engram.usecases.index.index_query import consult
-from engram.usecases.resolve import resolve
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import entry_writer
 from engram.usecases.store.signature_state import signatures_of
 

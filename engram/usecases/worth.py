@@ -8,8 +8,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.worth import Worth, answers_by_lore, importance
 from engram.usecases.consolidate_look import Look
 from engram.usecases.index.index_query import consult
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.rehearsal import rehearsing
-from engram.usecases.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

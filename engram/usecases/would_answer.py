@@ -6,8 +6,8 @@ from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import search
 from engram.usecases.index.index_query import consult
+from engram.usecases.lookup.resolve import resolve
 from engram.usecases.query import Question, filters_for, worth_showing
-from engram.usecases.resolve import resolve
 from engram.usecases.use import latest_queries
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from engram_tui.shell.work import one_line
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram_tui.rows import Row
 
 

@@ -25,7 +25,7 @@ from engram_tui.wording import counts, no_match, nothing_fits
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram_tui.facets import Facets
 
 FIRST_PAGE = 500

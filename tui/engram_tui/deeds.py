@@ -17,7 +17,7 @@ from engram_tui.shell.work import Deed
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.feedback import Judged
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 _TITLES = {HELPFUL: "Helpful", INCORRECT: "Incorrect"}
 _MOST_TITLE = 40

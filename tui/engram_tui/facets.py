@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.domain.categories import TYPES
 from engram.domain.confidence import STATES, state
 from engram.domain.lore import STATUSES
-from engram.usecases.listing import Narrow
+from engram.usecases.lookup.listing import Narrow
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.insight import Insight
     from engram.domain.insight_charts import Chart
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 AROUND = 3  # cells that a panel takes for itself
 NARROWEST = 48

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram_tui.line_list import Line
 
 CURSOR_REST = 0.05  # seconds on a line before its lore is shown

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.usecases.history import Event
     from engram.usecases.links import Link
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram.usecases.surfaced import Surfaced
 
 NOTHING = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.history import Event
     from engram.usecases.links import Link
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
     from engram.usecases.origin import Origin
     from engram.usecases.surfaced import Surfaced
 

@@ -15,7 +15,7 @@ from engram_tui.rows import age, bar, fraction
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 
 class Preview(MarkdownPane):

@@ -11,7 +11,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import review
 from engram.domain.errors import NotFoundError
 from engram.usecases.index.refresh import refresh
-from engram.usecases.listing import Narrow, list_packed
+from engram.usecases.lookup.listing import Narrow, list_packed
 from engram.usecases.opening.scopes import reach
 from engram.usecases.use import usage_of
 from engram_tui.facets import Facets

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.worth import importance
-from engram.usecases.listing import Shown
+from engram.usecases.lookup.listing import Shown
 
 if TYPE_CHECKING:
     from engram.usecases.query import Recalled

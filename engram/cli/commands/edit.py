@@ -11,7 +11,7 @@ from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 DESCRIPTION = "Change a lore: in your editor ($VISUAL, $EDITOR), or single fields by option."
 EXAMPLES = (
@@ -74,7 +74,7 @@ def run(call: Call) -> int:
 def _in_editor(call: Call) -> Shown | None:
     from engram.usecases.edit import rewrite
     from engram.usecases.editor import edited, kept_if_refused
-    from engram.usecases.listing import get
+    from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
 
     found = get(call.store, call.arguments.name)

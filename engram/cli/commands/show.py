@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Find and print it."""
     from engram.adapters.files.origin import origin_of
-    from engram.usecases.listing import get
+    from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
     from engram.usecases.origin import origin
     from engram.usecases.store import activity_log

@@ -86,7 +86,7 @@ def run(call: Call) -> int:
 
 def _held_back(call: Call, found: Worths) -> list[WouldAnswer]:
     """What the named lore that are not active would answer."""
-    from engram.usecases.resolve import resolve
+    from engram.usecases.lookup.resolve import resolve
     from engram.usecases.would_answer import would_answer
 
     active = {one.id for one in found.lore}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
-    from engram.usecases.listing import Shown
+    from engram.usecases.lookup.listing import Shown
 
 MOST = 20
 

@@ -8,7 +8,7 @@ from engram.domain.lore import STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.usecases.index.index_query import consult
-from engram.usecases.resolve import Found, resolve
+from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
