@@ -14,7 +14,7 @@ from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, 
 
 from engram.cli.commands.log import sparkline
 from engram.usecases.edit import Edit
-from engram.usecases.history import history
+from engram.usecases.history.log import history
 from engram.usecases.store.commit import commit_pending
 
 

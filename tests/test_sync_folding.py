@@ -13,9 +13,9 @@ from sync_kit import SOON, Clones, commit, files, opened
 from engram.domain.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases import sync_settle
+from engram.usecases.history.undo import undo
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.sync import sync
-from engram.usecases.undo import undo
 
 if TYPE_CHECKING:
     from pathlib import Path

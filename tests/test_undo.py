@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from engram.adapters.git.operations import OwnCommit
 from engram.domain.errors import NotFoundError
 from engram.usecases.edit import Edit
-from engram.usecases.undo import redoable, standing
+from engram.usecases.history.undo import redoable, standing
 
 
 @pytest.fixture

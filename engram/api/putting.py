@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.usecases.delta import Delta
+    from engram.usecases.history.change_feed import Delta
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.put import Put
 
@@ -90,6 +90,6 @@ class Putting(Part):
 
         Without `since`: all lore. Raises ValidationError, UsageError, CursorGoneError (begin without one), StoreError.
         """
-        from engram.usecases.delta import delta
+        from engram.usecases.history.change_feed import delta
 
         return delta(self.store, since, limit)

@@ -12,16 +12,16 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.git.remotes import Remote
     from engram.domain.lore import Lore
-    from engram.usecases.blame import Blamed
     from engram.usecases.exchange import Exchange, LoreChange
-    from engram.usecases.history import Event, Operation
+    from engram.usecases.history.blame import Blamed
+    from engram.usecases.history.log import Event, Operation
+    from engram.usecases.history.restore import Restored
+    from engram.usecases.history.undo import Undone
     from engram.usecases.manage_scopes import Listed
     from engram.usecases.move import Plan
     from engram.usecases.promote import Promoted
-    from engram.usecases.restore import Restored
     from engram.usecases.sync import Planned, Synced
     from engram.usecases.sync_all import SyncedScope
-    from engram.usecases.undo import Undone
 
 
 class Sharing(Part):
@@ -98,25 +98,25 @@ class Sharing(Part):
 
         Raises NotFoundError, AmbiguousError, UsageError, StoreError (no git), GitError.
         """
-        from engram.usecases.history import history
+        from engram.usecases.history.log import history
 
         return history(self.store, name, limit)[1]
 
     def log(self, limit: int = 50, *, agent: str = "", since: str = "") -> Sequence[Operation]:
         """The last commits that touched lore, newest first; of an agent, since a date. Raises as `history`."""
-        from engram.usecases.history import recent
+        from engram.usecases.history.log import recent
 
         return recent(self.store, limit, agent, since)
 
     def blame(self, name: str) -> Sequence[Blamed]:
         """Each field and line of a lore as it stands in its file, and which commit and agent gave it. Raises as `history`."""
-        from engram.usecases.blame import blame
+        from engram.usecases.history.blame import blame
 
         return blame(self.store, name)[1]
 
     def version(self, name: str, at: str) -> Lore:
         """A lore as it was at a commit or date. Raises NotFoundError, AmbiguousError, StoreError, GitError."""
-        from engram.usecases.versions import version
+        from engram.usecases.history.versions import version
 
         return version(self.store, name, at)
 
@@ -165,8 +165,8 @@ class Sharing(Part):
         `deed`: those that have this in common (`Engram-Deed` in their commits). `scope` names another store.
         Raises NotFoundError (there are not so many), UsageError, StoreError (Engram does not commit here), GitError.
         """
+        from engram.usecases.history.undo import undo
         from engram.usecases.opening.scopes import reach
-        from engram.usecases.undo import undo
 
         done = undo(reach(self.store, scope), count, deed)
         self._changed()
@@ -174,8 +174,8 @@ class Sharing(Part):
 
     def redo(self, *, scope: str = "") -> Undone:
         """Bring back what the last undo took back. Raises NotFoundError, StoreError, GitError."""
+        from engram.usecases.history.undo import redo
         from engram.usecases.opening.scopes import reach
-        from engram.usecases.undo import redo
 
         done = redo(reach(self.store, scope))
         self._changed()
@@ -186,7 +186,7 @@ class Sharing(Part):
 
         Raises NotFoundError, AmbiguousError, SecretFoundError, LoreFileError, StoreError, GitError.
         """
-        from engram.usecases.restore import restore
+        from engram.usecases.history.restore import restore
 
         done = restore(self.store, name, at)
         self._changed()

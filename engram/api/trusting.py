@@ -6,7 +6,7 @@ from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.origin import Origin
+    from engram.usecases.history.origin import Origin
     from engram.usecases.poison import Report
     from engram.usecases.trust import Waiting
 
@@ -45,9 +45,9 @@ class Trusting(Part):
 
     def origin(self, name: str) -> Origin:
         """Where a lore is from: clone, agent, last commit, its signature. Raises NotFoundError, AmbiguousError, GitError."""
+        from engram.usecases.history.origin import origin
         from engram.usecases.lookup.listing import get
         from engram.usecases.opening.scopes import reach
-        from engram.usecases.origin import origin
 
         shown = get(self.store, name)
         return origin(reach(self.store, shown.scope), shown.lore, shown.path)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
     from engram.domain.lore import Lore
+    from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.origin import Origin
     from engram.usecases.query import Recalled
 
 

@@ -38,8 +38,8 @@ async def query(request: Request) -> Response:
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.answer_json import answer_json
+        from engram.usecases.history.origin import known_origins
         from engram.usecases.opening.scopes import reach
-        from engram.usecases.origin import known_origins
 
         found = engram.query(
             given["query"], given["k"], given["min_confidence"], given["categories"], tags=given["tags"], files=given["files"]
@@ -115,7 +115,7 @@ async def everything(request: Request) -> Response:
     """All lore as JSON Lines, oldest first; the headers say what to send as `since` afterwards."""
 
     def begin(engram: Engram) -> tuple[dict[str, str], list[Shown] | None]:
-        from engram.usecases.delta import snapshot
+        from engram.usecases.history.change_feed import snapshot
 
         found = snapshot(engram.store)
         request.state.parts = found.parts

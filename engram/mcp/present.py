@@ -61,8 +61,8 @@ def _steps(said: Answer) -> list[str]:
 
 def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
     """The lore of an answer as an agent gets them, each with its tier."""
+    from engram.usecases.history.origin import trust_of
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.origin import trust_of
 
     shown = [(hit.ref, hit.lore, trust_of(reach(engram.store, hit.scope), hit.lore)) for hit in said.lore]
     return frame(shown, budget)
@@ -152,8 +152,8 @@ def named(found: Sequence[Lore]) -> str:
 
 def _trust(shown: Shown, engram: Engram) -> Tier:
     """The tier of a lore that an agent asks for by name. Raises NotFoundError for one that waits for a person."""
+    from engram.usecases.history.origin import trust_of
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.origin import trust_of
 
     trust = trust_of(reach(engram.store, shown.scope), shown.lore)
     if trust.tier == QUARANTINED:

@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.origin import Origin
+    from engram.usecases.history.origin import Origin
     from engram.usecases.query import Answer
 
 

@@ -28,7 +28,7 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
     from engram.usecases.auto_sync import sync_if_due, sync_now
-    from engram.usecases.history_feed import keep_fed
+    from engram.usecases.history.history_feed import keep_fed
     from engram.usecases.maintain import maintain_if_due
     from engram.usecases.observations import enrich
     from engram.usecases.store.commit import commit_quietly

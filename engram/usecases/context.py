@@ -13,8 +13,8 @@ from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import conversations, handoffs
 from engram.usecases.entities import with_names
+from engram.usecases.history.origin import trust_of
 from engram.usecases.opening.scopes import reach
-from engram.usecases.origin import trust_of
 from engram.usecases.query import Question, query
 from engram.usecases.store import activity_log
 

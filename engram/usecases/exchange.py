@@ -11,7 +11,7 @@ from engram.domain import sync_plan
 from engram.domain.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history_feed import MERGED, with_history
+from engram.usecases.history.history_feed import MERGED, with_history
 from engram.usecases.lookup.listing import list_hits
 from engram.usecases.store.lineage import in_store, read_lore, repository_of
 from engram.usecases.sync import own_repository

@@ -90,8 +90,8 @@ def _history(store: Store) -> str:
     if store.places.repository is None:
         return ""
     from engram.adapters.state.history_table import table_path
-    from engram.usecases.history import WAIT_SECONDS
-    from engram.usecases.history_feed import with_history
+    from engram.usecases.history.history_feed import with_history
+    from engram.usecases.history.log import WAIT_SECONDS
     from engram.usecases.store.commit import commit_quietly
 
     commit_quietly(store, wait=WAIT_SECONDS)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engram.adapters.files.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
-from engram.usecases.origin import known_origins
 from engram.usecases.store.remote import list_remotes
 from engram.usecases.use import worth_at_once
 from engram_tui.lore_wording import Provenance
@@ -16,7 +16,7 @@ from engram_tui.lore_wording import Provenance
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.lore import Lore
-    from engram.usecases.history import Event
+    from engram.usecases.history.log import Event
     from engram.usecases.links import Link
     from engram.usecases.surfaced import Surfaced
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.history import Event
+    from engram.usecases.history.log import Event
     from engram.usecases.links import Link
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.surfaced import Surfaced

@@ -16,7 +16,7 @@ from engram_tui.rows import fraction
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.lore import Lore
-    from engram.usecases.history import Event
+    from engram.usecases.history.log import Event
 
 
 class LoreVersions(BrowseDeeds):

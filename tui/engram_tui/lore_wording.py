@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.origin import Origin as Promoted
     from engram.domain.lore import Lore
-    from engram.usecases.history import Event
+    from engram.usecases.history.log import Event
+    from engram.usecases.history.origin import Origin
     from engram.usecases.links import Link
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.origin import Origin
     from engram.usecases.surfaced import Surfaced
 
 SPARKS = "▁▂▃▄▅▆▇█"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.blame import Blamed
+    from engram.usecases.history.blame import Blamed
 
 DESCRIPTION = (
     "Which commit gave each field and each line of a lore, when, and which agent or person that was."
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print one line for each line of the file."""
-    from engram.usecases.blame import blame
+    from engram.usecases.history.blame import blame
 
     with progress(call.output, "reading the history") as step:
         lore_id, rows = blame(call.store, call.arguments.name, step)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.cli.output import Output
-    from engram.usecases.diff import Difference
+    from engram.usecases.history.diff import Difference
 
 DESCRIPTION = (
     "What changed in a lore, or in all: since a commit or date, or between two.\n"
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print the differences; none is an empty answer and no error."""
-    from engram.usecases.diff import diff
+    from engram.usecases.history.diff import diff
 
     found = diff(call.store, call.arguments.names)
     output = call.output

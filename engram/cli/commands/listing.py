@@ -42,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List them."""
+    from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
-    from engram.usecases.origin import known_origins
     from engram.usecases.search import is_past
     from engram.usecases.store.quarantine import texts
     from engram.usecases.use import worths_at_once

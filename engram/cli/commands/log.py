@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.usecases.history import Event, Operation
+    from engram.usecases.history.log import Event, Operation
 
 DESCRIPTION = (
     "The history of a lore from git, newest first: who, when, what; at a terminal also how its confidence went.\n"
@@ -46,7 +46,7 @@ def run(call: Call) -> int:
         return _all(call)
     if given.agent or given.since:
         raise UsageError("--agent and --since choose among the commits of all lore.", "Leave out the REF.")
-    from engram.usecases.history import history
+    from engram.usecases.history.log import history
 
     with progress(call.output, "reading the history") as step:
         lore_id, events = history(call.store, given.name, given.limit, step)
@@ -66,7 +66,7 @@ def run(call: Call) -> int:
 
 
 def _all(call: Call) -> int:
-    from engram.usecases.history import recent
+    from engram.usecases.history.log import recent
 
     given = call.arguments
     with progress(call.output, "reading the history") as step:

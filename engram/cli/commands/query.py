@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.usecases.origin import Origin
+    from engram.usecases.history.origin import Origin
     from engram.usecases.query import Answer
 
 DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
@@ -109,8 +109,8 @@ def _origins(call: Call, answer: Answer) -> list[Origin]:
     """Where each lore is from: what is known, with --explain also what git knows; nothing where nobody asks."""
     if not (call.output.json or call.arguments.explain) or not answer.lore:
         return []
+    from engram.usecases.history.origin import known_origins, origin
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.origin import known_origins, origin
 
     stores = [reach(call.store, hit.scope) for hit in answer.lore]
     found = list(zip(stores, answer.lore, strict=True))

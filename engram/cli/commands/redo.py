@@ -20,6 +20,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Bring it back and say what that was."""
-    from engram.usecases.undo import redo
+    from engram.usecases.history.undo import redo
 
     return report(call, "Redone", redo(call.store))

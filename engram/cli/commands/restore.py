@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Bring it back and say so."""
-    from engram.usecases.restore import restore
+    from engram.usecases.history.restore import restore
 
     done = restore(call.store, call.arguments.name, call.arguments.at)
     call.wrote = done.changed

@@ -24,9 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Find and print it."""
     from engram.adapters.files.origin import origin_of
+    from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.origin import origin
     from engram.usecases.store import activity_log
     from engram.usecases.use import worth_at_once
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.undo import Undone
+    from engram.usecases.history.undo import Undone
 
 DESCRIPTION = (
     "Take back the last operations of this clone (record, feedback, edit, forget, import, …) by a new commit.\n"
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Take them back and say what that was."""
-    from engram.usecases.undo import undo
+    from engram.usecases.history.undo import undo
 
     return report(call, "Undone", undo(call.store, call.arguments.count))
 

@@ -68,8 +68,8 @@ def _shown(engram: Engram, skill: Skill) -> CallToolResult:
 
 
 def _framed(engram: Engram, skill: Skill) -> Framed:
+    from engram.usecases.history.origin import trust_of
     from engram.usecases.opening.scopes import reach
-    from engram.usecases.origin import trust_of
 
     trust = trust_of(reach(engram.store, skill.scope), skill.lore)
     return frame([(skill.ref, skill.lore, trust)], None)[0]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from engram.domain import times
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history_feed import with_history
+from engram.usecases.history.history_feed import with_history
 from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lineage import in_git, in_store, repository_of
@@ -16,7 +16,7 @@ from engram.usecases.store.signature_state import signatures_of
 if TYPE_CHECKING:
     from engram.adapters.state.history_table import CommitRow, EventRow
     from engram.domain.trust import Signature
-    from engram.usecases.history_feed import Step
+    from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 
 SHORT = 10  # letters of a commit's id, as people see it

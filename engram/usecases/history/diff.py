@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.errors import NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import past
+from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lineage import in_git, in_store, read_lore, repository_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.operations import OwnCommit
-    from engram.usecases.reverse import Reversed
+    from engram.usecases.history.reverse import Reversed
     from engram.usecases.store.store import Store
 
 _TRIES = 5
@@ -129,7 +129,7 @@ def _repository(store: Store) -> Repository:
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
     """Take back the next `count` operations; None where somebody else changed a file meanwhile."""
     from engram.adapters.git.operations import UNDO
-    from engram.usecases.reverse import reverse
+    from engram.usecases.history.reverse import reverse
 
     wanted = list(islice(operations, count))
     if len(wanted) < count:
@@ -159,7 +159,7 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
 def _redo(store: Store, target: OwnCommit) -> Undone | None:
     """Take back an undo; None where somebody else changed a file meanwhile."""
     from engram.adapters.git.operations import REDO
-    from engram.usecases.reverse import reverse
+    from engram.usecases.history.reverse import reverse
 
     found = reverse(store, _repository(store), [target.oid], _whole([target]))
     if not found.changes:

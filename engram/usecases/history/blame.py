@@ -9,8 +9,8 @@ from engram.adapters.files.tree import Problem
 from engram.adapters.git.layout import hash_name
 from engram.domain.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history import SHORT, WAIT_SECONDS
-from engram.usecases.history_feed import with_history
+from engram.usecases.history.history_feed import with_history
+from engram.usecases.history.log import SHORT, WAIT_SECONDS
 from engram.usecases.lookup.resolve import home_of, resolve
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lineage import in_git, repository_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.state.history_table import CommitRow, EventRow
     from engram.domain.trust import Signature
-    from engram.usecases.history_feed import Step
+    from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 
 _LIMIT = 10_000

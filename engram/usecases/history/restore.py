@@ -10,7 +10,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.merge import united
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import past
+from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store import entry_writer
 from engram.usecases.store.lineage import in_store, repository_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import past
+from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store.lineage import in_store, read_lore, repository_of
 

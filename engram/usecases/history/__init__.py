@@ -1,0 +1,1 @@
+"""What happened to entries, from git; taking it back."""
