@@ -23,10 +23,10 @@ from engram.adapters.graph.pagerank import pagerank
 from engram.domain.entity import TYPES
 from engram.domain.graph import ways
 from engram.usecases.context import get_context
-from engram.usecases.entities import all_entities
-from engram.usecases.graph import search_graph
-from engram.usecases.graph_building import graph_of
-from engram.usecases.importance import refresh_importance
+from engram.usecases.graph.entities import all_entities
+from engram.usecases.graph.graph_building import graph_of
+from engram.usecases.graph.importance import refresh_importance
+from engram.usecases.graph.neighbourhood import search_graph
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.query import Question, query

@@ -22,7 +22,7 @@ from engram.domain.errors import (
     ValidationError,
 )
 from engram.usecases.doctor import doctor
-from engram.usecases.entities import all_entities, known
+from engram.usecases.graph.entities import all_entities, known
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
 

@@ -20,8 +20,8 @@ from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.graph import Edge, Graph, Node, importance, ways
 from engram.domain.graph_drawing import dot, tree, way_said
 from engram.domain.graph_walk import TOGETHER, walk
-from engram.usecases.graph_building import graph_of
-from engram.usecases.importance import refresh_importance
+from engram.usecases.graph.graph_building import graph_of
+from engram.usecases.graph.importance import refresh_importance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from engram.domain.entity_versions import take_version
 from engram.domain.errors import ConflictError, UsageError, ValidationError
 from engram.domain.lore import Conflict
 from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
-from engram.usecases import entity_conflicts
+from engram.usecases.graph import entity_conflicts
 from engram.usecases.review import item_named
 from engram_tui.shell.editing import TextEditor
 

@@ -6,7 +6,7 @@ from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.usecases.graph import Neighbourhood
+    from engram.usecases.graph.neighbourhood import Neighbourhood
 
 
 class Graphing(Part):
@@ -28,7 +28,7 @@ class Graphing(Part):
         relationships that may be gone; `limit` counts entities and lore each (None: all).
         Raises NotFoundError, AmbiguousError, UsageError, StoreError.
         """
-        from engram.usecases.graph import search_graph
+        from engram.usecases.graph.neighbourhood import search_graph
         from engram.usecases.opening.scopes import reach
 
         return search_graph(
@@ -37,6 +37,6 @@ class Graphing(Part):
 
     def refresh_importance(self) -> bool:
         """Compute anew how important entities and lore are, if the graph changed since; whether it did. Raises StoreError."""
-        from engram.usecases.importance import refresh_importance
+        from engram.usecases.graph.importance import refresh_importance
 
         return refresh_importance(self.store)

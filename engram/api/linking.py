@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.entity import Entity
-    from engram.usecases.link_entity import Linked
+    from engram.usecases.graph.link_entity import Linked
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -21,13 +21,13 @@ class Linking(Part):
 
     def entities(self) -> tuple[Entity, ...]:
         """All entities of this store, by slug. Files that cannot be read are left out: see `doctor`."""
-        from engram.usecases.entities import all_entities
+        from engram.usecases.graph.entities import all_entities
 
         return all_entities(self.store)
 
     def entity(self, name: str) -> Entity | None:
         """The entity that a slug, a name or an alias means; None where there is none. Raises AmbiguousError."""
-        from engram.usecases.link_entity import entity_named
+        from engram.usecases.graph.link_entity import entity_named
 
         return entity_named(self.store, name)
 
@@ -50,7 +50,7 @@ class Linking(Part):
         `type` is person, project, company, concept or tool. With `remove` what is named is taken away, or without any
         of it the entity. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.
         """
-        from engram.usecases.link_entity import Wanted, link_entity
+        from engram.usecases.graph.link_entity import Wanted, link_entity
 
         wanted = Wanted(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
         linked = link_entity(self.store, wanted)

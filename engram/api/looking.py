@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
     from engram.domain.insight import Insight
     from engram.domain.metrics import Metric
-    from engram.usecases.links import Link
+    from engram.usecases.graph.links import Link
     from engram.usecases.record import Weighed
     from engram.usecases.store.configuration import Setting
     from engram.usecases.surfaced import Surfaced
@@ -48,7 +48,7 @@ class Looking(Part):
 
     def links(self, name: str) -> list[Link]:
         """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
-        from engram.usecases.links import links
+        from engram.usecases.graph.links import links
 
         return links(self.store, name)
 

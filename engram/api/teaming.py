@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.team import AgentProfile
-    from engram.usecases.agent_profiles import KnownAgent
     from engram.usecases.context import Context
     from engram.usecases.conversations import Conversation
     from engram.usecases.find import Found
+    from engram.usecases.graph.agent_profiles import KnownAgent
     from engram.usecases.handoffs import Handoff
     from engram.usecases.maintain import Maintained
     from engram.usecases.observations import Observed
@@ -38,7 +38,7 @@ class Teaming(Part):
     ) -> AgentProfile:
         """Write down what an agent is, in a file of the store; again: what differs. Raises UsageError, SecretFoundError."""
         from engram.domain.team import AgentProfile
-        from engram.usecases.agent_profiles import register_agent
+        from engram.usecases.graph.agent_profiles import register_agent
 
         profile = AgentProfile(id, name, words(capabilities), default_scope, tuple(settings.items()), text)
         registered = register_agent(self.store, profile)
@@ -47,7 +47,7 @@ class Teaming(Part):
 
     def team(self) -> list[KnownAgent]:
         """The registered agents, and those that were seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
-        from engram.usecases.agent_profiles import agents
+        from engram.usecases.graph.agent_profiles import agents
 
         return agents(self.store)
 
@@ -65,7 +65,7 @@ class Teaming(Part):
 
         Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
-        from engram.usecases.agent_profiles import home_of
+        from engram.usecases.graph.agent_profiles import home_of
         from engram.usecases.handoffs import handoff
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)
@@ -122,7 +122,7 @@ class Teaming(Part):
 
         Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
         """
-        from engram.usecases.agent_profiles import home_of
+        from engram.usecases.graph.agent_profiles import home_of
         from engram.usecases.observations import observe
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)

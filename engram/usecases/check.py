@@ -11,9 +11,9 @@ from engram.domain.equivalence import CONTRADICTION
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
-from engram.usecases.check_links import bad_links
 from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
-from engram.usecases.entities import known
+from engram.usecases.graph.broken_links import bad_links
+from engram.usecases.graph.entities import known
 from engram.usecases.index.index_query import consult
 from engram.usecases.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS

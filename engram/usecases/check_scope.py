@@ -53,7 +53,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
 
 
 def _entities(store: Store) -> list[str]:
-    from engram.usecases.entities import known
+    from engram.usecases.graph.entities import known
 
     found = known(store)
     return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})

@@ -12,7 +12,7 @@ from engram.domain.refs import fold
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import conversations, handoffs
-from engram.usecases.entities import with_names
+from engram.usecases.graph.entities import with_names
 from engram.usecases.history.origin import trust_of
 from engram.usecases.opening.scopes import reach
 from engram.usecases.query import Question, query

@@ -13,8 +13,9 @@ from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
-from engram.usecases import entity_conflicts, trust
+from engram.usecases import trust
 from engram.usecases.by_hand import refuse_secrets, with_result
+from engram.usecases.graph import entity_conflicts
 from engram.usecases.store import entry_writer
 from engram.usecases.take_version import take_version
 

@@ -62,7 +62,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
     """Files with conflict markers, and those that git left unmerged."""
-    from engram.usecases.entities import known
+    from engram.usecases.graph.entities import known
     from engram.usecases.merge import repair
 
     generation = store.index.look()
@@ -135,7 +135,7 @@ def _files(store: Store, told: Collection[str]) -> list[Finding]:
 
 def _entities(store: Store, told: Collection[str]) -> list[Finding]:
     """Files of entities that cannot be read, or hold two versions of something."""
-    from engram.usecases.entities import known
+    from engram.usecases.graph.entities import known
 
     found = known(store)
     wrong = [
@@ -148,7 +148,7 @@ def _entities(store: Store, told: Collection[str]) -> list[Finding]:
 
 def _links(store: Store) -> list[Finding]:
     """Links of lore and entities that are broken or ambiguous, as `engram check` finds them."""
-    from engram.usecases.check_links import all_bad_links
+    from engram.usecases.graph.broken_links import all_bad_links
 
     generation = store.index.look()
     found = all_bad_links(store, generation) if generation is not None else []
@@ -223,8 +223,8 @@ def _unsigned(store: Store) -> list[Finding]:
 
 def _agents(store: Store) -> list[Finding]:
     """Files of registered agents that cannot be read, or hold two versions of something."""
-    from engram.usecases.agent_profiles import troubled
-    from engram.usecases.entities import TAKE_OVER, both_versions
+    from engram.usecases.graph.agent_profiles import troubled
+    from engram.usecases.graph.entities import TAKE_OVER, both_versions
 
     return [
         Finding(CONFLICT, path, both_versions(what), TAKE_OVER)

@@ -94,7 +94,7 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
 
     Raises UsageError, NotFoundError for a scope that is not there.
     """
-    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import home_of
     from engram.usecases.opening.scopes import reach
 
     stores = (

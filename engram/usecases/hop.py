@@ -9,8 +9,8 @@ from engram.domain.refs import fold
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import search
-from engram.usecases.entities import all_entities
-from engram.usecases.graph_building import drawn
+from engram.usecases.graph.entities import all_entities
+from engram.usecases.graph.graph_building import drawn
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.query import HYBRID, SCAN, filters_for, recalled

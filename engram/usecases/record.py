@@ -12,7 +12,7 @@ from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases.gate import Admission, Contradiction, admit, speaker
-from engram.usecases.mentions import with_mentioned
+from engram.usecases.graph.mentions import with_mentioned
 from engram.usecases.similar import Similar, remember, similar
 from engram.usecases.store import activity_log, entry_writer
 

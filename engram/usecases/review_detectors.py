@@ -14,8 +14,8 @@ from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases import trust
-from engram.usecases.entities import known
-from engram.usecases.entity_conflicts import entity_conflicts
+from engram.usecases.graph.entities import known
+from engram.usecases.graph.entity_conflicts import entity_conflicts
 from engram.usecases.review_mark import mark
 from engram.usecases.review_pairs import contradictions, duplicates
 from engram.usecases.stale_code import MOST_LORE, stale_code

@@ -60,7 +60,7 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
 
 
 def _entities(store: Store) -> dict[str, int]:
-    from engram.usecases.entities import known
+    from engram.usecases.graph.entities import known
 
     found = known(store)
     return {"count": len(found.entities), "problems": len(found.problems)}

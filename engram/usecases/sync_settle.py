@@ -14,9 +14,10 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import agent_profiles, entities, sync_apply, sync_fold
+from engram.usecases import sync_apply, sync_fold
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
+from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.store.commit import commit_lock, commit_pending

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.entity import Entity
-    from engram.usecases.graph import Neighbourhood
+    from engram.usecases.graph.neighbourhood import Neighbourhood
     from engram_tui.line_list import Line
 
 LOOK = 1.0  # seconds between looks at the entities: the app itself looks at lore alone

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.entity import Entity
-    from engram.usecases.graph import AboutLore, Found, Neighbourhood
+    from engram.usecases.graph.neighbourhood import AboutLore, Found, Neighbourhood
 
 MOST = 200  # entities and lore each
 ENTITY_LINE = "entity"
@@ -38,7 +38,7 @@ def read_around(store: Engram, start: str, depth: int) -> Around:
 
 def read_entities(store: Engram) -> tuple[Entity, ...]:
     """The entities that have a file now. Raises StoreError."""
-    from engram.usecases.entities import all_entities
+    from engram.usecases.graph.entities import all_entities
 
     return all_entities(store.store)
 

@@ -16,8 +16,8 @@ from engram_tui.lore_wording import Provenance
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.lore import Lore
+    from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
-    from engram.usecases.links import Link
     from engram.usecases.surfaced import Surfaced
 
 MOST_VERSIONS = 500

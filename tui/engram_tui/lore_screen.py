@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
+    from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
-    from engram.usecases.links import Link
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.surfaced import Surfaced
 

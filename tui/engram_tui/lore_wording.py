@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.origin import Origin as Promoted
     from engram.domain.lore import Lore
+    from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.history.origin import Origin
-    from engram.usecases.links import Link
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.surfaced import Surfaced
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.graph_drawing import Branch
-    from engram.usecases.graph import Found, Neighbourhood
+    from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 
 DESCRIPTION = (
     "Without ENTITY what lore are about, the most important first. With one (a name, an alias or a slug) what is\n"
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Walk and show."""
-    from engram.usecases.graph import graph_tables, search_graph
+    from engram.usecases.graph.neighbourhood import graph_tables, search_graph
 
     given = call.arguments
     limit = given.limit

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.entity import Entity
-    from engram.usecases.link_entity import Linked
+    from engram.usecases.graph.link_entity import Linked
 
 DESCRIPTION = (
     "Make an entity, say what it is, relate it to another, or name it in a lore. NAME is a name, a slug or an\n"
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    from engram.usecases.link_entity import Wanted, link_entity
+    from engram.usecases.graph.link_entity import Wanted, link_entity
 
     given = call.arguments
     metadata = dict(map(_pair, given.set))
@@ -92,7 +92,7 @@ def linked_json(done: Linked) -> dict[str, object]:
 
 
 def _list(call: Call, kind: str) -> int:
-    from engram.usecases.entities import known
+    from engram.usecases.graph.entities import known
 
     found = known(call.store)
     entities = [one for one in found.entities if kind in ("", one.type)]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.cli.call import Call
-    from engram.usecases.agent_profiles import KnownAgent
+    from engram.usecases.graph.agent_profiles import KnownAgent
 
 DESCRIPTION = (
     "The agents that share this memory (`engram agents` is about which programs are connected):\n"
@@ -92,7 +92,7 @@ def _text(call: Call, what: str) -> str:
 
 
 def _list(call: Call) -> None:
-    from engram.usecases.agent_profiles import agents
+    from engram.usecases.graph.agent_profiles import agents
 
     if call.arguments.text:
         raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
@@ -106,7 +106,7 @@ def _list(call: Call) -> None:
 
 def _register(call: Call) -> None:
     from engram.domain.team import AgentProfile
-    from engram.usecases.agent_profiles import KnownAgent, register_agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, register_agent, seen_at
 
     given = call.arguments
     settings = tuple(_pair(one) for one in given.settings)
@@ -121,7 +121,7 @@ def _register(call: Call) -> None:
 
 
 def _show(call: Call) -> None:
-    from engram.usecases.agent_profiles import KnownAgent, agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, agent, seen_at
 
     found = agent(call.store, _text(call, "id"))
     one = KnownAgent(found, True, seen_at(call.store, found.id))
@@ -137,7 +137,7 @@ def _show(call: Call) -> None:
 
 def _handoff(call: Call) -> None:
     from engram.cli.present import lore_json
-    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import home_of
     from engram.usecases.handoffs import handoff
 
     given = call.arguments
@@ -210,7 +210,7 @@ def _context(call: Call) -> None:
 
 
 def _observe(call: Call) -> None:
-    from engram.usecases.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import home_of
     from engram.usecases.observations import observe
 
     given = call.arguments

@@ -15,7 +15,7 @@ from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.link_entity import Linked
+    from engram.usecases.graph.link_entity import Linked
 
 
 class Related(BaseModel):

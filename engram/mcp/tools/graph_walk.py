@@ -10,7 +10,7 @@ from pydantic import Field
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, shown
 from engram.mcp.tools.arguments import Words
-from engram.usecases.graph import graph_tables
+from engram.usecases.graph.neighbourhood import graph_tables
 
 if TYPE_CHECKING:
     from engram.app import Engram

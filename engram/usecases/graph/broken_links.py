@@ -10,7 +10,7 @@ from engram.domain.errors import EngramError
 from engram.domain.refs import fold
 from engram.domain.text_links import text_links
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.entities import Entities, known
+from engram.usecases.graph.entities import Entities, known
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.entities import known, load
-from engram.usecases.link_entity import operation_about
+from engram.usecases.graph.entities import known, load
+from engram.usecases.graph.link_entity import operation_about
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

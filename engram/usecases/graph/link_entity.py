@@ -24,7 +24,7 @@ from engram.domain.entity_rules import (
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.entities import folder_of, known
+from engram.usecases.graph.entities import folder_of, known
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import activity_log, entry_writer
 

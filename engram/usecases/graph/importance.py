@@ -5,8 +5,8 @@ from __future__ import annotations
 from engram.adapters.index.ranks import KeptFor, kept_for
 from engram.domain.graph import importance, ways
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.entities import all_entities
-from engram.usecases.graph_building import drawn, stamp_of
+from engram.usecases.graph.entities import all_entities
+from engram.usecases.graph.graph_building import drawn, stamp_of
 from engram.usecases.index.index_query import consult
 
 if TYPE_CHECKING:

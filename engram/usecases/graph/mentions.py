@@ -24,7 +24,7 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
     if not store.settings.flag(SETTING):
         return given
     from engram.domain.entity_rules import named
-    from engram.usecases.entities import prepared
+    from engram.usecases.graph.entities import prepared
 
     ready = prepared(store)
     slugs, entities = ready.names.found_in(content), ready.entities

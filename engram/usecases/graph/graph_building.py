@@ -9,7 +9,7 @@ from engram.domain.entity import by_name
 from engram.domain.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
 from engram.domain.refs import fold
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.entities import all_entities
+from engram.usecases.graph.entities import all_entities
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.quarantine import texts

@@ -11,9 +11,9 @@ from engram.domain.ranking import weigh
 from engram.domain.refs import fold
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.entities import all_entities
-from engram.usecases.graph_building import drawn
-from engram.usecases.importance import importance_in
+from engram.usecases.graph.entities import all_entities
+from engram.usecases.graph.graph_building import drawn
+from engram.usecases.graph.importance import importance_in
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 

@@ -17,8 +17,8 @@ from engram.domain.entity_rules import resolved
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.named_files import ENTITIES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import entity_cache
-from engram.usecases.entity_cache import Seen
+from engram.usecases.graph import entity_cache
+from engram.usecases.graph.entity_cache import Seen
 from engram.usecases.store.outside_changes import note_outside
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engram.domain.entity import Entity
     from engram.domain.lore import Conflict
     from engram.domain.mentions import Names
-    from engram.usecases.entity_cache import Stamp
+    from engram.usecases.graph.entity_cache import Stamp
     from engram.usecases.store.store import Store
 
 _RACY_NS = 2_000_000_000
