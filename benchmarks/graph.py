@@ -29,7 +29,7 @@ from engram.usecases.graph.importance import refresh_importance
 from engram.usecases.graph.neighbourhood import search_graph
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.query import Question, query
+from engram.usecases.recall.query import Question, query
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ VARIANTS = {
         Variant(
             "hybrid without neighbours",
             "hybrid",
-            {("engram.usecases.second_look", "MOST_NEIGHBOURS"): 0},
+            {("engram.usecases.recall.rerank", "MOST_NEIGHBOURS"): 0},
         ),
         Variant("hybrid without standing", "hybrid", {("engram.domain.ranking", "STANDING"): 0.0}),
         Variant("hybrid without passages", "hybrid", {("engram.domain.passages", "LONG"): _NEVER}, True),

@@ -26,9 +26,9 @@ from engram.api.teaming import Teaming
 from engram.api.trusting import Trusting
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import query as recall
 from engram.usecases import record as recording
 from engram.usecases.feedback import Judged, feedback
+from engram.usecases.recall import query as recall
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from engram.usecases.index.vectors import Filled
     from engram.usecases.ingest import Ingested
     from engram.usecases.lookup.listing import Listing, Shown
-    from engram.usecases.query import Answer
+    from engram.usecases.recall.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.store.store import Store
 

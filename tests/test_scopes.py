@@ -14,7 +14,7 @@ from scopes_kit import CUDA, MINE, TRIAL, found, record, team
 import engram
 from engram.adapters.state.database import StateDatabase
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.query import Question, query
+from engram.usecases.recall.query import Question, query
 from engram.usecases.store.store import Caller
 
 

@@ -8,7 +8,7 @@ import pytest
 from apikit import opened
 
 from engram.domain import strength
-from engram.usecases import second_look
+from engram.usecases.recall import rerank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def test_a_lore_that_replaces_or_denies_another_does_not_speak_for_it(tmp_path: 
         generation = store.store.index.generation
         assert generation is not None
         assert {hit.id for hit in generation.catalog.select("1")} == {first.id, other.id}
-        assert not second_look.neighbours(generation, [0, 1])
+        assert not rerank.neighbours(generation, [0, 1])
 
 
 def test_a_relation_that_is_taken_away_by_hand_no_longer_helps(tmp_path: Path) -> None:
@@ -149,5 +149,5 @@ def test_a_lore_with_very_many_relations_has_the_same_few_neighbours_on_every_ma
         assert generation is not None
         rows = {hit.id: hit.row for hit in generation.catalog.select("1")}
         hub = rows[whole.id]
-        found = second_look.neighbours(generation, [hub])[hub]
-    assert set(found) == {rows[one] for one in sorted(others)[: second_look.MOST_NEIGHBOURS]}
+        found = rerank.neighbours(generation, [hub])[hub]
+    assert set(found) == {rows[one] for one in sorted(others)[: rerank.MOST_NEIGHBOURS]}

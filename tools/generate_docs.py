@@ -39,24 +39,27 @@ NUMBERS = (
     ("engram.domain.ranking.NEAR_NEIGHBOUR", "what the tokens of a lore that is one relation away count"),
     ("engram.domain.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
     (
-        "engram.usecases.second_look.MOST_NEIGHBOURS",
+        "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
         "neighbours of one lore that are looked at, at each distance",
     ),
     (
-        "engram.usecases.search.FEW",
+        "engram.usecases.recall.search.FEW",
         "rows that get a second look (48 in a store where lore name others), at least",
     ),
     ("engram.adapters.embed.late.STRETCH", "tokens of a stretch of text that is held against the question"),
     (
-        "engram.usecases.second_look.MOST_MISSING",
+        "engram.usecases.recall.rerank.MOST_MISSING",
         "the share of a question that one word has at most, for what is missing",
     ),
     (
-        "engram.usecases.second_look.NEAR_BY_CHANCE",
+        "engram.usecases.recall.rerank.NEAR_BY_CHANCE",
         "how much nearer a text is taken to be by chance where it is e times as long",
     ),
-    ("engram.usecases.second_look.MISSING_BY_CHANCE", "how much less is missing of it by chance, up to LONG"),
-    ("engram.usecases.second_look.LONG", "tokens of a text of which neither is more or less"),
+    (
+        "engram.usecases.recall.rerank.MISSING_BY_CHANCE",
+        "how much less is missing of it by chance, up to LONG",
+    ),
+    ("engram.usecases.recall.rerank.LONG", "tokens of a text of which neither is more or less"),
     ("engram.domain.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     ("engram.domain.ranking.PATH_GAIN", "how much a file in common with the caller's lifts a lore, at most"),
     ("engram.domain.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),

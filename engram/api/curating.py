@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from engram.usecases.consolidate_apply import Consolidated
     from engram.usecases.decide import Decided
     from engram.usecases.extract import Outcome
+    from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review import Queue
     from engram.usecases.worth import Worths
-    from engram.usecases.would_answer import WouldAnswer
 
 
 class Curating(Part):
@@ -142,7 +142,7 @@ class Curating(Part):
         """
         from engram.usecases.index.index_query import consult
         from engram.usecases.lookup.hits import hits_of
-        from engram.usecases.use import worths_at_once
+        from engram.usecases.recall.usage import worths_at_once
 
         with self.store.lock:
             return worths_at_once(self.store, consult(self.store, lambda found: hits_of(found, ids)).values())
@@ -152,7 +152,7 @@ class Curating(Part):
 
         Raises NotFoundError, AmbiguousError, StoreError.
         """
-        from engram.usecases.would_answer import would_answer
+        from engram.usecases.recall.recall_preview import would_answer
 
         return would_answer(self.store, name)
 

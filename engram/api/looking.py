@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from engram.domain.insight import Insight
     from engram.domain.metrics import Metric
     from engram.usecases.graph.links import Link
+    from engram.usecases.recall.recall_log import Surfaced
     from engram.usecases.record import Weighed
     from engram.usecases.store.configuration import Setting
-    from engram.usecases.surfaced import Surfaced
 
 
 class Looking(Part):
@@ -54,7 +54,7 @@ class Looking(Part):
 
     def surfaced(self, name: str, limit: int = 20) -> list[Surfaced]:
         """The last queries that a lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
-        from engram.usecases.surfaced import surfaced
+        from engram.usecases.recall.recall_log import surfaced
 
         return surfaced(self.store, name, limit)
 

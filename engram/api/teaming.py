@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from engram.domain.team import AgentProfile
     from engram.usecases.context import Context
     from engram.usecases.conversations import Conversation
-    from engram.usecases.find import Found
     from engram.usecases.graph.agent_profiles import KnownAgent
     from engram.usecases.handoffs import Handoff
     from engram.usecases.maintain import Maintained
     from engram.usecases.observations import Observed
+    from engram.usecases.recall.find import Found
     from engram.usecases.record import Recorded
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -144,7 +144,7 @@ class Teaming(Part):
 
         Raises UsageError, ValidationError, NotFoundError, StoreError.
         """
-        from engram.usecases.find import find
+        from engram.usecases.recall.find import find
 
         return find(
             self.store, text, tags=words(tags), categories=words(categories), agents=words(agents), since=since,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.query import Recalled
+    from engram.usecases.recall.query import Recalled
 
 
 WAITS = "It is pending, and not recalled until you let it in (engram review): {}."

@@ -10,7 +10,7 @@ from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemo
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import inject
-from engram.usecases import query as recall
+from engram.usecases.recall import query as recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

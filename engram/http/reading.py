@@ -37,9 +37,9 @@ async def query(request: Request) -> Response:
     given = arguments_of(TOOLS["recall_query"], await body_of(request))
 
     def do(engram: Engram) -> dict[str, object]:
-        from engram.usecases.answer_json import answer_json
         from engram.usecases.history.origin import known_origins
         from engram.usecases.opening.scopes import reach
+        from engram.usecases.recall.answer_json import answer_json
 
         found = engram.query(
             given["query"], given["k"], given["min_confidence"], given["categories"], tags=given["tags"], files=given["files"]

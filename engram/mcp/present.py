@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.domain.tiers import Tier
     from engram.usecases.feedback import Judged
-    from engram.usecases.find import Found
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.query import Answer
+    from engram.usecases.recall.find import Found
+    from engram.usecases.recall.query import Answer
     from engram.usecases.record import Recorded
     from engram.usecases.similar import Similar
 

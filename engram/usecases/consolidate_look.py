@@ -9,9 +9,9 @@ from engram.domain import ulid
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.recall.usage import usage_of
 from engram.usecases.store import entry_writer
 from engram.usecases.store.quarantine import without_held
-from engram.usecases.use import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from engram.usecases import conversations, handoffs
 from engram.usecases.graph.entities import with_names
 from engram.usecases.history.origin import trust_of
 from engram.usecases.opening.scopes import reach
-from engram.usecases.query import Question, query
+from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.conversations import Conversation
     from engram.usecases.handoffs import Handoff
-    from engram.usecases.query import Answer
+    from engram.usecases.recall.query import Answer
     from engram.usecases.store.store import Store
 
 LEAST, MOST = 200, 20_000  # tokens

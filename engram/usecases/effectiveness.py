@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.domain.ranking import Score, Weights
     from engram.usecases.judged_retrievals import JudgedRetrieval
-    from engram.usecases.search import Candidate
+    from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
 
 MOST_ROWS = 20

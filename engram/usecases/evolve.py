@@ -15,9 +15,9 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.effectiveness import effectiveness
 from engram.usecases.index.index_query import consult
 from engram.usecases.judged_retrievals import judged_retrievals, questions_of
+from engram.usecases.recall.usage import latest_queries, log_of
 from engram.usecases.rehearsal import rehearsing
 from engram.usecases.trial import Trial
-from engram.usecases.use import latest_queries, log_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

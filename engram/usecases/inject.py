@@ -9,11 +9,11 @@ from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
 from engram.domain import fence, strength
 from engram.domain.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import query as recall
 from engram.usecases.history.origin import trust_of
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
-from engram.usecases.query import Question, query
+from engram.usecases.recall import query as recall
+from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
 from engram.usecases.store.quarantine import loaded, without_held

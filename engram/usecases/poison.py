@@ -20,8 +20,8 @@ from engram.domain.lore_json import lore_as_dict
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import inject
-from engram.usecases import query as recall
 from engram.usecases.history.origin import trust_of
+from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
 from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.store import Caller

@@ -23,11 +23,11 @@ from engram.domain.errors import NotFoundError, StoreError
 from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import Answered
-from engram.usecases import query, search
 from engram.usecases.index.catch_up import too_many_dead
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.indexing import Indexer
-from engram.usecases.query import Question
+from engram.usecases.recall import query, search
+from engram.usecases.recall.query import Question
 from engram.usecases.rehearsed_index import RehearsedIndex
 from engram.usecases.rehearsed_model import RehearsedModel
 from engram.usecases.store.clock import Clock
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.domain.settings import Settings
+    from engram.usecases.recall.search import Candidate
     from engram.usecases.rehearsed_index import Facts
-    from engram.usecases.search import Candidate
 
 _FOLDER = "rehearsal-"
 _NAME = "generation-rehearsal"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import second_look
-from engram.usecases.relevance import Relevance
+from engram.usecases.recall import rerank
+from engram.usecases.recall.relevance import Relevance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
-    from engram.usecases.second_look import Asked, Closer, Neighbours
+    from engram.usecases.recall.rerank import Asked, Closer, Neighbours
 
 Facts = tuple[str, int]
 
@@ -119,7 +119,7 @@ class RehearsedIndex:
         known = self._closer.setdefault(asked.text, {})
         new = [row for row in rows if row not in known or known[row][0] != near.get(row)]
         if new:
-            found = second_look.look(asked, generation, near, new)
+            found = rerank.look(asked, generation, near, new)
             known |= {row: (near.get(row), found.get(row)) for row in new}
         return {row: closer for row in rows if (closer := known[row][1]) is not None}
 

@@ -13,7 +13,7 @@ from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.execute import DEFAULT, execute
 from engram.usecases.lookup.listing import get, list_lore
-from engram.usecases.query import Question, query
+from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from engram_tui.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_sid
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.review import Item
-    from engram.usecases.would_answer import WouldAnswer
+    from engram.usecases.recall.recall_preview import WouldAnswer
 
 NEAR = 0.35  # cosine from which another lore is worth looking at beside
 PAIRS = (review.CONTRADICTION, review.DUPLICATE)
@@ -85,8 +85,8 @@ def read_use(lore_id: str, store: Engram) -> WouldAnswer:
     """Which past queries a lore answers, or would. Takes the store's lock for a moment at a time: it may take long."""
     from textual.worker import get_current_worker
 
-    from engram.usecases.use import latest_queries
-    from engram.usecases.would_answer import MOST_QUERIES, WouldAnswer, answered
+    from engram.usecases.recall.recall_preview import MOST_QUERIES, WouldAnswer, answered
+    from engram.usecases.recall.usage import latest_queries
 
     worker, found = get_current_worker(), list[str]()
     with store.store.lock:

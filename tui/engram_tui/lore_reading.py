@@ -9,8 +9,8 @@ from engram.adapters.files.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
+from engram.usecases.recall.usage import worth_at_once
 from engram.usecases.store.remote import list_remotes
-from engram.usecases.use import worth_at_once
 from engram_tui.lore_wording import Provenance
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.domain.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
-    from engram.usecases.surfaced import Surfaced
+    from engram.usecases.recall.recall_log import Surfaced
 
 MOST_VERSIONS = 500
 MOST_QUERIES = 50

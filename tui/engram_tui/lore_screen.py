@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.surfaced import Surfaced
+    from engram.usecases.recall.recall_log import Surfaced
 
 NOTHING = {
     "links": "names no other lore, and none names it",

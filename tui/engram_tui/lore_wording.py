@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.surfaced import Surfaced
+    from engram.usecases.recall.recall_log import Surfaced
 
 SPARKS = "▁▂▃▄▅▆▇█"
 _NAMED = {"see_also": "see also", "caused_by": "caused by", "merged_from": "took in"}

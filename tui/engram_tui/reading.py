@@ -13,7 +13,7 @@ from engram.domain.errors import NotFoundError
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Narrow, list_packed
 from engram.usecases.opening.scopes import reach
-from engram.usecases.use import usage_of
+from engram.usecases.recall.usage import usage_of
 from engram_tui.facets import Facets
 from engram_tui.lazy_rows import COLUMNS, LazyRows
 from engram_tui.rows import Row, row_of_recalled, row_of_shown

@@ -29,7 +29,7 @@ from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
     from engram.domain.review import Item
-    from engram.usecases.would_answer import WouldAnswer
+    from engram.usecases.recall.recall_preview import WouldAnswer
     from engram_tui.review_queue import ReviewQueue
 
 BAR = 10

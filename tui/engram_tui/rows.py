@@ -9,7 +9,7 @@ from engram.domain.worth import importance
 from engram.usecases.lookup.listing import Shown
 
 if TYPE_CHECKING:
-    from engram.usecases.query import Recalled
+    from engram.usecases.recall.query import Recalled
 
 BEST = "best"
 SORT_NAMES = {

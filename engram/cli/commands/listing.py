@@ -44,9 +44,9 @@ def run(call: Call) -> int:
     """List them."""
     from engram.usecases.history.origin import known_origins
     from engram.usecases.lookup.listing import list_hits, list_lore
-    from engram.usecases.search import is_past
+    from engram.usecases.recall.search import is_past
+    from engram.usecases.recall.usage import worths_at_once
     from engram.usecases.store.quarantine import texts
-    from engram.usecases.use import worths_at_once
 
     given = call.arguments
     check_words("tags", given.tag)

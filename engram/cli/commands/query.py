@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.usecases.history.origin import Origin
-    from engram.usecases.query import Answer
+    from engram.usecases.recall.query import Answer
 
 DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
 EXAMPLES = (
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Ask and print the answer. Nothing found is an answer too: exit 0."""
-    from engram.usecases.query import Question, query
+    from engram.usecases.recall.query import Question, query
 
     given = call.arguments
     if given.budget is not None and given.budget < 1:
@@ -91,7 +91,7 @@ def run(call: Call) -> int:
     texts = shares([hit.lore.content for hit in answer.lore], budget)
     origins = _origins(call, answer)
     if call.output.json:
-        from engram.usecases.answer_json import answer_json
+        from engram.usecases.recall.answer_json import answer_json
 
         call.output.document(answer_json(answer, texts, origins))
     for note in answer.notes:

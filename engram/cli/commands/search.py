@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Search and show."""
-    from engram.usecases.find import find
+    from engram.usecases.recall.find import find
 
     given = call.arguments
     found = find(

@@ -27,8 +27,8 @@ def run(call: Call) -> int:
     from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
+    from engram.usecases.recall.usage import worth_at_once
     from engram.usecases.store import activity_log
-    from engram.usecases.use import worth_at_once
 
     shown = get(call.store, call.arguments.name)
     store = reach(call.store, shown.scope)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.worth import Worth
+    from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.worth import Worths
-    from engram.usecases.would_answer import WouldAnswer
 
 DESCRIPTION = (
     "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past\n"
@@ -87,7 +87,7 @@ def run(call: Call) -> int:
 def _held_back(call: Call, found: Worths) -> list[WouldAnswer]:
     """What the named lore that are not active would answer."""
     from engram.usecases.lookup.resolve import resolve
-    from engram.usecases.would_answer import would_answer
+    from engram.usecases.recall.recall_preview import would_answer
 
     active = {one.id for one in found.lore}
     ids = dict.fromkeys(resolve(call.store, name).id for name in call.arguments.names)

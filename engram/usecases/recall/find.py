@@ -10,7 +10,7 @@ from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Narrow, Shown, list_hits
 from engram.usecases.opening import scopes
-from engram.usecases.query import MAX_RESULTS, Question, query
+from engram.usecases.recall.query import MAX_RESULTS, Question, query
 from engram.usecases.store.quarantine import loaded, without_held
 
 if TYPE_CHECKING:

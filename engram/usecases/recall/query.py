@@ -17,10 +17,10 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
-from engram.usecases import search
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
-from engram.usecases.search import Candidate, Filters
+from engram.usecases.recall import search
+from engram.usecases.recall.search import Candidate, Filters
 from engram.usecases.store import activity_log, quarantine
 from engram.usecases.store.activity_log import Withheld
 
@@ -115,11 +115,11 @@ def query(store: Store, question: Question) -> Answer:
         if len(asked) == 1:
             strategy, shown, weak = _recall(asked[0], question, limit, notes)
         else:
-            from engram.usecases.query_scopes import recall_from
+            from engram.usecases.recall.query_scopes import recall_from
 
             strategy, shown, weak = recall_from(asked, question, limit, notes)
         if store.settings.flag("graph.hop") if question.hop is None else question.hop:
-            from engram.usecases.hop import with_hops
+            from engram.usecases.recall.graph_expansion import with_hops
 
             shown = with_hops(asked, question, strategy, shown, limit)
         lore = _surface(store, shown, question.keep)
@@ -153,7 +153,7 @@ def _recall(
     """The strategy that worked, what it found, and what was too weak, from the store as it is or as it was."""
     source = store
     if question.as_of:
-        from engram.usecases.as_of import store_as_of
+        from engram.usecases.recall.as_of import store_as_of
 
         source = store_as_of(store, question.as_of)
     try:

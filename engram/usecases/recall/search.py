@@ -14,7 +14,7 @@ from engram.domain.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.standing import standing
-from engram.usecases.relevance import Relevance
+from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import quarantine as held
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.cosines import Cosines
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
-    from engram.usecases.second_look import Asked, Closer, Neighbours
+    from engram.usecases.recall.rerank import Asked, Closer, Neighbours
     from engram.usecases.store.store import Store
 
     Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
@@ -98,7 +98,7 @@ def indexed(
             ranked = order(found, cosines, allowed, weights.words)
             asked = None
             if cosines is not None and embedder is not None:
-                from engram.usecases.second_look import Asked  # words alone do without
+                from engram.usecases.recall.rerank import Asked  # words alone do without
 
                 asked = Asked(embedder, words, text, found)
             candidates = _best(store, generation, ranked, asked, filters, limit, weights, look)
@@ -134,9 +134,9 @@ def _best(
         hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, now)]
         closer: Mapping[int, Closer] = {}
         if asked is not None:
-            from engram.usecases import second_look
+            from engram.usecases.recall import rerank
 
-            closer = (look or second_look.look)(asked, generation, near, [hit.row for hit in hits])
+            closer = (look or rerank.look)(asked, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
         candidates = _rank(hits, ranked, closer, filters.files, now, ranks, weights)
         if enough or len(candidates) >= limit:
@@ -146,12 +146,12 @@ def _best(
 
 def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
     """The rows and those that speak for them, and which these are."""
-    from engram.usecases import second_look
+    from engram.usecases.recall import rerank
 
-    near = second_look.neighbours(generation, rows)
+    near = rerank.neighbours(generation, rows)
     if near:
         rows = list(dict.fromkeys([*rows, *(other for others in near.values() for other in others)]))
-        near = second_look.neighbours(generation, rows)
+        near = rerank.neighbours(generation, rows)
     return rows, near
 
 

@@ -6,7 +6,7 @@ from engram.domain import ranking, strength
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.scopes import TROUBLE, left_out
-from engram.usecases.query import (
+from engram.usecases.recall.query import (
     MOST_WEAK,
     STRATEGIES,
     candidates,
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeVar
 
-    from engram.usecases.query import Question, Recalled
-    from engram.usecases.search import Candidate, Filters
+    from engram.usecases.recall.query import Question, Recalled
+    from engram.usecases.recall.search import Candidate, Filters
     from engram.usecases.store.store import Store
 
     Searched = TypeVar("Searched")

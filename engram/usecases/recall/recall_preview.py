@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import search
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
-from engram.usecases.query import Question, filters_for, worth_showing
-from engram.usecases.use import latest_queries
+from engram.usecases.recall import search
+from engram.usecases.recall.query import Question, filters_for, worth_showing
+from engram.usecases.recall.usage import latest_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

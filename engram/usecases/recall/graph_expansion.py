@@ -8,19 +8,19 @@ from engram.domain.graph import entity_key, name_key
 from engram.domain.refs import fold
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import search
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
-from engram.usecases.query import HYBRID, SCAN, filters_for, recalled
+from engram.usecases.recall import search
+from engram.usecases.recall.query import HYBRID, SCAN, filters_for, recalled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.domain.drawn_graph import Drawn
-    from engram.usecases.query import Question, Recalled
+    from engram.usecases.recall.query import Question, Recalled
     from engram.usecases.store.store import Store
 
 _BEST = 3  # so many of the answer say where to go

@@ -1,0 +1,1 @@
+"""Answer a question: candidates, ranking, reranking, and the log of what was shown."""
