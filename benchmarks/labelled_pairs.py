@@ -15,7 +15,7 @@ if ROOT not in sys.path:
 from engram.adapters.embed.provider import open_embedder  # noqa: E402
 from engram.domain.claims import claim  # noqa: E402
 from engram.domain.pairs import Side, Words, side  # noqa: E402
-from engram.usecases.pair_words import StoreWords, term  # noqa: E402
+from engram.usecases.similarity.pair_words import StoreWords, term  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

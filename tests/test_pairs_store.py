@@ -16,8 +16,8 @@ from engram.domain import ulid
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
 from engram.domain.lore import Lore, Relation
 from engram.domain.pair_groups import groups
-from engram.usecases import pair_texts
-from engram.usecases.pairs import pairs
+from engram.usecases.similarity import pair_texts
+from engram.usecases.similarity.pairs import pairs
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -80,11 +80,12 @@ def test_two_clones_that_fold_at_once_give_the_gain_once(clones: Clones) -> None
     commit_pending(b.store)
     git(clones.root("b"), "push", "-q", "origin", "HEAD:refs/heads/other")
     git(clones.root("a"), "fetch", "-q", "origin", "other")
-    from engram.usecases import sync_fold, sync_settle
+    from engram.usecases import sync_settle
+    from engram.usecases.similarity import deduplicate
 
     sync_settle.bring_in(a.store, git(clones.root("a"), "rev-parse", "FETCH_HEAD"))
     sync_settle.index(a.store, ())
-    assert sync_settle.fold(a.store, sync_fold.arrivals(a.store)).folded == 1
+    assert sync_settle.fold(a.store, deduplicate.arrivals(a.store)).folded == 1
     clones.clock.advance(seconds=5)
     assert clones.sync("b")[0].folded == 1
     clones.settle()

@@ -67,7 +67,10 @@ NUMBERS = (
     ("engram.domain.passages.LONG", "characters above which a text gets several vectors"),
     ("engram.domain.passages.PASSAGE", "characters of one passage, about"),
     ("engram.domain.passages.MOST", "passages of one text, at most"),
-    ("engram.usecases.similar.NEAR", "cosine from which `record` reports a lore as similar"),
+    (
+        "engram.usecases.similarity.near_duplicates.NEAR",
+        "cosine from which `record` reports a lore as similar",
+    ),
 )
 
 

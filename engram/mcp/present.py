@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.usecases.recall.find import Found
     from engram.usecases.recall.query import Answer
     from engram.usecases.record import Recorded
-    from engram.usecases.similar import Similar
+    from engram.usecases.similarity.near_duplicates import Similar
 
 CATEGORIES = "One of " + ", ".join(Categories().names)
 

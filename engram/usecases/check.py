@@ -15,7 +15,7 @@ from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_
 from engram.usecases.graph.broken_links import bad_links
 from engram.usecases.graph.entities import known
 from engram.usecases.index.index_query import consult
-from engram.usecases.pairs import pairs
+from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from engram.domain.pair_groups import groups
 from engram.domain.review import DUPLICATE, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidate_fade import faded
-from engram.usecases.pairs import pairs
 from engram.usecases.review_pairs import duplicates
-from engram.usecases.sync_fold import own_keys
+from engram.usecases.similarity.deduplicate import own_keys
+from engram.usecases.similarity.pairs import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from engram.domain.extraction import MOST, Extracted, Turn, extract, speaker_of,
 from engram.domain.lore import PENDING
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases import record as recording
-from engram.usecases.similar import similar
+from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store.code_repository import code_repository
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.adapters.files.codec import LoreFile
-    from engram.usecases.similar import Similar
+    from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
 _OF_AGENTS = "what agents record waits for review here"

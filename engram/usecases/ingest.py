@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.record import prepare, record
-from engram.usecases.similar import similar
+from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
     from engram.usecases.record import Draft, Recorded
-    from engram.usecases.similar import Similar
+    from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 
 ACCEPTED, MERGED, REJECTED = "accepted", "merged", "rejected"

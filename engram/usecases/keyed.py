@@ -12,7 +12,7 @@ from engram.usecases.lookup.resolve import resolve
 from engram.usecases.once import once
 from engram.usecases.put import Put
 from engram.usecases.record import Recorded
-from engram.usecases.similar import Similar
+from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

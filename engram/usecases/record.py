@@ -13,7 +13,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
 from engram.usecases.gate import Admission, Contradiction, admit, speaker
 from engram.usecases.graph.mentions import with_mentioned
-from engram.usecases.similar import Similar, remember, similar
+from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_ahead, sync_fold, sync_network, sync_settle
+from engram.usecases import sync_ahead, sync_network, sync_settle
 from engram.usecases.beside import Beside
 from engram.usecases.merge import commit_merge, external_merges
+from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.entry_writer import check_writable
@@ -64,7 +65,7 @@ class Synced(NamedTuple):
     pushed: int = 0
     merged: int = 0
     folded: int = 0
-    alike: tuple[sync_fold.Alike, ...] = ()
+    alike: tuple[deduplicate.Alike, ...] = ()
     conflicts: int = 0
     errors: tuple[EngramError, ...] = ()
     duration_ms: int = 0
@@ -195,7 +196,7 @@ class _Run:
     def _begin(self) -> None:
         """What waits here is committed before anything is brought in."""
         sync_settle.settle(self._store)
-        sync_fold.begin(self._store)
+        deduplicate.begin(self._store)
 
     def _next(self, *, first: bool) -> str | None:
         """The remote branch's commit, freshly fetched if anything is to come in; None where it has none."""
@@ -301,7 +302,7 @@ class _Run:
     def _fold(self, *, came: bool) -> None:
         """Fold what came in, also by a sync that was killed; where that cannot be done now, the next sync does it."""
         with contextlib.suppress(EngramError):
-            arrived = sync_fold.arrivals(self._store, others_alone=not came)
+            arrived = deduplicate.arrivals(self._store, others_alone=not came)
             if arrived:
                 self._step("comparing")
             found = sync_settle.fold(self._store, arrived)

@@ -14,12 +14,13 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply, sync_fold
+from engram.usecases import sync_apply
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh
 from engram.usecases.merge import commit_merge, external_merges, incoming_paths
+from engram.usecases.similarity import deduplicate
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import note_outside
 
@@ -116,9 +117,9 @@ def index(store: Store, paths: Sequence[str]) -> None:
             refresh(store, paths=lore if len(lore) <= FEW else ())
 
 
-def fold(store: Store, arrived: Sequence[str]) -> sync_fold.Folded:
+def fold(store: Store, arrived: Sequence[str]) -> deduplicate.Folded:
     """Fold what came in into what says the same here, and commit that. Raises EngramError."""
-    found = sync_fold.fold_arrivals(store, arrived)
+    found = deduplicate.fold_arrivals(store, arrived)
     if found.folded:
         commit_pending(store, wait=LOCK_SECONDS)
     return found

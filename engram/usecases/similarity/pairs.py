@@ -1,6 +1,6 @@
 """Which lore of a store say the same or contradict one another: the pairs that review and consolidation start from.
 
-engram.usecases.pair_candidates says which to look at, engram.domain.pairs what each pair is. What was found is kept
+engram.usecases.similarity.pair_candidates says which to look at, engram.domain.pairs what each pair is. What was found is kept
 in the state folder, and after a change only the lore that changed are compared again.
 """
 
@@ -16,10 +16,10 @@ from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import pair_cache, pair_texts
 from engram.usecases.index.refresh import refresh
-from engram.usecases.pair_candidates import candidates
-from engram.usecases.pair_words import StoreWords
+from engram.usecases.similarity import pair_cache, pair_texts
+from engram.usecases.similarity.pair_candidates import candidates
+from engram.usecases.similarity.pair_words import StoreWords
 from engram.usecases.store import entry_writer, quarantine
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.near import Terms
     from engram.domain.lore import Lore
-    from engram.usecases.pair_cache import Kept
+    from engram.usecases.similarity.pair_cache import Kept
     from engram.usecases.store.store import Store
 
 # What a session did and what it handed over is so of that moment: another moment neither says the same nor otherwise.

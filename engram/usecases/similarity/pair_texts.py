@@ -7,7 +7,7 @@ import re
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.words import PART
-from engram.usecases.pair_words import TermsOf
+from engram.usecases.similarity.pair_words import TermsOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.near import Terms
-    from engram.usecases.pair_cache import Kept
+    from engram.usecases.similarity.pair_cache import Kept
 
 # Splitting at spaces is ten times as fast as a regular expression; what is not ASCII stays, letters get small.
 _BOUNDS = bytes(ord(char.lower()) if char.isalnum() else 32 for char in map(chr, range(128))) + bytes(
