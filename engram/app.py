@@ -26,9 +26,9 @@ from engram.api.teaming import Teaming
 from engram.api.trusting import Trusting
 from engram.domain.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import record as recording
-from engram.usecases.feedback import Judged, feedback
 from engram.usecases.recall import query as recall
+from engram.usecases.recording import record as recording
+from engram.usecases.recording.feedback import Judged, feedback
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.usecases.committer import Committer
-    from engram.usecases.edit import Edit
     from engram.usecases.import_lore import Imported
     from engram.usecases.index.file_scan import Refreshed
     from engram.usecases.index.vectors import Filled
-    from engram.usecases.ingest import Ingested
     from engram.usecases.lookup.listing import Listing, Shown
     from engram.usecases.recall.query import Answer
-    from engram.usecases.record import Recorded
+    from engram.usecases.recording.edit import Edit
+    from engram.usecases.recording.ingest import Ingested
+    from engram.usecases.recording.record import Recorded
     from engram.usecases.store.store import Store
 
 
@@ -104,7 +104,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
         )  # fmt: skip
         if key:
-            from engram.usecases.keyed import record_once
+            from engram.usecases.recording.idempotent_writes import record_once
 
             recorded = record_once(self.store, draft, key)
         else:
@@ -114,7 +114,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def record_all(self, drafts: Sequence[recording.Draft]) -> builtins.list[Ingested]:
         """Record many drafts, each on its own: `.outcome` is accepted, merged (known to the letter) or rejected (`.error`)."""
-        from engram.usecases.ingest import ingest
+        from engram.usecases.recording.ingest import ingest
 
         done = ingest(self.store, drafts)
         self._changed()
@@ -202,7 +202,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def edit(self, name: str, wanted: Edit, *, digest: str = "") -> Shown:
         """Change fields of a lore. Raises NotFoundError, ValidationError, SecretFoundError, StaleError (see `Putting`)."""
-        from engram.usecases.edit import edit
+        from engram.usecases.recording.edit import edit
 
         shown = edit(self.store, name, wanted, digest)
         self._changed()
@@ -214,8 +214,8 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def forget(self, *names: str, digest: str = "", key: str = "") -> builtins.list[Shown]:
         """Delete lore; where there is git, history keeps them. Raises NotFoundError, AmbiguousError, StaleError (see `Putting`)."""
-        from engram.usecases.forget import forget
-        from engram.usecases.keyed import forget_once
+        from engram.usecases.recording.forget import forget
+        from engram.usecases.recording.idempotent_writes import forget_once
 
         gone = (
             forget_once(self.store, names, key, digest=digest) if key else forget(self.store, names, digest)

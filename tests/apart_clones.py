@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import prepared
 from sync_kit import Clones, Left
 
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 
 if TYPE_CHECKING:
     from pathlib import Path

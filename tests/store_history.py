@@ -157,7 +157,7 @@ class Clone:
         return True
 
     def vote(self, moment: datetime, path: str, kind: str) -> None:
-        """One judgement, as `engram.usecases.feedback` makes it."""
+        """One judgement, as `engram.usecases.recording.feedback` makes it."""
 
         def edit(lore: Lore) -> Lore:
             mine = larger([lore.votes.get(self.name, Vote()), self.votes.get(lore.id, Vote())])

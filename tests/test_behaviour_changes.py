@@ -16,8 +16,8 @@ from engram.domain.errors import (
     UsageError,
     ValidationError,
 )
-from engram.usecases.adopt import adopt
-from engram.usecases.edit import Edit, rewrite
+from engram.usecases.recording.adopt import adopt
+from engram.usecases.recording.edit import Edit, rewrite
 
 if TYPE_CHECKING:
     from engram.app import Engram

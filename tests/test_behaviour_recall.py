@@ -12,7 +12,7 @@ from apikit import COLOUR, QUEUE, SECRET, START, TIDES, SetClock, lore_files, op
 from mixed_lore import MIXED
 
 from engram.domain.errors import UsageError, ValidationError
-from engram.usecases.record import Draft, record
+from engram.usecases.recording.record import Draft, record
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -21,7 +21,7 @@ import pytest
 from sync_kit import Clones, settled
 
 from engram.domain.errors import NotFoundError
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore

@@ -10,7 +10,7 @@ from http_kit import asked, serving
 from mcp_kit import inside, ok
 
 from engram.domain.errors import SecretFoundError, ValidationError
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 from engram.usecases.store.clock import Clock
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from apikit import (
 )
 
 from engram.domain.errors import NotFoundError, UsageError, ValidationError
-from engram.usecases.edit import Edit
 from engram.usecases.export import export_markdown, export_rows
 from engram.usecases.import_lore import Imported, Options, import_lore
+from engram.usecases.recording.edit import Edit
 
 LONG = "# Handbook\n\nIntroduction.\n\n" + "\n\n".join(
     f"## Chapter {number}\n\n" + f"Sentence {number} of the chapter says something. " * 40

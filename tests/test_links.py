@@ -12,7 +12,7 @@ from prepared import dedicated
 import engram
 from engram.domain.errors import NotFoundError
 from engram.domain.word_diff import word_differences
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
 

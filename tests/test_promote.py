@@ -17,8 +17,8 @@ from engram.adapters.files.origin import Origin
 from engram.app import Engram
 from engram.domain.categories import Categories
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
-from engram.usecases.edit import Edit
 from engram.usecases.opening.open_store import open_store
+from engram.usecases.recording.edit import Edit
 from engram.usecases.store.store import Caller
 
 BODY = "Queue consumers must be idempotent.\n\nBrokers deliver twice.\n\nAcks come late."

@@ -22,8 +22,8 @@ from engram.domain.errors import (
     StoreError,
     ValidationError,
 )
-from engram.usecases import once as keyed
-from engram.usecases import record as recording
+from engram.usecases.recording import idempotency as keyed
+from engram.usecases.recording import record as recording
 from engram.usecases.store import entry_writer
 from engram.usecases.store.commit import commit_quietly
 from engram.usecases.store.lore_text import searchable, text_digest

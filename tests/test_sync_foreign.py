@@ -13,7 +13,7 @@ import pytest
 from apikit import git
 from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 from engram.usecases.sync import Options, sync
 from engram.usecases.sync_settle import settle
 

@@ -23,7 +23,7 @@ from storekit import run
 from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock, commit
 
 from engram.domain.errors import NotFoundError
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 from engram.usecases.sync import sync
 from engram.usecases.sync_settle import bring_in, settle
 

@@ -12,7 +12,7 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, us
 from tui_stores import NOTE, with_a_past
 
 import engram
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 from engram_tui.compare import Compare
 from engram_tui.lore_parts import Lines
 from engram_tui.lore_screen import LoreScreen

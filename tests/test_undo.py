@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 
 from engram.adapters.git.operations import OwnCommit
 from engram.domain.errors import NotFoundError
-from engram.usecases.edit import Edit
 from engram.usecases.history.undo import redoable, standing
+from engram.usecases.recording.edit import Edit
 
 
 @pytest.fixture

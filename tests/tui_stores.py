@@ -8,7 +8,7 @@ from storekit import SteadyClock
 from tui_kit import MONEY, QUEUE, lore, make_template
 
 import engram
-from engram.usecases.edit import Edit
+from engram.usecases.recording.edit import Edit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engram.domain.metrics import Metric
     from engram.usecases.graph.links import Link
     from engram.usecases.recall.recall_log import Surfaced
-    from engram.usecases.record import Weighed
+    from engram.usecases.recording.record import Weighed
     from engram.usecases.store.configuration import Setting
 
 
@@ -32,7 +32,7 @@ class Looking(Part):
 
         Raises ValidationError, SecretFoundError.
         """
-        from engram.usecases.record import Draft, weigh
+        from engram.usecases.recording.record import Draft, weigh
 
         draft = Draft(content, category, words(context), tags=words(tags), files=words(files), agent=agent)
         return weigh(self.store, draft)

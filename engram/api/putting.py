@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engram.usecases.history.change_feed import Delta
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.put import Put
+    from engram.usecases.recording.upsert import Put
 
 
 class Putting(Part):
@@ -52,18 +52,18 @@ class Putting(Part):
         stay. `digest` "*" asks that there be one, `new` that there be none.
         Raises ValidationError, SecretFoundError, StaleError, ConflictError, StoreError; then nothing was written.
         """
-        from engram.usecases.record import Draft
+        from engram.usecases.recording.record import Draft
 
         draft = Draft(
             content, category, words(context), confidence, words(tags), words(files), words(entities),
             tuple((kind, other) for kind, other in relations), type, status, agent, importance, pinned, expires_at, redact,
         )  # fmt: skip
         if key:
-            from engram.usecases.keyed import put_once
+            from engram.usecases.recording.idempotent_writes import put_once
 
             done = put_once(self.store, lore_id, draft, key, digest=digest, new=new)
         else:
-            from engram.usecases.put import put
+            from engram.usecases.recording.upsert import put
 
             done = put(self.store, lore_id, draft, digest=digest, new=new)
         self._changed()
@@ -74,10 +74,10 @@ class Putting(Part):
 
         Raises ValidationError, NotFoundError, AmbiguousError, SecretFoundError, StaleError, ConflictError, UsageError.
         """
-        from engram.usecases.patch import edit_of, patch
+        from engram.usecases.recording.patch import edit_of, patch
 
         if key:
-            from engram.usecases.keyed import edit_once
+            from engram.usecases.recording.idempotent_writes import edit_once
 
             shown = edit_once(self.store, name, edit_of(changes), key, digest=digest)
         else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.undo import Undone
     from engram.usecases.manage_scopes import Listed
     from engram.usecases.move import Plan
-    from engram.usecases.promote import Promoted
+    from engram.usecases.recording.promote import Promoted
     from engram.usecases.sync import Planned, Synced
     from engram.usecases.sync_all import SyncedScope
 
@@ -138,7 +138,7 @@ class Sharing(Part):
 
         Raises NotFoundError, AmbiguousError, UsageError, SecretFoundError, ValidationError, StoreError.
         """
-        from engram.usecases.promote import promote
+        from engram.usecases.recording.promote import promote
 
         done = promote(self.store, names, to, dry_run=dry_run)
         self._changed()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.maintain import Maintained
     from engram.usecases.observations import Observed
     from engram.usecases.recall.find import Found
-    from engram.usecases.record import Recorded
+    from engram.usecases.recording.record import Recorded
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 

@@ -27,7 +27,7 @@ async def put(request: Request) -> Response:
     digest, new = expected(request), must_be_new(request)
 
     def do(engram: Engram) -> Reply:
-        from engram.usecases.patch import moment
+        from engram.usecases.recording.patch import moment
 
         done = engram.put(
             name, wanted.content, category=wanted.category, context=wanted.context, confidence=wanted.confidence,

@@ -10,8 +10,8 @@ from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError
 from engram.http.shapes import Batch, FeedbackList
 from engram.mcp.tools.core import TOOLS
-from engram.usecases.ingest import ACCEPTED, MERGED, REJECTED, Ingested
-from engram.usecases.record import Draft
+from engram.usecases.recording.ingest import ACCEPTED, MERGED, REJECTED, Ingested
+from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan, Step
     from engram.domain.review import Item
     from engram.usecases.lookup.listing import Shown
-    from engram.usecases.promote import Promoted
+    from engram.usecases.recording.promote import Promoted
 
 REVIEWED = (CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK)
 _STEPS = 10  # that an answer shows; it counts the others

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from engram.domain.framing import Framed
     from engram.domain.lore import Lore
     from engram.domain.tiers import Tier
-    from engram.usecases.feedback import Judged
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found
     from engram.usecases.recall.query import Answer
-    from engram.usecases.record import Recorded
+    from engram.usecases.recording.feedback import Judged
+    from engram.usecases.recording.record import Recorded
     from engram.usecases.similarity.near_duplicates import Similar
 
 CATEGORIES = "One of " + ", ".join(Categories().names)
@@ -126,7 +126,7 @@ def wholes(engram: Engram, shown: Sequence[Shown]) -> CallToolResult:
 
 def judged(done: Sequence[Judged]) -> CallToolResult:
     """What lore came to by feedback."""
-    from engram.usecases.feedback import describe
+    from engram.usecases.recording.feedback import describe
 
     updated = [results.Judgement(**one._asdict()) for one in done]
     return answer("\n".join(map(describe, done)), results.Judged(updated=updated))

@@ -10,7 +10,8 @@ from engram.domain.decay import decayed
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.lore import ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import consolidate_promote, promote
+from engram.usecases import consolidate_promote
+from engram.usecases.recording import promote
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from engram.domain.review import item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import PROMOTED_FROM, PROMOTED_USES, importance
-from engram.usecases import promote
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import Found
 from engram.usecases.opening import scopes
 from engram.usecases.opening.session_store import session_stores
+from engram.usecases.recording import promote
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

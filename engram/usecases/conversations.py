@@ -15,9 +15,9 @@ from engram.domain.secrets import find_secrets, refuse
 from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_content
-from engram.usecases import record as recording
-from engram.usecases.gate import admit_change, speaker
 from engram.usecases.index.index_query import consult
+from engram.usecases.recording import record as recording
+from engram.usecases.recording.admission_policy import admit_change, speaker
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.quarantine import without_held
 

@@ -14,10 +14,10 @@ from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
 from engram.usecases import trust
-from engram.usecases.by_hand import refuse_secrets, with_result
 from engram.usecases.graph import entity_conflicts
+from engram.usecases.recording.edited_result import refuse_secrets, with_result
+from engram.usecases.recording.resolve_conflict import take_version
 from engram.usecases.store import entry_writer
-from engram.usecases.take_version import take_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

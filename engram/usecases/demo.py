@@ -10,11 +10,11 @@ from engram.domain.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.clone import clone
-from engram.usecases.edit import Edit, edit
-from engram.usecases.feedback import feedback
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.record import Draft, record
+from engram.usecases.recording.edit import Edit, edit
+from engram.usecases.recording.feedback import feedback
+from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import DEDICATED, Caller

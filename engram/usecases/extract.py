@@ -11,12 +11,12 @@ from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, U
 from engram.domain.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
 from engram.domain.lore import PENDING
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import record as recording
+from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store.code_repository import code_repository
 
 if TYPE_CHECKING:
-    from engram.usecases.record import Draft, Recorded
+    from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.store.store import Store
 
 MOST_BYTES = 32 * 1024 * 1024

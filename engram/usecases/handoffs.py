@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.lore import Lore
-    from engram.usecases.record import Recorded
+    from engram.usecases.recording.record import Recorded
     from engram.usecases.store.store import Store
 
 CATEGORY = "CONTEXT_NOTE"
@@ -52,7 +52,7 @@ def handoff(
 
     Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
     """
-    from engram.usecases import record as recording
+    from engram.usecases.recording import record as recording
 
     giver = giver or store.caller.who
     to, topic = to.strip(), " ".join(topic.split())

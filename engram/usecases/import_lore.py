@@ -14,7 +14,7 @@ from engram.domain.validation import check_fraction, check_words
 from engram.usecases.import_found import Found
 from engram.usecases.import_kinds import sources
 from engram.usecases.import_present import ORIGIN, Earlier, Present
-from engram.usecases.record import prepare, status_named
+from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.store import Deed

@@ -16,7 +16,7 @@ from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.import_own import time_of
 from engram.usecases.import_sources import MARKDOWN, MAX_BYTES, Source, files_below, read_file, told
-from engram.usecases.record import Draft
+from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

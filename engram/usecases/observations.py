@@ -22,7 +22,7 @@ from engram.usecases.store.store import Caller
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.usecases.record import Draft
+    from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 8_000
@@ -136,7 +136,7 @@ def _persist(store: Store, job: dict[str, object]) -> int:
 def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
     from engram.domain.extraction import AGENT, Turn, extract
     from engram.domain.junk import why_junk
-    from engram.usecases.record import Draft
+    from engram.usecases.recording.record import Draft
 
     text, listed = _text(job, "text"), job.get("files")
     files = tuple(map(str, listed)) if isinstance(listed, list) else ()

@@ -17,8 +17,8 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import record as recording
 from engram.usecases.extract import record_new
+from engram.usecases.recording import record as recording
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:

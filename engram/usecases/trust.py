@@ -5,10 +5,10 @@ from __future__ import annotations
 from engram.domain import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.edit import Edit, edit
-from engram.usecases.forget import forget
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
+from engram.usecases.recording.edit import Edit, edit
+from engram.usecases.recording.forget import forget
 from engram.usecases.store import entry_writer
 from engram.usecases.store.signature_state import signatures_of
 

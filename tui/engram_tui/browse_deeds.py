@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import EngramError, UsageError
-from engram.usecases.editor import open_editor, own_editor
+from engram.usecases.recording.editor import open_editor, own_editor
 from engram_tui import deeds
 from engram_tui.judging import Judging
 from engram_tui.lore_list import LoreList

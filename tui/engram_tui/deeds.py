@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from engram.domain.confidence import HELPFUL, INCORRECT, KINDS
 from engram.domain.errors import ValidationError
 from engram.domain.lore import ACTIVE, ARCHIVED
-from engram.usecases.edit import Edit, rewrite
-from engram.usecases.editor import kept_if_refused
 from engram.usecases.opening.scopes import reach
+from engram.usecases.recording.edit import Edit, rewrite
+from engram.usecases.recording.editor import kept_if_refused
 from engram_tui.rows import count, fraction
 from engram_tui.shell.work import Deed
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.feedback import Judged
     from engram.usecases.lookup.listing import Shown
+    from engram.usecases.recording.feedback import Judged
 
 _TITLES = {HELPFUL: "Helpful", INCORRECT: "Incorrect"}
 _MOST_TITLE = 40

@@ -14,7 +14,7 @@ from engram.adapters.files import entity_file
 from engram.domain import review
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE, Lore
-from engram.usecases.take_version import take_version
+from engram.usecases.recording.resolve_conflict import take_version
 from engram_tui.preview import since
 from engram_tui.rows import bar, fraction
 from engram_tui.shell.gate import lines, words

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.word_diff import compared
-from engram.usecases.by_hand import FIELDS
+from engram.usecases.recording.edited_result import FIELDS
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from engram.app import Engram
-    from engram.usecases.record import Weighed
+    from engram.usecases.recording.record import Weighed
     from engram_tui.shell.screen import ShellScreen
 
 REST = 0.25  # seconds without a key before the store is asked

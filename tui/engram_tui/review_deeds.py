@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from engram.domain.errors import NotFoundError
 from engram.domain.named_files import is_entity
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
-from engram.usecases.edit import rewrite
-from engram.usecases.editor import kept_if_refused
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
+from engram.usecases.recording.edit import rewrite
+from engram.usecases.recording.editor import kept_if_refused
 from engram_tui.deeds import titled
 from engram_tui.rows import count
 from engram_tui.shell.gate import words

@@ -40,7 +40,7 @@ def _in_store(call: Call, path: str) -> str:
 
 def run(call: Call) -> int:
     """Adopt and report."""
-    from engram.usecases.adopt import adopt
+    from engram.usecases.recording.adopt import adopt
 
     paths = [_in_store(call, path) for path in call.arguments.paths]
     adopted = adopt(call.store, paths, category=call.arguments.category)

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Change it and say so."""
-    from engram.usecases.edit import Edit, edit
+    from engram.usecases.recording.edit import Edit, edit
 
     given = call.arguments
     content = None if given.content is None else text_or_stdin(given.content, "text")
@@ -72,10 +72,10 @@ def run(call: Call) -> int:
 
 
 def _in_editor(call: Call) -> Shown | None:
-    from engram.usecases.edit import rewrite
-    from engram.usecases.editor import edited, kept_if_refused
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach
+    from engram.usecases.recording.edit import rewrite
+    from engram.usecases.recording.editor import edited, kept_if_refused
 
     found = get(call.store, call.arguments.name)
     store = reach(call.store, found.scope)

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Judge and say what changed."""
-    from engram.usecases.feedback import describe, feedback
+    from engram.usecases.recording.feedback import describe, feedback
 
     given = call.arguments
     judged = feedback(

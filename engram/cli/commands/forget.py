@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Ask where nothing else could bring it back, then delete."""
-    from engram.usecases.forget import forget
+    from engram.usecases.recording.forget import forget
 
     names = call.arguments.names
     kept = call.store.places.owns_branch

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Copy them and say what became of each."""
-    from engram.usecases.promote import MERGED, UNCHANGED, promote
+    from engram.usecases.recording.promote import MERGED, UNCHANGED, promote
 
     given = call.arguments
     done = promote(call.store, given.names, given.to, dry_run=given.dry_run)

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Record it and say where it is."""
-    from engram.usecases.record import Draft, record
+    from engram.usecases.recording.record import Draft, record
 
     given = call.arguments
     draft = Draft(

@@ -165,7 +165,7 @@ def _with_text(call: Call, items: list[Item]) -> Decided:
     """Decide about one item, with a text of one's own in the lore that stays."""
     from engram.cli.call import text_or_stdin
     from engram.usecases.decide import decide, preview
-    from engram.usecases.record import tidy
+    from engram.usecases.recording.record import tidy
 
     given = call.arguments
     planned = preview(call.store, items[0], given.decision) if len(items) == 1 else None

@@ -65,7 +65,7 @@ async def _observe(
     told: Sequence[tuple[str, str, Sequence[str]]], types: Mapping[str, str]
 ) -> CallToolResult:
     def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.record import Draft
+        from engram.usecases.recording.record import Draft
 
         for name, kind in types.items():
             engram.link_entity(name, type=kind if kind in TYPES else "")

@@ -99,7 +99,7 @@ async def update_memory(
     """Correct a lore; what is not given stays."""
 
     def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.edit import Edit
+        from engram.usecases.recording.edit import Edit
 
         before = present.readable(engram, memory_id).lore
         gone = () if tags is None else tuple(one for one in before.tags if one not in tags)
@@ -118,7 +118,7 @@ async def tag_memory(
     """Add tags to a lore, or take some away."""
 
     def work(engram: Engram) -> CallToolResult:
-        from engram.usecases.edit import Edit
+        from engram.usecases.recording.edit import Edit
 
         lore_id = present.readable(engram, memory_id).lore.id
         return curation.changed(engram.edit(lore_id, Edit(add_tags=tags, remove_tags=remove)))

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from engram.domain.errors import UsageError
-from engram.usecases.editor import edited, own_editor
+from engram.usecases.recording.editor import edited, own_editor
 from engram_tui.shell.gate import lines, words
 from engram_tui.shell.work import one_line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.record import prepare, record
+from engram.usecases.recording.record import prepare, record
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import entry_writer
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.lore import Lore
-    from engram.usecases.record import Draft, Recorded
+    from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store
 

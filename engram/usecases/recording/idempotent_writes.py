@@ -5,13 +5,13 @@ from __future__ import annotations
 from engram.adapters.files import codec
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import edit, forget, put, record
-from engram.usecases.gate import Contradiction
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
-from engram.usecases.once import once
-from engram.usecases.put import Put
-from engram.usecases.record import Recorded
+from engram.usecases.recording import edit, forget, record, upsert
+from engram.usecases.recording.admission_policy import Contradiction
+from engram.usecases.recording.idempotency import once
+from engram.usecases.recording.record import Recorded
+from engram.usecases.recording.upsert import Put
 from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store import entry_writer
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.domain.lore import Lore
-    from engram.usecases.edit import Edit
-    from engram.usecases.once import Attempt
-    from engram.usecases.record import Draft
+    from engram.usecases.recording.edit import Edit
+    from engram.usecases.recording.idempotency import Attempt
+    from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
 
 
@@ -46,7 +46,7 @@ def put_once(
     """`put`, once for this key. Raises as that and as `once`."""
 
     def do(_: Attempt) -> dict[str, object]:
-        done = put.put(store, lore_id, draft, digest=digest, new=new)
+        done = upsert.put(store, lore_id, draft, digest=digest, new=new)
         return {**done._asdict(), "shown": _packed(store, done.shown)}
 
     found = once(store, key, ["put", lore_id, draft._asdict(), digest, new], do).answer

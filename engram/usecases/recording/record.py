@@ -11,8 +11,8 @@ from engram.domain.lore import ACTIVE, STATUSES, Lore, Relation
 from engram.domain.secrets import find_secrets, redact, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check, check_content, check_fraction
-from engram.usecases.gate import Admission, Contradiction, admit, speaker
 from engram.usecases.graph.mentions import with_mentioned
+from engram.usecases.recording.admission_policy import Admission, Contradiction, admit, speaker
 from engram.usecases.similarity.near_duplicates import Similar, remember, similar
 from engram.usecases.store import activity_log, entry_writer
 

@@ -11,14 +11,14 @@ from engram.domain import ulid
 from engram.domain.errors import StaleError, ValidationError
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.edit import Edit, edit_found
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id
-from engram.usecases.record import prepare, record
+from engram.usecases.recording.edit import Edit, edit_found
+from engram.usecases.recording.record import prepare, record
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:
-    from engram.usecases.record import Draft
+    from engram.usecases.recording.record import Draft
     from engram.usecases.store.store import Store
 
 _AHEAD = timedelta(days=1)  # clocks differ, but not more

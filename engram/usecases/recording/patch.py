@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain import times
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.edit import Edit, edit
+from engram.usecases.recording.edit import Edit, edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,10 +11,10 @@ from engram.domain.lore import Relation
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.validation import check, check_fraction
-from engram.usecases.gate import admit_change, speaker
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
-from engram.usecases.record import tidy
+from engram.usecases.recording.admission_policy import admit_change, speaker
+from engram.usecases.recording.record import tidy
 from engram.usecases.store import activity_log, entry_writer
 
 if TYPE_CHECKING:

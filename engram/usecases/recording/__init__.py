@@ -1,0 +1,1 @@
+"""Write, edit, judge, promote and forget entries."""
