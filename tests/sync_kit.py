@@ -16,7 +16,8 @@ from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller
-from engram.usecases.sync import Options, Synced, sync
+from engram.usecases.sync import sync
+from engram.usecases.sync.sync import Options, Synced
 
 if TYPE_CHECKING:
     from datetime import datetime

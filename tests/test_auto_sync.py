@@ -15,7 +15,8 @@ from engram.adapters.files.lock import FileLock
 from engram.app import Engram
 from engram.domain.settings import Settings
 from engram.usecases import background
-from engram.usecases.auto_sync import (
+from engram.usecases.store import sync_state
+from engram.usecases.sync.auto_sync import (
     NEVER,
     is_due,
     pause,
@@ -24,7 +25,6 @@ from engram.usecases.auto_sync import (
     sync_if_due,
     sync_now,
 )
-from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store

@@ -14,7 +14,7 @@ from merge_kit import triples
 from sync_kit import commit, files, opened
 
 from engram.usecases.store.clock import Clock
-from engram.usecases.sync_settle import bring_in, settle
+from engram.usecases.sync.local_changes import bring_in, settle
 
 Triple = tuple[bytes, bytes, bytes]
 

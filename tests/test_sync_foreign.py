@@ -14,8 +14,9 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync import Options, sync
-from engram.usecases.sync_settle import settle
+from engram.usecases.sync import sync
+from engram.usecases.sync.local_changes import settle
+from engram.usecases.sync.sync import Options
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository

@@ -10,7 +10,8 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
-from engram.usecases.sync import Options, preview, sync
+from engram.usecases.sync import sync
+from engram.usecases.sync.sync import Options, preview
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_clones_that_merge_the_same_heads_make_the_same_commit(tmp_path: Path) -
     commit(clones["b"])
     for mine, other in ("ab", "ba"):
         git(clones.root(mine), "fetch", "-q", str(clones.root(other)), f"main:refs/heads/side-{mine}")
-    from engram.usecases.sync_settle import bring_in
+    from engram.usecases.sync.local_changes import bring_in
 
     for mine in "ab":
         bring_in(clones[mine].store, git(clones.root(mine), "rev-parse", f"side-{mine}"))
@@ -113,7 +114,7 @@ def test_several_bases_are_merged_first(tmp_path: Path) -> None:
     """A criss-cross: both merge the other's work into their own, with commits that are not the same."""
     clones, lore = settled(tmp_path)
     path = clones["a"].get(lore).path
-    from engram.usecases.sync_settle import bring_in
+    from engram.usecases.sync.local_changes import bring_in
 
     for name in "ab":
         clones[name].feedback(helpful=[lore])

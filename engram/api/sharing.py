@@ -12,7 +12,6 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.adapters.git.remotes import Remote
     from engram.domain.lore import Lore
-    from engram.usecases.exchange import Exchange, LoreChange
     from engram.usecases.history.blame import Blamed
     from engram.usecases.history.log import Event, Operation
     from engram.usecases.history.restore import Restored
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
     from engram.usecases.manage_scopes import Listed
     from engram.usecases.move import Plan
     from engram.usecases.recording.promote import Promoted
-    from engram.usecases.sync import Planned, Synced
+    from engram.usecases.sync.sync import Planned, Synced
+    from engram.usecases.sync.traffic import Exchange, LoreChange
     from engram.usecases.sync_all import SyncedScope
 
 
@@ -42,7 +42,8 @@ class Sharing(Part):
         the sync, and its git, with nothing half done. Raises UsageError (no repository of its own), RemoteError, SyncBlockedError;
         what goes wrong after something was done is in the answer's `.errors`.
         """
-        from engram.usecases.sync import Options, sync
+        from engram.usecases.sync import sync
+        from engram.usecases.sync.sync import Options
 
         return sync(self.store, Options(remote, pull, push, timeout), step)
 
@@ -50,7 +51,7 @@ class Sharing(Part):
         self, remote: str = "", *, timeout: float = 120.0, step: Callable[[str], None] | None = None
     ) -> Planned:
         """Ask the remote what is new there, and change nothing here: the paths that a sync would change. Raises as `sync`."""
-        from engram.usecases.sync import Options, preview
+        from engram.usecases.sync.sync import Options, preview
 
         return preview(self.store, Options(remote, timeout=timeout), step)
 
@@ -59,13 +60,13 @@ class Sharing(Part):
 
         Raises UsageError (no branch of its own), StoreError, GitError.
         """
-        from engram.usecases.exchange import exchange
+        from engram.usecases.sync.traffic import exchange
 
         return exchange(self.store, limit)
 
     def came_in(self, limit: int = 50, *, since: str = "") -> Sequence[LoreChange]:
         """What other clones did to the lore here, newest first; `since` a commit: what is new. Raises StoreError, GitError."""
-        from engram.usecases.exchange import came_in
+        from engram.usecases.sync.traffic import came_in
 
         return came_in(self.store, limit, since)
 
@@ -89,7 +90,7 @@ class Sharing(Part):
 
     def session_sync(self) -> bool:
         """At the start or end of a session: start a sync in a process of its own, if `sync.on_session` is set."""
-        from engram.usecases.auto_sync import session_sync
+        from engram.usecases.sync.auto_sync import session_sync
 
         return session_sync(self.store)
 
@@ -122,7 +123,7 @@ class Sharing(Part):
 
     def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
         """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
-        from engram.usecases.sync import Options
+        from engram.usecases.sync.sync import Options
         from engram.usecases.sync_all import sync_all
 
         return sync_all(self.store, Options(timeout=timeout))

@@ -39,7 +39,8 @@ def _sync(store: Store, *, push: bool) -> None:
     from engram.adapters.git.remotes import remotes
     from engram.usecases.background import tidy
     from engram.usecases.store.store import DEDICATED
-    from engram.usecases.sync import Options, sync
+    from engram.usecases.sync import sync
+    from engram.usecases.sync.sync import Options
 
     repository = store.places.repository
     if store.places.placement != DEDICATED or repository is None or not remotes(repository):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from engram.app import Engram
-    from engram.usecases.sync import Synced
+    from engram.usecases.sync.sync import Synced
 
 
 async def put(request: Request) -> Response:

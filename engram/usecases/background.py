@@ -27,11 +27,11 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
     Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
-    from engram.usecases.auto_sync import sync_if_due, sync_now
     from engram.usecases.history.history_feed import keep_fed
     from engram.usecases.maintain import maintain_if_due
     from engram.usecases.observations import enrich
     from engram.usecases.store.commit import commit_quietly
+    from engram.usecases.sync.auto_sync import sync_if_due, sync_now
 
     _refresh_quietly(store)
     with contextlib.suppress(EngramError):
@@ -134,7 +134,7 @@ def _sync_due(store: Store) -> bool:
     """Whether the setting `sync.interval` wants a sync now."""
     if not store.settings.get("sync.interval"):
         return False
-    from engram.usecases.auto_sync import is_due
+    from engram.usecases.sync.auto_sync import is_due
 
     return is_due(store)
 

@@ -62,8 +62,8 @@ class Committer:
         """
         if not self._store.settings.get("sync.interval") or self._stopping:
             return None
-        from engram.usecases.auto_sync import NEVER, seconds_until_due
         from engram.usecases.store.detached import start_detached
+        from engram.usecases.sync.auto_sync import NEVER, seconds_until_due
 
         wait = seconds_until_due(self._store)
         if wait == NEVER:

@@ -18,7 +18,8 @@ from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import DEDICATED, Caller
-from engram.usecases.sync import Options, sync
+from engram.usecases.sync import sync
+from engram.usecases.sync.sync import Options
 
 if TYPE_CHECKING:
     from engram.domain.lore import Lore

@@ -64,7 +64,7 @@ def at_rest(store: Store) -> Iterator[None]:
     the like.
     """
     from engram.usecases.store.commit import commit_lock
-    from engram.usecases.sync_settle import settle
+    from engram.usecases.sync.local_changes import settle
 
     if store.places.owns_branch:
         settle(store)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
-from engram.usecases.sync import Options
+from engram.usecases.sync.sync import Options
 from engram_tui import remote_deeds
 from engram_tui.actions.action import bindings
 from engram_tui.actions.sync import ACTIONS
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.usecases.exchange import LoreChange
+    from engram.usecases.sync.traffic import LoreChange
     from engram_tui.line_list import Line
     from engram_tui.shell.work import Deed, Written
 

@@ -16,8 +16,8 @@ from engram_tui.rows import age, count
 if TYPE_CHECKING:
     from engram.adapters.git.remotes import Remote
     from engram.app import Engram
-    from engram.usecases.exchange import Exchange, LoreChange, Waiting
-    from engram.usecases.sync import Synced
+    from engram.usecases.sync.sync import Synced
+    from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting
 
 CAME_IN = 100  # lines of the timeline
 SIGN_CELLS, AGE_CELLS, MOST_PHRASE = 2, 8, 38

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from threading import Event
 
     from engram.app import Engram
-    from engram.usecases.exchange import LoreChange
     from engram.usecases.store.store import Store
-    from engram.usecases.sync import Options, Planned, Synced
+    from engram.usecases.sync.sync import Options, Planned, Synced
+    from engram.usecases.sync.traffic import LoreChange
 
 _PERCENT = re.compile(r"(\d+) %$")
 SLOTS = 12
@@ -62,8 +62,8 @@ def run_sync(
 
     Trouble is in the answer. `cancel` ends it at the next step or while the network is waited for.
     """
-    from engram.usecases.exchange import came_in
     from engram.usecases.opening.open_store import open_store
+    from engram.usecases.sync.traffic import came_in
 
     try:
         store = open_store(engram.path, engram.store.caller, clock=engram.store.clock)
@@ -83,7 +83,8 @@ def run_sync(
 
 
 def _ended(store: Store, options: Options, dry_run: bool, ear: _Ear) -> Ended:
-    from engram.usecases.sync import preview, sync
+    from engram.usecases.sync import sync
+    from engram.usecases.sync.sync import preview
 
     try:
         if dry_run:

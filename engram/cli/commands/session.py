@@ -29,7 +29,7 @@ def run(call: Call) -> int:
     store = call.store
     syncing = False
     if call.arguments.moment:
-        from engram.usecases.auto_sync import session_sync
+        from engram.usecases.sync.auto_sync import session_sync
 
         syncing = session_sync(store)
     refs = store.session_state.refs(store.caller.session)

@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.cli.call import Call
-    from engram.usecases.sync import Options, Planned, Synced
+    from engram.usecases.sync.sync import Options, Planned, Synced
 
 DESCRIPTION = (
     "Commit what waits, fetch, merge by field, push. What both sides changed is merged by itself; where both wrote\n"
@@ -57,7 +57,8 @@ def timeout(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Sync and report; trouble after something was done gives the exit code of that trouble."""
-    from engram.usecases.sync import Options, preview, sync
+    from engram.usecases.sync import sync
+    from engram.usecases.sync.sync import Options, preview
 
     given = call.arguments
     both = given.pull == given.push
@@ -147,7 +148,7 @@ def _held(done: Synced) -> str:
 
 def _said(call: Call) -> dict[str, str]:
     """By path: the title of a lore that waits to go out or to come in, and its change in a phrase."""
-    from engram.usecases.exchange import exchange
+    from engram.usecases.sync.traffic import exchange
 
     found = exchange(call.store)
     return {one.path: f"{one.phrase}: {one.title}" for one in (*found.outgoing.lore, *found.incoming.lore)}

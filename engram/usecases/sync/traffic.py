@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import MERGED, with_history
 from engram.usecases.lookup.listing import list_hits
 from engram.usecases.store.lineage import in_store, read_lore, repository_of
-from engram.usecases.sync import own_repository
+from engram.usecases.sync.sync import own_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,7 +16,7 @@ from engram.usecases.store import sync_state
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store
-    from engram.usecases.sync import Synced
+    from engram.usecases.sync.sync import Synced
 
 INTERVAL, ON_SESSION = "sync.interval", "sync.on_session"
 LONGEST_SECONDS = 6 * 3600.0  # between two tries of a remote that fails, unless the interval itself is longer
@@ -88,7 +88,8 @@ def sync_now(store: Store) -> Synced | None:
 
 def _sync(store: Store) -> Synced | None:
     from engram.adapters.files.lock import FileLock
-    from engram.usecases.sync import Options, sync
+    from engram.usecases.sync import sync
+    from engram.usecases.sync.sync import Options
 
     lock = FileLock(os.path.join(store.places.state, "auto-sync.lock"))
     try:

@@ -14,7 +14,6 @@ from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_apply
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
@@ -23,6 +22,7 @@ from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import note_outside
+from engram.usecases.sync import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ FEW = 5000  # files; above that the index looks at all
 def settle(store: Store) -> None:
     """Commit everything that waits here: the journal, hand edits, settings. Raises GitError, StoreError."""
     with _committing(store):
-        sync_apply.finish(store)
+        apply.finish(store)
     with contextlib.suppress(EngramError):  # an index that cannot be written must not stop a sync
         refresh(store, thorough=False)
     entities.known(store)  # notes what people changed in them, as the index does of lore
@@ -84,7 +84,7 @@ def bring_in(
                 merge = merge._replace(held=held)
             if merge is not None and made is not None and made(merge):
                 other = merge.commit
-            in_the_way = None if merge is None else sync_apply.bring_in(store, head, merge)
+            in_the_way = None if merge is None else apply.bring_in(store, head, merge)
         commit_pending(store, wait=LOCK_SECONDS)
         if in_the_way is None:
             if not ours:

@@ -16,14 +16,14 @@ from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_ahead, sync_network, sync_settle
-from engram.usecases.beside import Beside
 from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.store import IN_TREE
+from engram.usecases.sync import local_changes, network, prefetch
+from engram.usecases.sync.background_task import Beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -169,14 +169,14 @@ class _Run:
         """All of it."""
         from engram.usecases.index.catch_up import no_collections
 
-        sync_ahead.begin()
+        prefetch.begin()
         try:
             with no_collections():
                 self._go()
         finally:
             if self._sending is not None:
                 self._sending.stop()
-            sync_ahead.forget()
+            prefetch.forget()
 
     def _go(self) -> None:
         self.ready()
@@ -195,7 +195,7 @@ class _Run:
 
     def _begin(self) -> None:
         """What waits here is committed before anything is brought in."""
-        sync_settle.settle(self._store)
+        local_changes.settle(self._store)
         deduplicate.begin(self._store)
 
     def _next(self, *, first: bool) -> str | None:
@@ -207,10 +207,10 @@ class _Run:
         with self._fetching() as fetching:
             if first:
                 self._begin()
-            self._brought_in += self._took_in(sync_settle.put_right(self._store))
+            self._brought_in += self._took_in(local_changes.put_right(self._store))
             known, head = remotes.tracked(self._repo, self._counterpart()), layout.read_head(self._repo).oid
             if known and head:
-                self._clean.update(sync_ahead.prepare(self._store, known, head))
+                self._clean.update(prefetch.prepare(self._store, known, head))
             return self._fetched(fetching)
 
     def ready(self) -> Head:
@@ -235,8 +235,8 @@ class _Run:
 
     def _fetching(self) -> Beside:
         other = self._counterpart()
-        self._step(sync_network.FETCHING.format(other.remote))
-        return Beside(lambda hear: sync_network.fetch(self._repo, other, self._options.timeout, hear))
+        self._step(network.FETCHING.format(other.remote))
+        return Beside(lambda hear: network.fetch(self._repo, other, self._options.timeout, hear))
 
     def _fetched(self, fetching: Beside) -> str | None:
         branch, theirs = fetching.wait(self._listener)
@@ -260,14 +260,16 @@ class _Run:
 
     def _pull(self, theirs: str) -> None:
         self._step("merging")
-        merge = sync_settle.bring_in(self._store, theirs, made=lambda merge: self._send_early(theirs, merge))
+        merge = local_changes.bring_in(
+            self._store, theirs, made=lambda merge: self._send_early(theirs, merge)
+        )
         changed, self._brought_in = self._brought_in + self._took_in(merge), []
         head = layout.read_head(self._repo).oid
         if head is not None:
             external_merges.looked_at(self._store, head)
         if changed:
             self._step("indexing")
-            sync_settle.index(self._store, changed)
+            local_changes.index(self._store, changed)
         self._fold(came=bool(changed))
 
     def _send_early(self, theirs: str, merge: Merge) -> bool:
@@ -305,7 +307,7 @@ class _Run:
             arrived = deduplicate.arrivals(self._store, others_alone=not came)
             if arrived:
                 self._step("comparing")
-            found = sync_settle.fold(self._store, arrived)
+            found = local_changes.fold(self._store, arrived)
             done = self.done
             self.done = done._replace(folded=done.folded + found.folded, alike=done.alike + found.alike)
 
@@ -328,10 +330,10 @@ class _Run:
             theirs = self._sent(theirs)
 
     def _send(self, theirs: str | None, commit: str) -> None:
-        looked = sync_network.LookedAt(self._made, self._clean)
+        looked = network.LookedAt(self._made, self._clean)
         other, timeout = self._counterpart(), self._options.timeout
         self._sending = Beside(
-            lambda hear: sync_network.send(self._store, other, theirs, commit, looked, timeout, hear)
+            lambda hear: network.send(self._store, other, theirs, commit, looked, timeout, hear)
         )
 
     def _sent(self, theirs: str | None) -> str | None:

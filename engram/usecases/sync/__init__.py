@@ -1,0 +1,1 @@
+"""This clone and its remote become equal."""
