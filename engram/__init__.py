@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.domain.errors import EngramError
     from engram.domain.lore import Lore
     from engram.opening import open_engram as open  # noqa: A004
-    from engram.usecases.manage_scopes import add_scope, remove_scope
+    from engram.usecases.placement.manage_scopes import add_scope, remove_scope
 
 __all__ = ["Engram", "EngramError", "Lore", "__version__", "add_scope", "open", "remove_scope"]
 
@@ -24,8 +24,8 @@ _WHERE = {
     "open": ("engram.opening", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
     "Lore": ("engram.domain.lore", "Lore"),
-    "add_scope": ("engram.usecases.manage_scopes", "add_scope"),
-    "remove_scope": ("engram.usecases.manage_scopes", "remove_scope"),
+    "add_scope": ("engram.usecases.placement.manage_scopes", "add_scope"),
+    "remove_scope": ("engram.usecases.placement.manage_scopes", "remove_scope"),
 }
 
 

@@ -112,7 +112,7 @@ class Clones:
 
     def add(self, name: str) -> Engram:
         """One more clone, made by `engram clone`."""
-        from engram.usecases.clone import clone
+        from engram.usecases.placement.clone import clone
 
         root = self.folder / name
         clone(str(self.hub), str(root))

@@ -15,9 +15,9 @@ from effort import is_thorough
 
 import engram
 from engram.adapters.git import hidden_tree
-from engram.usecases import move as moving
-from engram.usecases import move_source
 from engram.usecases.opening.init import init
+from engram.usecases.placement import move as moving
+from engram.usecases.placement import move_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

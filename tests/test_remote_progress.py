@@ -19,7 +19,7 @@ from engram.adapters.git import remotes, transfer
 from engram.adapters.git.interrupts import HeldBack
 from engram.adapters.git.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
-from engram.usecases.clone import clone
+from engram.usecases.placement.clone import clone
 from engram.usecases.sync import sync
 from engram.usecases.sync.sync import Options
 

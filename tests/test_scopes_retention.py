@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.domain.scopes import Scope, past_retention
-from engram.usecases.manage_scopes import list_scopes
+from engram.usecases.placement.manage_scopes import list_scopes
 
 DAY = 86_400.0
 

@@ -60,7 +60,7 @@ def test_a_team_is_added_listed_and_removed_and_the_file_keeps_what_else_it_says
 
 
 def test_a_token_in_the_address_is_not_kept_in_the_settings(project: Path, home: Path) -> None:
-    from engram.usecases.manage_scopes import _address
+    from engram.usecases.placement.manage_scopes import _address
 
     assert _address("https://someone:tok@example.org/a.git") == "https://example.org/a.git"
     assert _address("https://tok@example.org/a.git") == "https://example.org/a.git"

@@ -277,7 +277,7 @@ def test_a_remote_whose_default_branch_does_not_exist_is_cloned_by_the_branch_th
     clones: Clones,
 ) -> None:
     """As a bare repository that was made where new branches are called master."""
-    from engram.usecases.clone import clone
+    from engram.usecases.placement.clone import clone
 
     clones.record("a")
     clones.settle()

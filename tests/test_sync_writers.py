@@ -11,7 +11,7 @@ from effort import examples
 from storekit import killed_at_exit, start
 from sync_kit import Clones, files, opened
 
-from engram.usecases.clone import clone
+from engram.usecases.placement.clone import clone
 
 WRITERS = 8
 # Forks of one process: starting Python eight times would cost more than all that they do.

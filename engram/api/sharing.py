@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from engram.usecases.history.log import Event, Operation
     from engram.usecases.history.restore import Restored
     from engram.usecases.history.undo import Undone
-    from engram.usecases.manage_scopes import Listed
-    from engram.usecases.move import Plan
+    from engram.usecases.placement.manage_scopes import Listed
+    from engram.usecases.placement.move import Plan
+    from engram.usecases.placement.sync_all import SyncedScope
     from engram.usecases.recording.promote import Promoted
     from engram.usecases.sync.sync import Planned, Synced
     from engram.usecases.sync.traffic import Exchange, LoreChange
-    from engram.usecases.sync_all import SyncedScope
 
 
 class Sharing(Part):
@@ -123,14 +123,14 @@ class Sharing(Part):
 
     def sync_all(self, *, timeout: float = 120.0) -> Sequence[SyncedScope]:
         """Sync every scope that has a remote; what fails for one is in its `.done.errors` and stops no other."""
+        from engram.usecases.placement.sync_all import sync_all
         from engram.usecases.sync.sync import Options
-        from engram.usecases.sync_all import sync_all
 
         return sync_all(self.store, Options(timeout=timeout))
 
     def scopes(self) -> Sequence[Listed]:
         """Every scope that there could be from here: the session's, the project's, the user's, the teams'."""
-        from engram.usecases.manage_scopes import list_scopes
+        from engram.usecases.placement.manage_scopes import list_scopes
 
         return list_scopes(self.store)
 
@@ -151,7 +151,7 @@ class Sharing(Part):
         It is closed then; open it again at the answer's `.end.path`. `dry_run` only says what would be done.
         Raises UsageError, StoreError, GitError, SyncBlockedError where it cannot be done; then it is where it was.
         """
-        from engram.usecases.move import move, plan
+        from engram.usecases.placement.move import move, plan
 
         found = plan(self.store, placement, os.path.expanduser(path))
         if not dry_run:

@@ -6,7 +6,7 @@ from engram.adapters.index.standing import standing
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
-from engram.usecases.manage_scopes import list_scopes
+from engram.usecases.placement.manage_scopes import list_scopes
 from engram.usecases.store.commit import why_waiting
 from engram.version import __version__
 

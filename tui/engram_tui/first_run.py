@@ -183,7 +183,7 @@ class FirstRun(App[str | None]):
         self._say(line)
 
     def _demonstrate(self) -> str:
-        from engram.usecases.demo import demo
+        from engram.usecases.placement.demo import demo
 
         self._scratch = tempfile.mkdtemp(prefix="engram-demo-")
         return os.path.join(demo(self._scratch).folder, "ada")
@@ -209,6 +209,6 @@ def _make(target: str) -> str:
 
 
 def _join(url: str, path: str) -> str:
-    from engram.usecases.clone import clone
+    from engram.usecases.placement.clone import clone
 
     return clone(url, path).root

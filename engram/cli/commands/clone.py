@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Clone it and say what came."""
-    from engram.usecases.clone import clone
+    from engram.usecases.placement.clone import clone
 
     given = call.arguments
     with steps(call.output) as step:

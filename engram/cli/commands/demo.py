@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.demo import Demo
+    from engram.usecases.placement.demo import Demo
 
 DESCRIPTION = (
     "Make two clones of a store in a scratch folder, let them disagree about a lore, sync, and show the outcome.\n"
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run it and show it; fails where the clones do not come out equal."""
-    from engram.usecases.demo import demo
+    from engram.usecases.placement.demo import demo
 
     keep = call.arguments.keep
     done = demo(keep)

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Plan it, do it, and say what was done."""
-    from engram.usecases.move import move, plan
+    from engram.usecases.placement.move import move, plan
 
     given = call.arguments
     found = plan(call.store, given.to, os.path.expanduser(given.path))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.cli.call import Call
-    from engram.usecases.manage_scopes import Listed
+    from engram.usecases.placement.manage_scopes import Listed
 
 DESCRIPTION = (
     "The scopes that a query asks: this session's lore, the project's, your own, and those of teams.\n"
@@ -54,7 +54,7 @@ def run(call: Call) -> int:
 
 
 def _add(call: Call) -> int:
-    from engram.usecases.manage_scopes import add_scope
+    from engram.usecases.placement.manage_scopes import add_scope
 
     given = call.arguments
     if not given.name or not given.url:
@@ -82,7 +82,7 @@ def _add(call: Call) -> int:
 
 
 def _remove(call: Call) -> int:
-    from engram.usecases.manage_scopes import remove_scope
+    from engram.usecases.placement.manage_scopes import remove_scope
 
     given = call.arguments
     if not given.name or given.url:
@@ -99,7 +99,7 @@ def _remove(call: Call) -> int:
 
 
 def _list(call: Call) -> int:
-    from engram.usecases.manage_scopes import list_scopes
+    from engram.usecases.placement.manage_scopes import list_scopes
 
     found = list_scopes(call.store)
     call.output.document({"scopes": [one._asdict() for one in found]})

@@ -89,7 +89,7 @@ def run(call: Call) -> int:
 
 def _all(call: Call, options: Options) -> int:
     """Sync every scope; any trouble gives the exit code of a failed remote."""
-    from engram.usecases.sync_all import sync_all
+    from engram.usecases.placement.sync_all import sync_all
 
     given = call.arguments
     if given.remote or given.dry_run or given.scope:
@@ -116,7 +116,7 @@ def _all(call: Call, options: Options) -> int:
 def _clone_missing(call: Call) -> None:
     """A team's store that is configured, but not on this machine yet, is cloned first."""
     from engram.adapters.files import config_file
-    from engram.usecases.manage_scopes import clone_missing
+    from engram.usecases.placement.manage_scopes import clone_missing
 
     settings = config_file.load(None)
     if call.scope in settings.teams():

@@ -11,9 +11,9 @@ from engram.adapters.git import copying, hidden_tree, layout, lore_branch
 from engram.adapters.git.runner import run
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import move_source as source
 from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.opening.open_store import state_folder
+from engram.usecases.placement import move_source as source
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:

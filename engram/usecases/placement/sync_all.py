@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.manage_scopes import clone_missing
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
+from engram.usecases.placement.manage_scopes import clone_missing
 from engram.usecases.sync import sync
 from engram.usecases.sync.sync import Synced
 

@@ -117,7 +117,7 @@ def clone_missing(
     scope = scope_named(settings, name)
     root = places.team_store(name, scope.path)
     if scope.url and not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
-        from engram.usecases.clone import clone
+        from engram.usecases.placement.clone import clone
 
         clone(scope.url, root, timeout=timeout, step=step)
 
@@ -151,7 +151,7 @@ def _counts(store: Store) -> tuple[int, int]:
 
 
 def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str], None] | None) -> Added:
-    from engram.usecases.clone import absolute, clone
+    from engram.usecases.placement.clone import absolute, clone
 
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         done = clone(url, root, timeout=timeout, step=step)
@@ -170,7 +170,7 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
 
 def _address(url: str) -> str:
     """The address for the settings: without a password, and over https without the name, which may be a token."""
-    from engram.usecases.clone import absolute
+    from engram.usecases.placement.clone import absolute
 
     scheme, separator, rest = absolute(url).partition("://")
     authority, slash, path = rest.partition("/")

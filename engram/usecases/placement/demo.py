@@ -9,9 +9,9 @@ from engram.adapters.git.layout import read_head
 from engram.domain.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.clone import clone
 from engram.usecases.opening.init import init
 from engram.usecases.opening.open_store import open_store
+from engram.usecases.placement.clone import clone
 from engram.usecases.recording.edit import Edit, edit
 from engram.usecases.recording.feedback import feedback
 from engram.usecases.recording.record import Draft, record

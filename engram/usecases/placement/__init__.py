@@ -1,0 +1,1 @@
+"""Clone and move stores, list their scopes, sync them all."""
