@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 
-from engram.usecases.execute import VIEWS
+from engram.usecases.explore.sql_query import VIEWS
 
 NAMES = [view.name for view in VIEWS]
 RAW = (

@@ -21,7 +21,7 @@ from engram.adapters.state.trust_tables import Held
 from engram.domain import sql_text
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.tables import Limits, Table
-from engram.usecases.execute import VIEWS, execute
+from engram.usecases.explore.sql_query import VIEWS, execute
 from engram.usecases.store import activity_log
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.framing import NOTICE
 from engram.domain.fusion import K, fuse
 from engram.mcp.tools import SETS, chosen_sets
-from engram.usecases.partition import KEYS
+from engram.usecases.explore.partition import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -281,7 +281,7 @@ def review() -> str:
 
 def sql_views() -> str:
     """The tables that SQL can ask, with their columns."""
-    from engram.usecases.execute import VIEWS
+    from engram.usecases.explore.sql_query import VIEWS
 
     rows = [
         (f"`{view.name}`", view.what, ", ".join(f"`{column.name}`" for column in view.columns))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.domain.tables import Limits, Table
-    from engram.usecases.explore import Explored
+    from engram.usecases.explore.explore import Explored
     from engram.usecases.skills import Skill
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -48,14 +48,14 @@ class Exploring(Part):
         `parameters` are for `:name` or for `?`. `limits` are 50 rows, 20,000 characters and 2 seconds unless you say
         otherwise. Raises UsageError with what is wrong with the SQL, NotFoundError, StoreError.
         """
-        from engram.usecases.execute import DEFAULT, execute
+        from engram.usecases.explore.sql_query import DEFAULT, execute
         from engram.usecases.opening.scopes import reach
 
         return execute(reach(self.store, scope), sql, parameters, limits or DEFAULT, waiting=waiting)
 
     def peek(self, *, scope: str = "", samples: int = 3, waiting: bool = True) -> tuple[Table, ...]:
         """Counts by type and status, the commonest tags, dates, the best few lore. Raises NotFoundError, StoreError."""
-        from engram.usecases.peek import peek
+        from engram.usecases.explore.peek import peek
 
         return peek(self.store, scope=scope, samples=samples, waiting=waiting)
 
@@ -64,7 +64,7 @@ class Exploring(Part):
 
         Raises UsageError, NotFoundError, StoreError.
         """
-        from engram.usecases.partition import partition
+        from engram.usecases.explore.partition import partition
 
         return partition(self.store, key, scope=scope, limit=limit, waiting=waiting)
 
@@ -75,7 +75,7 @@ class Exploring(Part):
 
         Raises UsageError, NotFoundError, StoreError.
         """
-        from engram.usecases.aggregate import aggregate
+        from engram.usecases.explore.aggregate import aggregate
 
         return aggregate(self.store, lists, k=k, limit=limit, waiting=waiting)
 

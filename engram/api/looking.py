@@ -81,12 +81,12 @@ class Looking(Part):
 
     def metrics(self) -> list[Metric]:
         """Counters, gauges and the latency of queries. Raises StoreError."""
-        from engram.usecases.metrics import metrics
+        from engram.usecases.explore.metrics import metrics
 
         return metrics(self.store)
 
     def insight(self) -> Insight:
         """How much lore, how good, how used, which questions find nothing, how quick recall is. Raises StoreError."""
-        from engram.usecases.insight import insight
+        from engram.usecases.explore.insight import insight
 
         return insight(self.store)

@@ -8,7 +8,7 @@ from engram.domain import ranking
 from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.explore import stores
+from engram.usecases.explore.explore import stores
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 

@@ -11,7 +11,7 @@ from engram.domain.errors import EngramError, UsageError
 from engram.domain.lore import ACTIVE
 from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.execute import DEFAULT, execute
+from engram.usecases.explore.sql_query import DEFAULT, execute
 from engram.usecases.lookup.listing import get, list_lore
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Join and show."""
-    from engram.usecases.aggregate import aggregate
+    from engram.usecases.explore.aggregate import aggregate
 
     given = call.arguments
     found = aggregate(call.store, [_names(one) for one in given.lists], k=given.k, limit=given.limit)
@@ -49,7 +49,7 @@ def _names(spoken: str) -> list[str]:
     from engram.domain import ulid
     from engram.domain.errors import UsageError
     from engram.domain.refs import ref_number
-    from engram.usecases.aggregate import names_in
+    from engram.usecases.explore.aggregate import names_in
 
     if spoken == "-" or os.path.isfile(spoken):
         return names_in(_read(spoken), spoken)

@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print every finding: a sentence and a drawing."""
-    from engram.usecases.insight import insight
+    from engram.usecases.explore.insight import insight
 
     found = insight(call.store)
     call.output.document(found.as_dict())

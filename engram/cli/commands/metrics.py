@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print the metrics."""
-    from engram.usecases.metrics import metrics
+    from engram.usecases.explore.metrics import metrics
 
     given = call.arguments
     if call.output.json and given.format != _FORMATS[0]:

@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Ask and show."""
     from engram.domain.errors import UsageError
-    from engram.usecases.execute import execute
+    from engram.usecases.explore.sql_query import execute
 
     given = call.arguments
     if not 1 <= given.limit <= _MOST_ROWS:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.execute import asking
-from engram.usecases.explore import LIMITS, MOST_SAMPLES
+from engram.usecases.explore.explore import LIMITS, MOST_SAMPLES
+from engram.usecases.explore.sql_query import asking
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import contextlib
 from engram.domain.errors import UsageError
 from engram.domain.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.execute import VIEWS, asking
+from engram.usecases.explore.sql_query import VIEWS, asking
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:

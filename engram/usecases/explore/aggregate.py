@@ -7,8 +7,8 @@ from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.refs import ref_number
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.execute import asking
-from engram.usecases.explore import LIMITS
+from engram.usecases.explore.explore import LIMITS
+from engram.usecases.explore.sql_query import asking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from engram.domain.errors import UsageError
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.execute import asking
-from engram.usecases.explore import LIMITS, stores
+from engram.usecases.explore.explore import LIMITS, stores
+from engram.usecases.explore.sql_query import asking
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Questions about the whole memory: levels, SQL, groups, figures."""
