@@ -11,10 +11,11 @@ from sync_kit import Clones
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from engram.domain.junk import why_junk
 from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
-from engram.usecases.decide import decide, decide_all, preview
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.edit import Edit
-from engram.usecases.review import item_named, review
+from engram.usecases.review import review
+from engram.usecases.review.decisions import decide, decide_all, preview
+from engram.usecases.review.review import item_named
 from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:

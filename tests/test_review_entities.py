@@ -19,7 +19,7 @@ from engram.domain.errors import ConflictError, UsageError, ValidationError
 from engram.domain.lore import Conflict
 from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases.graph import entity_conflicts
-from engram.usecases.review import item_named
+from engram.usecases.review.review import item_named
 from engram_tui.shell.editing import TextEditor
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from apikit import SetClock, git, ok, opened
 from code_kit import add, code, day
 
 from engram.domain.review import ACCEPT, EDIT
-from engram.usecases.decide import decide
 from engram.usecases.opening.init import init
 from engram.usecases.review import review
+from engram.usecases.review.decisions import decide
 from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan
     from engram.domain.lore import Lore
     from engram.domain.review import Item
-    from engram.usecases.check import Review
     from engram.usecases.consolidate_apply import Consolidated
-    from engram.usecases.decide import Decided
     from engram.usecases.extract import Outcome
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram.usecases.review import Queue
+    from engram.usecases.review.check import Review
+    from engram.usecases.review.decisions import Decided
+    from engram.usecases.review.review import Queue
     from engram.usecases.worth import Worths
 
 
@@ -39,7 +39,8 @@ class Curating(Part):
 
         Only items about lore of these categories with all these tags, older than so many days, within these confidences.
         """
-        from engram.usecases.review import Wanted, review
+        from engram.usecases.review import review
+        from engram.usecases.review.review import Wanted
 
         wanted = Wanted(words(categories), words(tags), older_than, min_confidence, max_confidence)
         return review(self.store, kinds=words(kinds), agents=words(agents), wanted=wanted, limit=limit)
@@ -59,8 +60,8 @@ class Curating(Part):
         nothing), text and fields. Raises NotFoundError, AmbiguousError, UsageError, ConflictError, ValidationError,
         SecretFoundError, StoreError.
         """
-        from engram.usecases.decide import decide, preview
-        from engram.usecases.review import item_named
+        from engram.usecases.review.decisions import decide, preview
+        from engram.usecases.review.review import item_named
 
         wanted = item_named(self.store, item) if isinstance(item, str) else item
         if dry_run:
@@ -71,7 +72,7 @@ class Curating(Part):
 
     def ask_again(self, done: Decided) -> None:
         """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
-        from engram.usecases.decide import ask_again
+        from engram.usecases.review.decisions import ask_again
 
         ask_again(self.store, done)
 
@@ -162,6 +163,6 @@ class Curating(Part):
         Of the files at or below `paths` (default: all); with `since` (a commit, branch or date) of what changed since it.
         Raises UsageError, NotFoundError, StoreError.
         """
-        from engram.usecases.check import check
+        from engram.usecases.review.check import check
 
         return check(self.store, paths, since)

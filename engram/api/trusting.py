@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
     from engram.usecases.poison import Report
-    from engram.usecases.trust import Waiting
+    from engram.usecases.review.trust import Waiting
 
 
 class Trusting(Part):
@@ -25,19 +25,19 @@ class Trusting(Part):
 
     def held(self) -> list[Waiting]:
         """Lore that came from elsewhere and waits until it is accepted, the latest first (see `trust.hold`)."""
-        from engram.usecases import trust
+        from engram.usecases.review import trust
 
         return trust.held(self.store)
 
     def accept(self, *names: str, everything: bool = False) -> list[Waiting]:
         """Let held lore count, by id or the start of one. Raises NotFoundError for one that is not held, UsageError."""
-        from engram.usecases import trust
+        from engram.usecases.review import trust
 
         return trust.accept(self.store, names, everything=everything)
 
     def reject(self, *names: str, everything: bool = False, delete: bool = False) -> list[Waiting]:
         """Archive held lore, or delete them. Raises NotFoundError, UsageError, StoreError."""
-        from engram.usecases import trust
+        from engram.usecases.review import trust
 
         rejected = trust.reject(self.store, names, everything=everything, delete=delete)
         self._changed()

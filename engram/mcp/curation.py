@@ -212,7 +212,7 @@ def _waits_text(item: Waits) -> str:
 
 
 def _named(engram: Engram, name: str) -> Item:
-    from engram.usecases.review import item_named
+    from engram.usecases.review.review import item_named
 
     found = item_named(engram.store, name)
     if found.kind not in REVIEWED or not _readable(engram, [found]):

@@ -11,8 +11,8 @@ from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import review_detectors
-from engram.usecases.review_mark import mark
+from engram.usecases.review import detectors
+from engram.usecases.review.mark import mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ def stale(look: Look) -> dict[str, str]:
 
     What is stale because its code changed may still hold: that is for a person to say.
     """
-    long_ago = _moment(look.now.timestamp() - review_detectors.UNUSED_SECONDS)
+    long_ago = _moment(look.now.timestamp() - detectors.UNUSED_SECONDS)
     with look.store.lock:
         aside = look.store.state.set_aside(look.now.timestamp())
     active, found = look.hits.values(), {}
-    for lore_id, why in review_detectors.to_archive(look.store, look.generation, active).items():
+    for lore_id, why in detectors.to_archive(look.store, look.generation, active).items():
         hit = look.hits.get(lore_id)
         if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
             continue

@@ -10,7 +10,7 @@ from engram.domain.pair_groups import groups
 from engram.domain.review import DUPLICATE, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidate_fade import faded
-from engram.usecases.review_pairs import duplicates
+from engram.usecases.review.pair_items import duplicates
 from engram.usecases.similarity.deduplicate import own_keys
 from engram.usecases.similarity.pairs import pairs
 

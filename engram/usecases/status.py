@@ -120,7 +120,7 @@ def _git(store: Store) -> dict[str, object]:
 
 def _held(store: Store) -> int:
     """How many lore wait for a person; 0 where that cannot be found out now."""
-    from engram.usecases.trust import count
+    from engram.usecases.review.trust import count
 
     try:
         return count(store)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram.usecases.review import Queue
+    from engram.usecases.review.review import Queue
 
 GROUPS = (QUICK, (WEAK, STALE, JUNK), (CONTRADICTION, DUPLICATE))  # in the order in which they are asked for
 REST = 0.6  # seconds after a decision before the queue is asked for anew

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.lore import Lore
     from engram.domain.review import Item
-    from engram.usecases.decide import Decided
+    from engram.usecases.review.decisions import Decided
 
 ITEM = "item"  # what these deeds are about
 _TITLES = {SNOOZE: "Snooze", EDIT: "Accept edited", ARCHIVE: "Archive"}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.check import Remark, Review
+    from engram.usecases.review.check import Remark, Review
 
 DESCRIPTION = (
     "Check lore as a pull request or a commit brings them: errors are files that cannot be recalled, secrets, and\n"
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Check and report; exit 1 for errors, with --strict for warnings, too."""
     from engram.domain.errors import UsageError
-    from engram.usecases.check import ERROR
+    from engram.usecases.review.check import ERROR
 
     given = call.arguments
     if given.annotations and given.json:
@@ -55,8 +55,8 @@ def run(call: Call) -> int:
 def _checked(call: Call) -> Review:
     """What is found, in the caller's own store where it is ready to be asked, else beside the checkout."""
     from engram.adapters.agents.session import agent_name, session_name
-    from engram.usecases.check import check
-    from engram.usecases.check_checkout import has_index, open_checkout
+    from engram.usecases.review.check import check
+    from engram.usecases.review.check_checkout import has_index, open_checkout
     from engram.usecases.store.store import Caller
 
     given = call.arguments
@@ -84,7 +84,7 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
 
 def _summary(found: Review) -> str:
     from engram.cli.output import counted
-    from engram.usecases.check import ERROR, WARNING
+    from engram.usecases.review.check import ERROR, WARNING
 
     looked = f"{counted(found.files, 'file')} checked"
     if not found.remarks:

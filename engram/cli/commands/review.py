@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.review import Item
-    from engram.usecases.decide import Decided
-    from engram.usecases.review import Queue
+    from engram.usecases.review.decisions import Decided
+    from engram.usecases.review.review import Queue
 
 DESCRIPTION = (
     "Without a decision: what waits for a person, the most urgent first, why, and what is proposed.\n"
@@ -104,7 +104,8 @@ def _list(call: Call) -> int:
 
 def _fitting(call: Call, limit: int | None) -> Queue:
     """The items that fit the filters."""
-    from engram.usecases.review import Wanted, review
+    from engram.usecases.review import review
+    from engram.usecases.review.review import Wanted
 
     given = call.arguments
     wanted = Wanted(given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence)
@@ -123,8 +124,8 @@ def _filters(call: Call) -> list[str]:
 
 
 def _decide(call: Call) -> int:
-    from engram.usecases.decide import decide_all, preview
-    from engram.usecases.review import item_named
+    from engram.usecases.review.decisions import decide_all, preview
+    from engram.usecases.review.review import item_named
 
     given = call.arguments
     if given.decision == EDIT:
@@ -164,8 +165,8 @@ def _decide(call: Call) -> int:
 def _with_text(call: Call, items: list[Item]) -> Decided:
     """Decide about one item, with a text of one's own in the lore that stays."""
     from engram.cli.call import text_or_stdin
-    from engram.usecases.decide import decide, preview
     from engram.usecases.recording.record import tidy
+    from engram.usecases.review.decisions import decide, preview
 
     given = call.arguments
     planned = preview(call.store, items[0], given.decision) if len(items) == 1 else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.trust import Waiting
+    from engram.usecases.review.trust import Waiting
 
 DESCRIPTION = (
     "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List, accept or reject."""
-    from engram.usecases import trust
+    from engram.usecases.review import trust
 
     given = call.arguments
     if given.action == "list":

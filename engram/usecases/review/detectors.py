@@ -13,12 +13,12 @@ from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import trust
 from engram.usecases.graph.entities import known
 from engram.usecases.graph.entity_conflicts import entity_conflicts
-from engram.usecases.review_mark import mark
-from engram.usecases.review_pairs import contradictions, duplicates
-from engram.usecases.stale_code import MOST_LORE, stale_code
+from engram.usecases.review import trust
+from engram.usecases.review.mark import mark
+from engram.usecases.review.pair_items import contradictions, duplicates
+from engram.usecases.review.stale_code import MOST_LORE, stale_code
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.lore import Lore
-    from engram.usecases.stale_code import Stale
+    from engram.usecases.review.stale_code import Stale
     from engram.usecases.store.store import Store
 
     Detector = Callable[[Store, Generation], list[Item]]

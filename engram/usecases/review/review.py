@@ -7,7 +7,7 @@ from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Narrow, list_hits
-from engram.usecases.review_detectors import DETECTORS, foreign
+from engram.usecases.review.detectors import DETECTORS, foreign
 from engram.usecases.store.quarantine import texts
 
 if TYPE_CHECKING:

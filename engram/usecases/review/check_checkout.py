@@ -16,8 +16,8 @@ from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.check import fork_of
 from engram.usecases.opening.open_store import enclosing_store, state_folder
+from engram.usecases.review.check import fork_of
 from engram.usecases.store.accepted_settings import accept_before, in_force
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.store import IN_TREE, PLAIN, Places, Store

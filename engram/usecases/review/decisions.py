@@ -13,10 +13,10 @@ from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check
-from engram.usecases import trust
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version
+from engram.usecases.review import trust
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from engram.domain.pair_groups import groups
 from engram.domain.review import Item, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.hits import hits_of
-from engram.usecases.review_mark import mark
+from engram.usecases.review.mark import mark
 from engram.usecases.similarity.pairs import pairs
 
 if TYPE_CHECKING:

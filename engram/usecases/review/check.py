@@ -11,10 +11,10 @@ from engram.domain.equivalence import CONTRADICTION
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
-from engram.usecases.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.graph.broken_links import bad_links
 from engram.usecases.graph.entities import known
 from engram.usecases.index.index_query import consult
+from engram.usecases.review.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.index.generation import Generation
     from engram.domain.secrets import Finding
-    from engram.usecases.check_scope import Checked
+    from engram.usecases.review.check_scope import Checked
     from engram.usecases.store.store import Store
 
 ERROR, WARNING = "error", "warning"

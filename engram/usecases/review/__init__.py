@@ -1,0 +1,1 @@
+"""What waits for a person, and what a person decided; checks before entries are let in."""
