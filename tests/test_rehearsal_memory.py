@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from apikit import SetClock, opened, plain
 
 from engram.domain.lore import ACTIVE, ARCHIVED
-from engram.usecases.rehearsal import rehearsing
+from engram.usecases.consolidation.replay import rehearsing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.domain.worth import Answered
-    from engram.usecases.rehearsed_index import Facts
+    from engram.usecases.consolidation.replay_index import Facts
     from engram.usecases.store.store import Store
 
 PARTS = ("scheduler", "ledger", "gateway", "importer", "mailer", "indexer")

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan
     from engram.domain.lore import Lore
     from engram.domain.review import Item
-    from engram.usecases.consolidate_apply import Consolidated
+    from engram.usecases.consolidation.apply import Consolidated
+    from engram.usecases.consolidation.usefulness import Worths
     from engram.usecases.extract import Outcome
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review.check import Review
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue
-    from engram.usecases.worth import Worths
 
 
 class Curating(Part):
@@ -105,7 +105,7 @@ class Curating(Part):
         those done that wait for a word, by id, start of an id, or kind; `to` is the scope that promotion across
         scopes proposes. `progress` is told what is being done. Raises UsageError, NotFoundError, AmbiguousError, StoreError.
         """
-        from engram.usecases.consolidate import plan
+        from engram.usecases.consolidation.consolidate import plan
 
         return plan(
             self.store,
@@ -121,7 +121,7 @@ class Curating(Part):
 
         Raises ConflictError, before anything is written, where a lore was changed since; StoreError.
         """
-        from engram.usecases.consolidate_apply import apply
+        from engram.usecases.consolidation.apply import apply
 
         done = apply(self.store, plan)
         self._changed()
@@ -132,7 +132,7 @@ class Curating(Part):
 
         Of the named lore, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
         """
-        from engram.usecases.worth import worth
+        from engram.usecases.consolidation.usefulness import worth
 
         return worth(self.store, names, limit=limit, sort=sort)
 

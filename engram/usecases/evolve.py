@@ -12,11 +12,11 @@ from engram.domain import evolution, ranking
 from engram.domain.evolution import LEAST_JUDGED, Evolution
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.effectiveness import effectiveness
 from engram.usecases.index.index_query import consult
 from engram.usecases.judged_retrievals import judged_retrievals, questions_of
 from engram.usecases.recall.usage import latest_queries, log_of
-from engram.usecases.rehearsal import rehearsing
 from engram.usecases.trial import Trial
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.confidence import Vote
-    from engram.usecases.rehearsal import Rehearsal
+    from engram.usecases.consolidation.replay import Rehearsal
     from engram.usecases.store.store import Store
 
 MOST_REPLAYED = 300  # past questions, the latest

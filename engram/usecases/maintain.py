@@ -115,8 +115,8 @@ def _observations(store: Store, dry_run: bool) -> int:
 def _decay(store: Store, dry_run: bool) -> int:
     if store.scope.readonly:
         return 0
-    from engram.usecases.consolidate import plan
-    from engram.usecases.consolidate_apply import apply
+    from engram.usecases.consolidation.apply import apply
+    from engram.usecases.consolidation.consolidate import plan
 
     found = plan(store, kinds=(DECAY,))
     found = found._replace(steps=found.steps[: _most(store)])

@@ -65,8 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Plan, show, and apply if that is wanted."""
     from engram.cli.progress import steps
-    from engram.usecases.consolidate import plan
-    from engram.usecases.consolidate_apply import apply
+    from engram.usecases.consolidation.apply import apply
+    from engram.usecases.consolidation.consolidate import plan
 
     given = call.arguments
     with steps(call.output) as tell:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from engram.cli.call import Call
     from engram.domain.worth import Worth
+    from engram.usecases.consolidation.usefulness import Worths
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram.usecases.worth import Worths
 
 DESCRIPTION = (
     "How often each lore was shown on this machine and found helpful, what showing it cost, in how many past\n"
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Look, ask again, and show."""
-    from engram.usecases.worth import worth
+    from engram.usecases.consolidation.usefulness import worth
 
     given = call.arguments
     found = worth(call.store, given.names, limit=given.limit, sort=given.sort)

@@ -6,10 +6,10 @@ from engram.domain.budget import tokens
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.worth import Worth, answers_by_lore, importance
-from engram.usecases.consolidate_look import Look
+from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.survey import Look
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
-from engram.usecases.rehearsal import rehearsing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

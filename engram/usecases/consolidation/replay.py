@@ -23,13 +23,13 @@ from engram.domain.errors import NotFoundError, StoreError
 from engram.domain.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import Answered
+from engram.usecases.consolidation.replay_index import RehearsedIndex
+from engram.usecases.consolidation.replay_model import RehearsedModel
 from engram.usecases.index.catch_up import too_many_dead
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.indexing import Indexer
 from engram.usecases.recall import query, search
 from engram.usecases.recall.query import Question
-from engram.usecases.rehearsed_index import RehearsedIndex
-from engram.usecases.rehearsed_model import RehearsedModel
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.store import Store
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.domain.settings import Settings
+    from engram.usecases.consolidation.replay_index import Facts
     from engram.usecases.recall.search import Candidate
-    from engram.usecases.rehearsed_index import Facts
 
 _FOLDER = "rehearsal-"
 _NAME = "generation-rehearsal"

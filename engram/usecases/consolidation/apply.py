@@ -10,7 +10,7 @@ from engram.domain.decay import decayed
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
 from engram.domain.lore import ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import consolidate_promote
+from engram.usecases.consolidation import promotions
 from engram.usecases.recording import promote
 from engram.usecases.store import entry_writer
 
@@ -99,7 +99,7 @@ def _rewritten(store: Store, path: str, file: LoreFile, lore: object) -> Change:
 
 
 def _copied(store: Store, step: Step) -> list[Change]:
-    found = consolidate_promote.copied(store, step)
+    found = promotions.copied(store, step)
     return [found.change] if found is not None and found.change is not None else []
 
 
@@ -139,7 +139,7 @@ def _write(store: Store, steps: Sequence[Step], changes: Sequence[Change]) -> No
 
 
 def _remember(store: Store, steps: Sequence[Step]) -> None:
-    copied = [found for step in steps if (found := consolidate_promote.copied(store, step)) is not None]
+    copied = [found for step in steps if (found := promotions.copied(store, step)) is not None]
     promote.remember(store, copied)
 
 

@@ -9,7 +9,7 @@ from engram.domain.fold import fold
 from engram.domain.pair_groups import groups
 from engram.domain.review import DUPLICATE, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consolidate_fade import faded
+from engram.usecases.consolidation.decay import faded
 from engram.usecases.review.pair_items import duplicates
 from engram.usecases.similarity.deduplicate import own_keys
 from engram.usecases.similarity.pairs import pairs
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.domain.lore import Lore
     from engram.domain.pairs import Pair
-    from engram.usecases.consolidate_look import Look
+    from engram.usecases.consolidation.survey import Look
 
 
 def merges(look: Look, old: Mapping[str, str], *, fades: bool) -> tuple[list[Step], list[Left]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.domain.lore import Lore
     from engram.domain.worth import Worth
-    from engram.usecases.consolidate_look import Look
+    from engram.usecases.consolidation.survey import Look
     from engram.usecases.store.store import Store
 
 

@@ -18,13 +18,13 @@ from engram.domain.consolidation import (
 from engram.domain.errors import EngramError
 from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import consolidate_fade, consolidate_merges, consolidate_promote
-from engram.usecases.consolidate_apply import contents
-from engram.usecases.consolidate_look import Look
+from engram.usecases.consolidation import decay, merges, promotions
+from engram.usecases.consolidation.apply import contents
+from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.survey import Look
+from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask, worths
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
-from engram.usecases.rehearsal import rehearsing
-from engram.usecases.worth import helpful_ids, queries_to_ask, worths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.domain.consolidation import Left, Step
     from engram.domain.worth import Answered
-    from engram.usecases import rehearsal as replay
+    from engram.usecases.consolidation import replay
     from engram.usecases.store.store import Store
 
     Progress = Callable[[str], object]
@@ -87,16 +87,16 @@ def _steps(
     look: Look, before: Mapping[str, Answered], kinds: Sequence[str], to: str
 ) -> tuple[list[Step], list[Left]]:
     """The steps in the order of KINDS; each lore is in the first that it fits."""
-    old = consolidate_fade.stale(look) if ARCHIVE in kinds else {}
-    found, left = consolidate_merges.merges(look, old, fades=DECAY in kinds) if MERGE in kinds else ([], [])
+    old = decay.stale(look) if ARCHIVE in kinds else {}
+    found, left = merges.merges(look, old, fades=DECAY in kinds) if MERGE in kinds else ([], [])
     if SUPERSEDE in kinds:
-        found += consolidate_merges.superseded(look)
-    found += consolidate_fade.archives(look, old)
+        found += merges.superseded(look)
+    found += decay.archives(look, old)
     if PROMOTE in kinds:
-        found += consolidate_promote.from_sessions(look)
-        found += consolidate_promote.across(look, worths(look, before), to)
+        found += promotions.from_sessions(look)
+        found += promotions.across(look, worths(look, before), to)
     if DECAY in kinds:
-        found += consolidate_fade.decays(look)
+        found += decay.decays(look)
     return found, left
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.lore import Lore
-    from engram.usecases.consolidate_look import Look
+    from engram.usecases.consolidation.survey import Look
 
 _ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")
 
