@@ -24,14 +24,14 @@ from engram.domain.judged import Interval, Quality, Question
 from engram.domain.ranking import KEYS as RANKING
 from engram.domain.ranking import Weights, weights_of
 from engram.domain.settings import Settings, key_named
-from engram.usecases import evolve as evolving
 from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.evolve import RankingTrial
-from engram.usecases.evolve_apply import apply_proposals
 from engram.usecases.index.index_query import consult
-from engram.usecases.judged_retrievals import judged_retrievals
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
+from engram.usecases.tuning import evolve as evolving
+from engram.usecases.tuning.apply import apply_proposals
+from engram.usecases.tuning.evolve import RankingTrial
+from engram.usecases.tuning.judged_retrievals import judged_retrievals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

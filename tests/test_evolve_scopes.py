@@ -15,8 +15,8 @@ from engram.adapters.files import config_file, places
 from engram.domain.evolution import Evidence, Evolution, Proposal, steps, verdict
 from engram.domain.judged import Interval, Quality
 from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.evolve_scopes import ScopeTrial
 from engram.usecases.opening.scopes import others, reach
+from engram.usecases.tuning.scope_weights import ScopeTrial
 
 if TYPE_CHECKING:
     from engram.app import Engram

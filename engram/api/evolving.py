@@ -20,7 +20,7 @@ class Evolving(Part):
         that file back as it was before the last time. Raises UsageError, NotFoundError (nothing to revert),
         ConflictError (the file was changed since), StoreError.
         """
-        from engram.usecases.evolve_apply import evolve_store
+        from engram.usecases.tuning.apply import evolve_store
 
         done = evolve_store(self.store, apply=apply, revert=revert, user=user)
         if done.file:

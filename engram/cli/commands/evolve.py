@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Look, apply or revert, and show."""
     from engram.domain.evolution import as_tables, is_of_scope, verdict
-    from engram.usecases.evolve_apply import evolve_store
+    from engram.usecases.tuning.apply import evolve_store
 
     given = call.arguments
     found = evolve_store(call.store, apply=given.apply, revert=given.revert, user=given.user)

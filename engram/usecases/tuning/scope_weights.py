@@ -8,11 +8,11 @@ from engram.domain import ranking
 from engram.domain.scopes import SESSION, weight_key
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.evolve import active_ids, forget_own_votes, ranking_of
-from engram.usecases.judged_retrievals import questions_of
 from engram.usecases.opening.scopes import TROUBLE, others
 from engram.usecases.recall.query_scopes import Weighing, best_first
-from engram.usecases.trial import Trial
+from engram.usecases.tuning.evolve import active_ids, forget_own_votes, ranking_of
+from engram.usecases.tuning.judged_retrievals import questions_of
+from engram.usecases.tuning.settings_search import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from engram.domain.evolution import Proposal, Replay
     from engram.domain.judged import Question
     from engram.usecases.consolidation.replay import Rehearsal
-    from engram.usecases.judged_retrievals import JudgedRetrieval
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
+    from engram.usecases.tuning.judged_retrievals import JudgedRetrieval
 
 
 class ScopeTrial(Trial):

@@ -13,11 +13,11 @@ from engram.domain.evolution import LEAST_JUDGED, Evolution
 from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.effectiveness import effectiveness
 from engram.usecases.index.index_query import consult
-from engram.usecases.judged_retrievals import judged_retrievals, questions_of
 from engram.usecases.recall.usage import latest_queries, log_of
-from engram.usecases.trial import Trial
+from engram.usecases.tuning.effectiveness import effectiveness
+from engram.usecases.tuning.judged_retrievals import judged_retrievals, questions_of
+from engram.usecases.tuning.settings_search import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ MOST_REPLAYED = 300  # past questions, the latest
 
 def evolve(store: Store) -> Evolution:
     """What could be better, and what is; nothing is changed. Raises StoreError."""
-    from engram.usecases.evolve_scopes import weigh_scopes  # it builds on this module
+    from engram.usecases.tuning.scope_weights import weigh_scopes  # it builds on this module
 
     with store.lock:
         own = consult(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from engram.domain.ranking import Score, Weights
-    from engram.usecases.judged_retrievals import JudgedRetrieval
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
+    from engram.usecases.tuning.judged_retrievals import JudgedRetrieval
 
 MOST_ROWS = 20
 GONE = "(gone)"

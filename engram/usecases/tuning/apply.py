@@ -13,9 +13,9 @@ from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.domain.evolution import Evolution, is_of_scope
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.evolve import evolve
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.entry_writer import check_allowed, check_writable
+from engram.usecases.tuning.evolve import evolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from engram.domain import evolution, judged, ranking
 from engram.domain.evolution import Evidence, Proposal, Replay
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.bootstrap import interval
+from engram.usecases.tuning.bootstrap import interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

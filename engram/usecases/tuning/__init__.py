@@ -1,0 +1,1 @@
+"""Ranking learns from judged queries, in bounded steps that can be taken back."""
