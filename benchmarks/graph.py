@@ -22,7 +22,7 @@ from steady import bare_python
 from engram.adapters.graph.pagerank import pagerank
 from engram.domain.entity import TYPES
 from engram.domain.graph import ways
-from engram.usecases.context import get_context
+from engram.usecases.agents.context import get_context
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import graph_of
 from engram.usecases.graph.importance import refresh_importance

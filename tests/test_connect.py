@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from engram.adapters.agents.hosts import NAMES
 from engram.adapters.files import places
 from engram.domain.errors import ConflictError
-from engram.usecases import connect
+from engram.usecases.agents import connect
 from engram.usecases.store.clock import Clock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")

@@ -18,7 +18,7 @@ from connectkit import make_project, run
 from engram.adapters.agents.hosts import HOSTS
 from engram.hooks.events import QUESTION
 from engram.mcp.tools.core import TOOLS
-from engram.usecases.brief import RULES
+from engram.usecases.agents.brief import RULES
 
 READING = [name for name, tool in TOOLS.items() if tool.annotations.read_only_hint]
 

@@ -17,7 +17,7 @@ from labelled_transcripts import LABELLED, Labelled
 from engram.domain.candidates import LONGEST, SHORTEST
 from engram.domain.errors import UsageError
 from engram.domain.extraction import MOST, extract, turns_of_text
-from engram.usecases.extract import KNOWN, NEW, RECORDED, REFUSED
+from engram.usecases.agents.extract import KNOWN, NEW, RECORDED, REFUSED
 
 TOPICS = [
     "apples",

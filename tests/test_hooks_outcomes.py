@@ -23,8 +23,8 @@ from engram.domain.candidates import LONGEST, MOST, candidates
 from engram.domain.fence import TAG
 from engram.hooks import process
 from engram.hooks.payload import Payload
-from engram.usecases import outcomes
-from engram.usecases.outcomes import Report
+from engram.usecases.agents import session_capture
+from engram.usecases.agents.session_capture import Report
 from engram.usecases.store.clock import Clock
 
 CLAUDE = "claude-code"
@@ -42,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
     """The lore that hooks made, after the detached process did its work here."""
     with opened(root, session=session, clock=Clock()) as engram:
-        outcomes.persist(engram.store)
+        session_capture.persist(engram.store)
         engram.refresh()
         return [
             {"content": shown.lore.content, "category": shown.lore.category, "status": shown.lore.status,
@@ -234,28 +234,30 @@ def distinct(number: int) -> str:
 
 
 def test_a_session_and_a_day_give_only_so_many(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outcomes, "MOST_A_SESSION", 3)
-    monkeypatch.setattr(outcomes, "MOST_A_DAY", 5)
+    monkeypatch.setattr(session_capture, "MOST_A_SESSION", 3)
+    monkeypatch.setattr(session_capture, "MOST_A_DAY", 5)
     with opened(root) as engram:
         for number in range(5):
-            outcomes.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number)))
-        assert outcomes.persist(engram.store) == 3
+            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number)))
+        assert session_capture.persist(engram.store) == 3
         for number in range(20, 25):
-            outcomes.hand_in(engram.store, Report("subagent-stop", CLAUDE, f"s{number}", distinct(number)))
-        assert outcomes.persist(engram.store) == 2
-        assert outcomes._spool(engram.store).is_empty()
+            session_capture.hand_in(
+                engram.store, Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
+            )
+        assert session_capture.persist(engram.store) == 2
+        assert session_capture._spool(engram.store).is_empty()
 
 
 def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
     clock = SetClock()
     with opened(root, clock=clock) as engram:
         kept = [
-            outcomes.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000))
+            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000))
             for _ in range(MOST_WAITING + 3)
         ]
     assert kept == [True] * MOST_WAITING + [False] * 3
     files = list((root / ".engram/outcomes").glob("*.json"))
-    assert max(path.stat().st_size for path in files) < outcomes.MOST_CHARACTERS + 1000
+    assert max(path.stat().st_size for path in files) < session_capture.MOST_CHARACTERS + 1000
 
 
 def test_what_is_no_report_is_taken_away(root: Path) -> None:
@@ -264,7 +266,7 @@ def test_what_is_no_report_is_taken_away(root: Path) -> None:
     spool.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
     (root / ".engram/outcomes/3.json").write_bytes(b"\xff{")
     with opened(root) as engram:
-        assert outcomes.persist(engram.store) == 0
+        assert session_capture.persist(engram.store) == 0
     assert spool.is_empty()
 
 
@@ -272,8 +274,8 @@ def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     with opened(root) as engram:
         with Spool(str(root / ".engram/outcomes")).lock():
-            assert outcomes.persist(engram.store) == 0
-        assert outcomes.persist(engram.store) == 1
+            assert session_capture.persist(engram.store) == 0
+        assert session_capture.persist(engram.store) == 1
 
 
 # --- transcripts
@@ -318,7 +320,7 @@ def test_the_detached_process_records_commits_and_pushes(tmp_path: Path) -> None
     ok("remote", "add", "origin", str(hub), cwd=root)
     payload = recorded(CLAUDE, "session-end", root)
     with opened(root) as engram:
-        outcomes.hand_in(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
+        session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
     assert payload["reason"] == "prompt_input_exit"
     done = subprocess.run(
         [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "all"],

@@ -15,8 +15,8 @@ from engram.domain import fence
 from engram.domain.budget import tokens
 from engram.domain.tiers import Tier
 from engram.hooks.events import telling
-from engram.usecases import brief as briefing
-from engram.usecases import inject
+from engram.usecases.agents import auto_recall
+from engram.usecases.agents import brief as briefing
 
 CLAUDE = "claude-code"
 
@@ -305,5 +305,5 @@ def test_a_payload_may_be_of_any_shape(root: Path) -> None:
 
 def test_files_that_lore_cannot_name_are_no_trouble(root: Path) -> None:
     with opened(root) as engram:
-        assert inject.by_files(engram.store, []) == ""
-        assert inject.by_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""
+        assert auto_recall.by_files(engram.store, []) == ""
+        assert auto_recall.by_files(engram.store, ["x' OR 1=1 --", "%", "\n"]) == ""

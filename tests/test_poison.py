@@ -28,7 +28,8 @@ from engram.domain.injected import (
     leaks_of_quotes,
 )
 from engram.domain.tiers import Tier
-from engram.usecases import inject, poison
+from engram.usecases import poison
+from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine as held
 from engram.usecases.store.clock import Clock
 
@@ -73,7 +74,7 @@ def test_the_corpus_has_many_of_each_attack() -> None:
         (fence, "harmless", lambda text, **_: text, {RAW, BROKEN, LINK}),
         (fence, "INDENT", "", {UNFRAMED}),
         (held, "texts", lambda _store, **_: {}, {QUARANTINED}),
-        (inject, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
+        (auto_recall, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
     ],
     ids=["cleaning", "indentation", "holding", "showing"],
 )
@@ -84,8 +85,8 @@ def test_what_would_get_through_without_a_defence_is_reported(
     monkeypatch.setattr(poison, "corpus", lambda: rows)
     monkeypatch.setattr(where, name, instead)
     if where is held:
-        monkeypatch.setattr(inject, "without_held", lambda _store, hits: list(hits))
-        monkeypatch.setattr("engram.usecases.brief.without_held", lambda _store, hits: list(hits))
+        monkeypatch.setattr(auto_recall, "without_held", lambda _store, hits: list(hits))
+        monkeypatch.setattr("engram.usecases.agents.brief.without_held", lambda _store, hits: list(hits))
     found = poison.poison_check().findings
     assert leak <= {one.leak for one in found} <= set(LEAKS)
 
@@ -241,8 +242,8 @@ def test_what_became_pending_since_the_index_was_made_is_not_injected(root: Path
     (file,) = [path for path in (root / "lore").rglob("*.md") if poison.word(row) in path.read_text("utf-8")]
     with opened(root, clock=Clock()) as engram:
         paths = [str(file.relative_to(root))]
-        assert len(inject.loaded(engram.store, paths)) == 1
+        assert len(auto_recall.loaded(engram.store, paths)) == 1
         file.write_text(
             file.read_text("utf-8").replace("category: FACT", "category: FACT\nstatus: pending"), "utf-8"
         )
-        assert inject.loaded(engram.store, paths) == []
+        assert auto_recall.loaded(engram.store, paths) == []

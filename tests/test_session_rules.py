@@ -13,7 +13,7 @@ from gitkit import git
 from hookkit import LESSON, UNRELATED, answer, make_store, text_of
 
 from engram.adapters.files import places
-from engram.usecases.brief import RULES
+from engram.usecases.agents.brief import RULES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the places of files differ by system")
 FILE = ".cursor/rules/engram/engram-session.mdc"

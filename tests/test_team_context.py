@@ -18,7 +18,7 @@ from engram.domain.budget import tokens
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.framing import Framed, as_text
 from engram.domain.packing import Section, pack
-from engram.usecases import observations
+from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from apikit import QUEUE, cli, git, ok, opened, repository
 from test_trust import NOTE, clones, hold, learn, template, titles, waiting
 
-from engram.usecases.brief import brief
-from engram.usecases.inject import by_files
+from engram.usecases.agents.auto_recall import by_files
+from engram.usecases.agents.brief import brief
 
 if TYPE_CHECKING:
     from sync_kit import Clones

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from engram.domain.consolidation import Plan
     from engram.domain.lore import Lore
     from engram.domain.review import Item
+    from engram.usecases.agents.extract import Outcome
     from engram.usecases.consolidation.apply import Consolidated
     from engram.usecases.consolidation.usefulness import Worths
-    from engram.usecases.extract import Outcome
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review.check import Review
     from engram.usecases.review.decisions import Decided
@@ -83,7 +83,7 @@ class Curating(Part):
 
         `name` says where it is from. Raises UsageError, StoreError.
         """
-        from engram.usecases.extract import extract_lore
+        from engram.usecases.agents.extract import extract_lore
 
         raw = text.encode() if isinstance(text, str) else text
         found = extract_lore(self.store, raw, name, most=limit, dry_run=dry_run)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.domain.tables import Limits, Table
+    from engram.usecases.agents.skills import Skill
     from engram.usecases.explore.explore import Explored
-    from engram.usecases.skills import Skill
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -81,7 +81,7 @@ class Exploring(Part):
 
     def skills(self) -> list[Skill]:
         """The skills of this store, those first that went well most often. Raises StoreError."""
-        from engram.usecases.skills import skills
+        from engram.usecases.agents.skills import skills
 
         return skills(self.store)
 
@@ -97,12 +97,12 @@ class Exploring(Part):
 
         What the query gave is `.result`, why it failed `.error`. Raises UsageError, ValidationError.
         """
-        from engram.usecases.skills import recall_skill
+        from engram.usecases.agents.skills import recall_skill
 
         return recall_skill(self.store, task, run=execute, parameters=parameters, waiting=waiting)
 
     def run_skill(self, name: str, parameters: Mapping[str, object] = NOTHING) -> Skill:
         """Run the query of a skill, by ref or id. Raises NotFoundError, AmbiguousError, UsageError for one without."""
-        from engram.usecases.skills import run_skill
+        from engram.usecases.agents.skills import run_skill
 
         return run_skill(self.store, name, parameters)

@@ -42,7 +42,7 @@ class Looking(Part):
 
         This is passive recall as hooks do it, with the same budget. Raises StoreError.
         """
-        from engram.usecases.inject import by_text
+        from engram.usecases.agents.auto_recall import by_text
 
         return by_text(self.store, text)
 

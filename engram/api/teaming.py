@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.team import AgentProfile
-    from engram.usecases.context import Context
-    from engram.usecases.conversations import Conversation
+    from engram.usecases.agents.context import Context
+    from engram.usecases.agents.conversations import Conversation
+    from engram.usecases.agents.handoffs import Handoff
+    from engram.usecases.agents.observations import Observed
     from engram.usecases.graph.agent_profiles import KnownAgent
-    from engram.usecases.handoffs import Handoff
     from engram.usecases.maintain import Maintained
-    from engram.usecases.observations import Observed
     from engram.usecases.recall.find import Found
     from engram.usecases.recording.record import Recorded
 
@@ -65,8 +65,8 @@ class Teaming(Part):
 
         Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
+        from engram.usecases.agents.handoffs import handoff
         from engram.usecases.graph.agent_profiles import home_of
-        from engram.usecases.handoffs import handoff
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)
         done = handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files))
@@ -75,7 +75,7 @@ class Teaming(Part):
 
     def handoffs(self, agent: str | None = None) -> list[Handoff]:
         """What is handed over and not taken, the oldest first; `agent`: only what is for that one, or for anybody."""
-        from engram.usecases.handoffs import open_handoffs
+        from engram.usecases.agents.handoffs import open_handoffs
 
         return open_handoffs(self.store, agent)
 
@@ -91,7 +91,7 @@ class Teaming(Part):
 
         So does half an hour without a word. Raises ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
-        from engram.usecases.conversations import summarize
+        from engram.usecases.agents.conversations import summarize
 
         done = summarize(self.store, summary, participants=words(participants), files=words(files), new=new)
         self._changed()
@@ -99,7 +99,7 @@ class Teaming(Part):
 
     def conversations(self, limit: int = 10) -> list[Conversation]:
         """The latest summaries of sessions, newest first: `.lore`, and `.keys` with session, parent, participants."""
-        from engram.usecases.conversations import recent
+        from engram.usecases.agents.conversations import recent
 
         with self.store.lock:
             return recent(self.store, limit)
@@ -111,7 +111,7 @@ class Teaming(Part):
 
         Handoffs that are shown count as taken over, unless not `take`. Raises UsageError, ValidationError, StoreError.
         """
-        from engram.usecases.context import get_context
+        from engram.usecases.agents.context import get_context
 
         found = get_context(self.store, topic, max_tokens, agent=agent, scope=scope, take=take)
         self._changed()
@@ -122,8 +122,8 @@ class Teaming(Part):
 
         Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
         """
+        from engram.usecases.agents.observations import observe
         from engram.usecases.graph.agent_profiles import home_of
-        from engram.usecases.observations import observe
 
         where = home_of(self.store, agent or self.store.caller.agent, scope)
         return observe(where, text, agent=agent, files=words(files))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.agents.hosts import Host
     from engram.cli.call import Call
-    from engram.usecases.connect import Plan
+    from engram.usecases.agents.connect import Plan
 
 
 def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *, connected: bool) -> int:
@@ -20,7 +20,7 @@ def carry_out(call: Call, hosts: Sequence[Host], make: Callable[[Host], Plan], *
 
     Raises UsageError where nobody can be asked.
     """
-    from engram.usecases.connect import apply
+    from engram.usecases.agents.connect import apply
     from engram.usecases.store.clock import Clock
 
     plans = [make(host) for host in hosts]

@@ -15,9 +15,9 @@ NETWORK_SECONDS = 60.0
 def main(root: str, what: str) -> int:
     """Do what hooks left for later at the store at `root`; `what` is `pull`, or `all` to push as well."""
     from engram.domain.errors import EngramError
+    from engram.usecases.agents.session_capture import persist
     from engram.usecases.background import tidy
     from engram.usecases.opening.open_store import open_store
-    from engram.usecases.outcomes import persist
     from engram.usecases.store.store import Caller
 
     try:

@@ -9,7 +9,7 @@ from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemory
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import inject
+from engram.usecases.agents import auto_recall
 from engram.usecases.recall import query as recall
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Reply(NamedTuple):
 
 def session_start(store: Store, payload: Payload, agent: str) -> Reply:
     """The brief and the rules of use; a pull in the background. What an agent still has before it is not said again."""
-    from engram.usecases import session_rules
-    from engram.usecases.brief import RULES, brief
-    from engram.usecases.handoffs import told_at_start
+    from engram.usecases.agents import session_rules
+    from engram.usecases.agents.brief import RULES, brief
+    from engram.usecases.agents.handoffs import told_at_start
     from engram.usecases.opening.open_store import lore_not_taken
 
     memory, rules = HookMemory(store.state), session_rules.place(agent, payload.cwd)
@@ -82,15 +82,15 @@ def prompt(store: Store, payload: Payload, _agent: str) -> Reply:
     text = payload.prompt.strip()
     if payload.source not in _PEOPLE or len(text) < _SHORTEST_PROMPT or text.startswith("/"):
         return Reply()
-    return Reply(inject.by_text(store, text, lead=inject.FOR_PROMPT))
+    return Reply(auto_recall.by_text(store, text, lead=auto_recall.FOR_PROMPT))
 
 
 def before_tool(store: Store, payload: Payload, _agent: str) -> Reply:
     """Recall by the files that a tool is called for, else by the command."""
-    found = inject.by_files(store, _as_lore_name_them(store, payload))
+    found = auto_recall.by_files(store, _as_lore_name_them(store, payload))
     command = " ".join(payload.command[:_MOST_COMMAND].split())
     if not found and not payload.files and _says_enough(command):
-        found = inject.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
+        found = auto_recall.by_text(store, command, strategy=recall.WORDS, lead="About this command:")
     return Reply(found)
 
 
@@ -112,12 +112,12 @@ def tool_failure(store: Store, payload: Payload, _agent: str) -> Reply:
     text = telling(payload.error or payload.output)
     if payload.interrupted or not text:
         return Reply()
-    return Reply(inject.by_text(store, text, strategy=recall.WORDS, lead=inject.FOR_ERROR))
+    return Reply(auto_recall.by_text(store, text, strategy=recall.WORDS, lead=auto_recall.FOR_ERROR))
 
 
 def subagent_start(store: Store, payload: Payload, _agent: str) -> Reply:
     """A smaller brief: a subagent has a context of its own."""
-    from engram.usecases.brief import brief
+    from engram.usecases.agents.brief import brief
 
     half = int(store.settings.number("hooks.brief_budget")) // 2
     return Reply(brief(store, payload.cwd, budget=half, most=4))
@@ -229,7 +229,7 @@ def _judged(store: Store, lore_id: str) -> bool:
 def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
     if not store.settings.flag("hooks.capture"):
         return Reply()
-    from engram.usecases.outcomes import Report, hand_in
+    from engram.usecases.agents.session_capture import Report, hand_in
 
     report = Report(
         event,

@@ -143,7 +143,7 @@ def _rules(event: str, payload: Payload) -> str:
     """Where there is no store yet: how to begin one, when a session starts."""
     if event != "session-start" or payload.source in ("resume", "fork"):
         return ""
-    from engram.usecases.brief import RULES
+    from engram.usecases.agents.brief import RULES
     from engram.usecases.opening.open_store import untaken_lore
 
     return "\n\n".join(part for part in (RULES, untaken_lore(payload.cwd)) if part)

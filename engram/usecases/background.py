@@ -27,9 +27,9 @@ def tidy(store: Store, *, sync: bool = False) -> None:
 
     Then sync where that is due, with `sync` in any case; and once a day after a sync, the periodic work.
     """
+    from engram.usecases.agents.observations import enrich
     from engram.usecases.history.history_feed import keep_fed
     from engram.usecases.maintain import maintain_if_due
-    from engram.usecases.observations import enrich
     from engram.usecases.store.commit import commit_quietly
     from engram.usecases.sync.auto_sync import sync_if_due, sync_now
 
@@ -123,7 +123,7 @@ def _observations_wait(store: Store) -> bool:
     """Whether observations wait to become lore."""
     if not os.path.isdir(os.path.join(store.places.state, OBSERVATIONS)):
         return False
-    from engram.usecases.observations import work_waits
+    from engram.usecases.agents.observations import work_waits
 
     with contextlib.suppress(EngramError):
         return work_waits(store)

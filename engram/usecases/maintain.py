@@ -17,7 +17,7 @@ from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.domain.scopes import past_retention
 from engram.domain.team import SUMMARY, TAKEN_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import observations
+from engram.usecases.agents import observations
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import entry_writer, sync_state
 from engram.usecases.store.quarantine import without_held

@@ -19,7 +19,7 @@ from engram.domain.lore import ACTIVE, Lore
 from engram.domain.lore_json import lore_as_dict
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import inject
+from engram.usecases.agents import auto_recall
 from engram.usecases.history.origin import trust_of
 from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
@@ -145,8 +145,8 @@ def _checked(store: Store, poisons: Sequence[Poison]) -> Report:
 
 def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """Every text that would be put before an agent: by which way, the text, what looks at it."""
-    from engram.usecases.brief import brief
-    from engram.usecases.context import get_context
+    from engram.usecases.agents.brief import brief
+    from engram.usecases.agents.context import get_context
 
     in_fence, in_quotes = injected.leaks_of_fence, injected.leaks_of_quotes
     root = store.places.root
@@ -170,10 +170,10 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
 
 def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
     if way == FILES:
-        return inject.by_files(store, files)
+        return auto_recall.by_files(store, files)
     if way == FAILURE:
-        return inject.by_text(store, asked, strategy=recall.WORDS, lead=inject.FOR_ERROR)
-    return inject.by_text(store, asked, lead=inject.FOR_PROMPT)
+        return auto_recall.by_text(store, asked, strategy=recall.WORDS, lead=auto_recall.FOR_ERROR)
+    return auto_recall.by_text(store, asked, lead=auto_recall.FOR_PROMPT)
 
 
 def _new_session(store: Store, name: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.connect import Presence
+    from engram.usecases.agents.connect import Presence
 
 DESCRIPTION = (
     "List the coding agents that Engram knows: which are installed here, and what of each is connected."
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List them, the installed ones first."""
-    from engram.usecases import connect
+    from engram.usecases.agents import connect
 
     found = connect.presence(connect.wish(os.getcwd()))
     found.sort(key=lambda one: not one.installed)

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Plan, show, ask, do; or only print."""
     from engram.cli.connecting import carry_out
-    from engram.usecases import connect
+    from engram.usecases.agents import connect
 
     given = call.arguments
     if given.plugin and given.agent != "claude-code":
@@ -70,7 +70,7 @@ def run(call: Call) -> int:
 
 def chosen(call: Call, every: list[Host]) -> list[Host]:
     """The agents that a call is about. Raises UsageError."""
-    from engram.usecases.connect import agent_named
+    from engram.usecases.agents.connect import agent_named
 
     given = call.arguments
     if bool(given.agent) == given.all:
@@ -82,7 +82,7 @@ def _print(call: Call, agent: str, wanted: Wish) -> int:
     """The snippets, each with the file that it belongs into."""
     from engram.adapters.agents import edits, guides
     from engram.adapters.agents.parts import generic, parts
-    from engram.usecases.connect import agent_named
+    from engram.usecases.agents.connect import agent_named
 
     if agent == _DEVCONTAINER:
         found = [("devcontainer.json, compose.yaml", guides.devcontainer())]

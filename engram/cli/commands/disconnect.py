@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Plan, show, ask, do."""
     from engram.cli.connecting import carry_out
-    from engram.usecases import connect
+    from engram.usecases.agents import connect
 
     given = call.arguments
     wanted = connect.wish(os.getcwd())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.extract import Outcome
+    from engram.usecases.agents.extract import Outcome
 
 DESCRIPTION = (
     "Find the few things that a transcript (plain text, markdown, JSON Lines of a coding agent) or a document\n"
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Extract, and say what became of each candidate."""
-    from engram.usecases.extract import RECORDED, extract_lore, read_source
+    from engram.usecases.agents.extract import RECORDED, extract_lore, read_source
 
     given = call.arguments
     path = os.path.expanduser(given.file)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.skills import Skill
+    from engram.usecases.agents.skills import Skill
 
 DESCRIPTION = (
     "Skills are procedural lore with the tag `skill`: a recipe, or a fenced block of sql that can be run.\n"
@@ -53,7 +53,7 @@ def run(call: Call) -> int:
         return _run(call, " ".join(given.name).strip())
     if given.name or given.param:
         raise UsageError("`engram skill list` takes nothing.", "To run one: engram skill run NAME")
-    from engram.usecases.skills import skills
+    from engram.usecases.agents.skills import skills
 
     found = skills(call.store)
     call.output.document({"skills": [skill_json(skill) for skill in found]})
@@ -70,7 +70,7 @@ def run(call: Call) -> int:
 
 def _run(call: Call, name: str) -> int:
     """Run the named skill, or the best one for the task."""
-    from engram.usecases.skills import recall_skill, run_skill
+    from engram.usecases.agents.skills import recall_skill, run_skill
 
     if not name:
         raise UsageError("No skill was named.", "Give a ref, an id, or the task in several words.")

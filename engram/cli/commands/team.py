@@ -137,8 +137,8 @@ def _show(call: Call) -> None:
 
 def _handoff(call: Call) -> None:
     from engram.cli.present import lore_json
+    from engram.usecases.agents.handoffs import handoff
     from engram.usecases.graph.agent_profiles import home_of
-    from engram.usecases.handoffs import handoff
 
     given = call.arguments
     where = home_of(call.store, given.agent or call.store.caller.agent, "")
@@ -154,7 +154,7 @@ def _handoff(call: Call) -> None:
 
 def _handoffs(call: Call) -> None:
     from engram.domain.times import render
-    from engram.usecases.handoffs import open_handoffs
+    from engram.usecases.agents.handoffs import open_handoffs
 
     if call.arguments.text:
         raise UsageError("`engram team handoffs` takes nothing.", "Of one agent: --agent ID")
@@ -175,7 +175,7 @@ def _handoffs(call: Call) -> None:
 
 def _summary(call: Call) -> None:
     from engram.cli.present import WAITS, lore_json
-    from engram.usecases.conversations import summarize
+    from engram.usecases.agents.conversations import summarize
 
     given = call.arguments
     done = summarize(
@@ -193,7 +193,7 @@ def _summary(call: Call) -> None:
 
 
 def _context(call: Call) -> None:
-    from engram.usecases.context import get_context
+    from engram.usecases.agents.context import get_context
 
     given = call.arguments
     topic = _text(call, "topic")
@@ -210,8 +210,8 @@ def _context(call: Call) -> None:
 
 
 def _observe(call: Call) -> None:
+    from engram.usecases.agents.observations import observe
     from engram.usecases.graph.agent_profiles import home_of
-    from engram.usecases.observations import observe
 
     given = call.arguments
     where = home_of(call.store, given.agent or call.store.caller.agent, "")

@@ -18,7 +18,7 @@ from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.framing import Framed
-    from engram.usecases.skills import Skill
+    from engram.usecases.agents.skills import Skill
 
 _NONE = "No skill for that is known here."
 

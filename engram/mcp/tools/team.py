@@ -16,7 +16,7 @@ from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.usecases.context import Context
+    from engram.usecases.agents.context import Context
 
 
 class Agent(BaseModel):

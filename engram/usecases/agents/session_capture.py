@@ -17,7 +17,7 @@ from engram.domain.errors import EngramError
 from engram.domain.lore import PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.extract import record_new
+from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording
 from engram.usecases.store import activity_log
 

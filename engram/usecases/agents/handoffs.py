@@ -108,7 +108,7 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
 
 def told_at_start(store: Store, agent: str, budget: int) -> str:
     """What is handed over to an agent that begins a session, framed, and taken over with that; "" for nothing."""
-    from engram.usecases.inject import framed
+    from engram.usecases.agents.auto_recall import framed
 
     with store.lock:
         handed = waiting_for(store, agent)

@@ -117,7 +117,7 @@ def _persist_as(store: Store, job: dict[str, object]) -> int:
 
 
 def _persist(store: Store, job: dict[str, object]) -> int:
-    from engram.usecases.extract import record_new
+    from engram.usecases.agents.extract import record_new
 
     count = 0
     for draft in _drafts(store, job):

@@ -11,7 +11,7 @@ from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN
 from engram.domain.refs import fold
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import conversations, handoffs
+from engram.usecases.agents import conversations, handoffs
 from engram.usecases.graph.entities import with_names
 from engram.usecases.history.origin import trust_of
 from engram.usecases.opening.scopes import reach
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from engram.domain.entity import Entity
     from engram.domain.lore import Lore
-    from engram.usecases.conversations import Conversation
-    from engram.usecases.handoffs import Handoff
+    from engram.usecases.agents.conversations import Conversation
+    from engram.usecases.agents.handoffs import Handoff
     from engram.usecases.recall.query import Answer
     from engram.usecases.store.store import Store
 

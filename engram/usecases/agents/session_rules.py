@@ -19,7 +19,7 @@ def place(agent: str, working: str) -> str:
         return ""
     from engram.adapters.agents.folders import resolve
     from engram.adapters.git.layout import find_repository
-    from engram.usecases import connections
+    from engram.usecases.agents import connections
 
     repository = find_repository(working)
     path = resolve(host.session, repository.worktree) if repository else ""

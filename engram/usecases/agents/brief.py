@@ -6,7 +6,7 @@ from engram.domain import ranking
 from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import inject
+from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
 from engram.usecases.store import activity_log
@@ -57,8 +57,8 @@ def brief(store: Store, working: str, *, budget: int = 0, most: int = MOST) -> s
     half_life = ranking.weights_of(store.settings).half_life
     hits.sort(key=lambda hit: (-worth(hit, touched, now, ranks.get(hit.id), half_life), hit.id))
     found = loaded(store, [hit.path for hit in hits[: most * 3]])
-    chosen = inject.put_before(store, found, most)
-    said = inject.framed(store, chosen, budget, "The most valuable notes for this repository:")
+    chosen = auto_recall.put_before(store, found, most)
+    said = auto_recall.framed(store, chosen, budget, "The most valuable notes for this repository:")
     if chosen:
         took = activity_log.milliseconds_since(store, began)
         activity_log.note(store, "brief", ids=[lore.id for lore in chosen], took_ms=took, tokens=tokens(said))

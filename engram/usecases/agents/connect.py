@@ -16,8 +16,8 @@ from engram.adapters.agents.refusal import CannotEditError
 from engram.adapters.files import atomic, foreign
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import connections
-from engram.usecases.connections import Connection
+from engram.usecases.agents import connections
+from engram.usecases.agents.connections import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

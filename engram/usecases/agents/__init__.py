@@ -1,0 +1,1 @@
+"""What coding agents get and give: briefs, automatic recall, captured sessions, connections."""
