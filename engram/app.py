@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from engram.usecases.committer import Committer
-    from engram.usecases.import_lore import Imported
+    from engram.usecases.exchange.import_lore import Imported
     from engram.usecases.index.file_scan import Refreshed
     from engram.usecases.index.vectors import Filled
     from engram.usecases.lookup.listing import Listing, Shown
@@ -237,7 +237,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
         With `dry_run` the answer's `.seen` says what would come, and nothing is written. Raises NotFoundError, UsageError.
         """
-        from engram.usecases.import_lore import Options, import_lore
+        from engram.usecases.exchange.import_lore import Options, import_lore
 
         options = Options(category, words(tags), redact=redact, dry_run=dry_run, kind=kind)
         done = import_lore(self.store, os.path.expanduser(folder), options)

@@ -22,8 +22,8 @@ from apikit import (
 )
 
 from engram.domain.errors import NotFoundError, UsageError, ValidationError
-from engram.usecases.export import export_markdown, export_rows
-from engram.usecases.import_lore import Imported, Options, import_lore
+from engram.usecases.exchange.export import export_markdown, export_rows
+from engram.usecases.exchange.import_lore import Imported, Options, import_lore
 from engram.usecases.recording.edit import Edit
 
 LONG = "# Handbook\n\nIntroduction.\n\n" + "\n\n".join(

@@ -16,14 +16,14 @@ from engram.adapters.files.interchange import read_rows
 from engram.adapters.files.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
 from engram.domain.memory_kinds import KINDS
-from engram.usecases.import_found import find_memories
-from engram.usecases.import_kinds import told_kind
-from engram.usecases.import_lore import Options, import_lore
+from engram.usecases.exchange.import_found import find_memories
+from engram.usecases.exchange.import_kinds import told_kind
+from engram.usecases.exchange.import_lore import Options, import_lore
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.lore import Lore
-    from engram.usecases.import_lore import Imported
+    from engram.usecases.exchange.import_lore import Imported
 
 MEMORIES = Path(__file__).parent / "agents/memories"
 AUTO = MEMORIES / "projects/-work-shop/memory"

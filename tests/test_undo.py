@@ -220,7 +220,7 @@ def test_what_is_only_in_the_journal_is_committed_first(tmp_path: Path) -> None:
 def test_an_import_of_several_commits_is_taken_back_and_brought_back_as_one(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engram.usecases.import_lore._BATCH", 2)
+    monkeypatch.setattr("engram.usecases.exchange.import_lore._BATCH", 2)
     notes = [
         TIDES,
         COLOUR,

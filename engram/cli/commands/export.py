@@ -8,7 +8,7 @@ import sys
 from engram.adapters.files import places
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.export import FORMATS, JSON, JSONL, MARKDOWN
+from engram.usecases.exchange.export import FORMATS, JSON, JSONL, MARKDOWN
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Write the export."""
     from engram.adapters.files import atomic, interchange
-    from engram.usecases.export import export_markdown, export_rows
+    from engram.usecases.exchange.export import export_markdown, export_rows
 
     given = call.arguments
     target = os.path.abspath(os.path.expanduser(given.output)) if given.output else ""

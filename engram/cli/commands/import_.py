@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.usecases.import_found import Found
-    from engram.usecases.import_lore import Imported
+    from engram.usecases.exchange.import_found import Found
+    from engram.usecases.exchange.import_lore import Imported
 
 DESCRIPTION = (
     "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Import and report; exit 1 where there were only problems."""
-    from engram.usecases.import_lore import Options, import_lore
+    from engram.usecases.exchange.import_lore import Options, import_lore
 
     given = call.arguments
     options = Options(
@@ -80,7 +80,7 @@ def run(call: Call) -> int:
 def _found(call: Call) -> Sequence[Found]:
     """What agents keep here, once the person agrees to import it. Raises NotFoundError, UsageError."""
     from engram.domain.scopes import USER
-    from engram.usecases.import_found import find_memories
+    from engram.usecases.exchange.import_found import find_memories
 
     given = call.arguments
     own = call.store.places.scope == USER

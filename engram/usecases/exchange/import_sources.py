@@ -16,7 +16,7 @@ from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
 from engram.domain.memory_kinds import JSON
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.import_own import lore_of_row, own_id, time_of, with_past
+from engram.usecases.exchange.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:

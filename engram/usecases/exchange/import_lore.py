@@ -11,9 +11,9 @@ from engram.domain.lore import Lore, Relation
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.validation import check_fraction, check_words
-from engram.usecases.import_found import Found
-from engram.usecases.import_kinds import sources
-from engram.usecases.import_present import ORIGIN, Earlier, Present
+from engram.usecases.exchange.import_found import Found
+from engram.usecases.exchange.import_kinds import sources
+from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar
 from engram.usecases.store import activity_log, entry_writer
@@ -21,7 +21,7 @@ from engram.usecases.store.store import Deed
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
-    from engram.usecases.import_sources import Source
+    from engram.usecases.exchange.import_sources import Source
     from engram.usecases.store.store import Store
 
 NEW, CHANGED, KNOWN, ALIKE = "new", "changed", "known", "alike"

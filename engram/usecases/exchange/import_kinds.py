@@ -7,7 +7,7 @@ import os
 from engram.domain import memory_kinds as kinds
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.import_sources import (
+from engram.usecases.exchange.import_sources import (
     MARKDOWN,
     MAX_BYTES,
     Source,
@@ -58,7 +58,7 @@ def sources(
     if kind == kinds.MARKDOWN:
         return markdown_sources(path, categories, problems)
     if known.is_markdown:
-        from engram.usecases.import_notes import note_sources
+        from engram.usecases.exchange.import_notes import note_sources
 
         return note_sources(kind, path, categories, problems)
     if os.path.isdir(path):

@@ -14,8 +14,15 @@ from engram.domain.lore import MAX_CONTENT, MAX_TITLE, title_of
 from engram.domain.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
 from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.import_own import time_of
-from engram.usecases.import_sources import MARKDOWN, MAX_BYTES, Source, files_below, read_file, told
+from engram.usecases.exchange.import_own import time_of
+from engram.usecases.exchange.import_sources import (
+    MARKDOWN,
+    MAX_BYTES,
+    Source,
+    files_below,
+    read_file,
+    told,
+)
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:

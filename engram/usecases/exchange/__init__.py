@@ -1,0 +1,1 @@
+"""Import from other tools and export to them."""
