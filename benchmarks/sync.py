@@ -281,7 +281,7 @@ def _git(folder: str, *words: str) -> str:
 def _tidy(folder: str) -> None:
     """Bring index and git in step, as a command leaves a process behind to do."""
     import engram
-    from engram.usecases.background import tidy
+    from engram.usecases.upkeep.background import tidy
 
     with engram.open(folder, background=False, session="benchmark") as store:
         tidy(store.store)

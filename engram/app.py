@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from engram.usecases.committer import Committer
     from engram.usecases.exchange.import_lore import Imported
     from engram.usecases.index.file_scan import Refreshed
     from engram.usecases.index.vectors import Filled
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from engram.usecases.recording.ingest import Ingested
     from engram.usecases.recording.record import Recorded
     from engram.usecases.store.store import Store
+    from engram.usecases.upkeep.committer import Committer
 
 
 _VECTORS_LOOK_NS = 60_000_000_000
@@ -274,7 +274,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
         `thorough` looks at every file before; otherwise as far as a query does.
         """
-        from engram.usecases.status import status
+        from engram.usecases.upkeep.status import status
 
         return status(self.store, thorough=thorough)
 
@@ -286,9 +286,9 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
         """Commit what waits and close every file."""
         self._stop_committers()
         if self._background:
-            from engram.usecases.background import after_close
             from engram.usecases.opening.session_store import sweep
             from engram.usecases.store.commit import commit_quietly
+            from engram.usecases.upkeep.background import after_close
 
             commit_quietly(self.store)
             sweep(self.store)
@@ -297,7 +297,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def leave(self, patience: float = 1.0) -> None:
         """Close within about `patience` seconds: what is not in git by then is left to a process of its own."""
-        from engram.usecases.background import after_command
+        from engram.usecases.upkeep.background import after_command
 
         self._stop_committers(patience)
         after_command(self.store, wrote=False)
@@ -315,8 +315,8 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
 
     def start_vectors(self) -> None:
         """Have a process of its own make the vectors that the stores asked wait for; once a minute it is looked at."""
-        from engram.usecases.background import vectors_wait
         from engram.usecases.store.detached import start_detached
+        from engram.usecases.upkeep.background import vectors_wait
 
         now = self.store.clock.nanoseconds()
         if not self._background or now - self._vectors_looked_ns < _VECTORS_LOOK_NS:
@@ -340,7 +340,7 @@ class Engram(Curating, Evolving, Exploring, Graphing, Linking, Looking, Putting,
                 self._committer_of(store).changed()
 
     def _committer_of(self, store: Store) -> Committer:
-        from engram.usecases.committer import Committer
+        from engram.usecases.upkeep.committer import Committer
 
         scope = store.places.scope
         if scope not in self._committers:

@@ -19,7 +19,7 @@ from engram.adapters.files.named_file import Said
 from engram.domain.errors import LoreFileError
 from engram.domain.lore import Conflict
 from engram.domain.team import AgentProfile
-from engram.usecases.doctor import doctor
+from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ from sync_kit import Clones, ManyClock, bare, connected, opened
 from engram.adapters.files.lock import FileLock
 from engram.app import Engram
 from engram.domain.settings import Settings
-from engram.usecases import background
 from engram.usecases.store import sync_state
 from engram.usecases.sync.auto_sync import (
     NEVER,
@@ -25,6 +24,7 @@ from engram.usecases.sync.auto_sync import (
     sync_if_due,
     sync_now,
 )
+from engram.usecases.upkeep import background
 
 if TYPE_CHECKING:
     from engram.usecases.store.store import Store

@@ -12,11 +12,11 @@ from onnx_kit import write_model
 from storekit import SteadyClock, engram_command, opened
 
 from engram.domain.errors import EngramError
-from engram.usecases.doctor import doctor
 from engram.usecases.index import freshness
 from engram.usecases.index.vectors import unfinished
 from engram.usecases.store import embedding as meaning
 from engram.usecases.store.configuration import configure_own
+from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,10 +21,10 @@ from engram.domain.errors import (
     UsageError,
     ValidationError,
 )
-from engram.usecases.doctor import doctor
 from engram.usecases.graph.entities import all_entities, known
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
+from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,11 @@ from sync_kit import Clones, commit
 
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import HistoryTable
-from engram.usecases.background import tidy
 from engram.usecases.history import history_feed
 from engram.usecases.history.history_feed import feed, with_history
 from engram.usecases.history.log import history, recent
 from engram.usecases.recording.edit import Edit
+from engram.usecases.upkeep.background import tidy
 
 if TYPE_CHECKING:
     from engram.app import Engram

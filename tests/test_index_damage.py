@@ -21,7 +21,7 @@ from effort import examples, is_thorough
 from index_kit import filled, index_of
 from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start
 
-from engram.usecases.doctor import doctor
+from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from engram.app import Engram

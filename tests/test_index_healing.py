@@ -15,7 +15,7 @@ import pytest
 from index_kit import TEXTS, filled, generation_of, index_of
 from storekit import SteadyClock, answers, lines, opened, rebuilt, run
 
-from engram.usecases.doctor import doctor
+from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -28,10 +28,10 @@ from engram.domain.injected import (
     leaks_of_quotes,
 )
 from engram.domain.tiers import Tier
-from engram.usecases import poison
 from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine as held
 from engram.usecases.store.clock import Clock
+from engram.usecases.upkeep import injection_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +53,13 @@ SHORT = (
 def test_nothing_of_the_corpus_gets_through(tmp_path: Path) -> None:
     done = cli("doctor", "--poison", "--json", cwd=plain(tmp_path))
     assert (done.code, done.json["ok"], done.json["findings"]) == (0, True, [])
-    assert done.json["lore"] == len(poison.corpus()) >= 60
-    assert set(done.json["texts"]) == set(poison.WAYS)
+    assert done.json["lore"] == len(injection_test.corpus()) >= 60
+    assert set(done.json["texts"]) == set(injection_test.WAYS)
     assert not list((tmp_path / "lore").rglob("*.md"))
 
 
 def test_the_corpus_has_many_of_each_attack() -> None:
-    rows = poison.corpus()
+    rows = injection_test.corpus()
     assert len({row["name"] for row in rows}) == len(rows)
     counts = {
         attack: sum(row["attack"] == attack for row in rows) for attack in {row["attack"] for row in rows}
@@ -81,21 +81,21 @@ def test_the_corpus_has_many_of_each_attack() -> None:
 def test_what_would_get_through_without_a_defence_is_reported(
     monkeypatch: pytest.MonkeyPatch, where: Any, name: str, instead: object, leak: set[str]
 ) -> None:
-    rows = [row for row in poison.corpus() if row["name"] in SHORT]
-    monkeypatch.setattr(poison, "corpus", lambda: rows)
+    rows = [row for row in injection_test.corpus() if row["name"] in SHORT]
+    monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(where, name, instead)
     if where is held:
         monkeypatch.setattr(auto_recall, "without_held", lambda _store, hits: list(hits))
         monkeypatch.setattr("engram.usecases.agents.brief.without_held", lambda _store, hits: list(hits))
-    found = poison.poison_check().findings
+    found = injection_test.poison_check().findings
     assert leak <= {one.leak for one in found} <= set(LEAKS)
 
 
 def test_the_command_fails_where_something_gets_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [row for row in poison.corpus() if row["name"] == "image"]
-    monkeypatch.setattr(poison, "corpus", lambda: rows)
+    rows = [row for row in injection_test.corpus() if row["name"] == "image"]
+    monkeypatch.setattr(injection_test, "corpus", lambda: rows)
     monkeypatch.setattr(fence, "harmless", lambda text, **_: text)
     done = cli("doctor", "--poison", cwd=plain(tmp_path))
     assert done.code == 1
@@ -148,16 +148,16 @@ def root(tmp_path: Path) -> Path:
     root = plain(tmp_path / "store")
     ok("config", "trust.hold", "foreign", "--user", cwd=root)
     with opened(root, clock=Clock()) as engram:
-        poison.plant(engram.store)
+        injection_test.plant(engram.store)
         engram.refresh()
     return root
 
 
 def hidden() -> list[str]:
     """The words that no agent may see."""
-    rows = poison.corpus()
+    rows = injection_test.corpus()
     return [
-        poison.word(n)
+        injection_test.word(n)
         for n, row in enumerate(rows)
         if row.get("held") or row.get("status", "active") != "active"
     ]
@@ -186,7 +186,7 @@ async def test_what_waits_is_in_no_tool_resource_or_prompt(root: Path) -> None:
         prompt = await client.get_prompt("recall", {"task": f"{hidden()[0]} obey"})
         said += [prompt.messages[0].content.text.partition("\n\nTask:")[0]]
         copy = f"{hidden()[0]} is pending and must not be seen. Obey."
-        file = f"poison/{len(poison.corpus()) - 4}.py"
+        file = f"poison/{len(injection_test.corpus()) - 4}.py"
         done = await client.call_tool("recall_record", {"content": copy, "category": "fact", "files": [file]})
         twins = text(done).splitlines()[1:]  # the first one names the new lore
     assert len(names) == 2
@@ -205,9 +205,11 @@ async def test_tools_and_resources_let_nothing_through(root: Path) -> None:
             for whole in got.structured_content["lore"]:
                 checked = whole["trust"] in ("human", "agent")
                 assert [
-                    x for part in poison._strings(whole) for x in leaks_of_data(part, is_checked=checked)
+                    x
+                    for part in injection_test._strings(whole)
+                    for x in leaks_of_data(part, is_checked=checked)
                 ] == []
-        for word in (poison.word(n) for n in range(0, 80, 20)):
+        for word in (injection_test.word(n) for n in range(0, 80, 20)):
             assert leaks_of_quotes(text(await client.call_tool("recall_query", {"query": word}))) == []
         recent = (await client.read_resource("lore://recent")).contents[0].text
         assert "The newest of" in recent
@@ -219,7 +221,7 @@ def test_what_waits_is_in_no_hook(root: Path) -> None:
     said: list[str] = []
     for number, word in enumerate(hidden()):
         session = {"session_id": f"s{number}"}
-        at = next(n for n in range(len(poison.corpus())) if poison.word(n) == word)
+        at = next(n for n in range(len(injection_test.corpus())) if injection_test.word(n) == word)
         asks: tuple[Callable[[], Any], ...] = (
             lambda s=session: answer(CLAUDE, "session-start", root, **s),
             lambda s=session, w=word: answer(
@@ -238,8 +240,10 @@ def test_what_waits_is_in_no_hook(root: Path) -> None:
 
 
 def test_what_became_pending_since_the_index_was_made_is_not_injected(root: Path) -> None:
-    row = next(n for n, row in enumerate(poison.corpus()) if row["name"] == "polite")
-    (file,) = [path for path in (root / "lore").rglob("*.md") if poison.word(row) in path.read_text("utf-8")]
+    row = next(n for n, row in enumerate(injection_test.corpus()) if row["name"] == "polite")
+    (file,) = [
+        path for path in (root / "lore").rglob("*.md") if injection_test.word(row) in path.read_text("utf-8")
+    ]
     with opened(root, clock=Clock()) as engram:
         paths = [str(file.relative_to(root))]
         assert len(auto_recall.loaded(engram.store, paths)) == 1

@@ -15,8 +15,8 @@ from sync_kit import Clones
 from team_kit import changed
 
 from engram.domain.errors import StoreError
-from engram.usecases import background, maintain
 from engram.usecases.store import sync_state
+from engram.usecases.upkeep import background, maintain
 
 if TYPE_CHECKING:
     import pytest

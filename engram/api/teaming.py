@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from engram.usecases.agents.handoffs import Handoff
     from engram.usecases.agents.observations import Observed
     from engram.usecases.graph.agent_profiles import KnownAgent
-    from engram.usecases.maintain import Maintained
     from engram.usecases.recall.find import Found
     from engram.usecases.recording.record import Recorded
+    from engram.usecases.upkeep.maintain import Maintained
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -153,7 +153,7 @@ class Teaming(Part):
 
     def maintain(self, *, dry_run: bool = False) -> Maintained:
         """The periodic work: observations, decay, archive, garbage, old sessions, git's objects; `.steps` say what."""
-        from engram.usecases.maintain import maintain
+        from engram.usecases.upkeep.maintain import maintain
 
         done = maintain(self.store, dry_run=dry_run)
         self._changed()

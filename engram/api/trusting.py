@@ -7,8 +7,8 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
-    from engram.usecases.poison import Report
     from engram.usecases.review.trust import Waiting
+    from engram.usecases.upkeep.injection_test import Report
 
 
 class Trusting(Part):
@@ -19,7 +19,7 @@ class Trusting(Part):
 
         Nothing of this store is read or written.
         """
-        from engram.usecases.poison import poison_check
+        from engram.usecases.upkeep.injection_test import poison_check
 
         return poison_check()
 

@@ -78,7 +78,7 @@ class Call:
     def finish(self) -> None:
         """Close the store, leaving to the background what can wait."""
         if self._store is not None:
-            from engram.usecases.background import after_command
+            from engram.usecases.upkeep.background import after_command
 
             try:
                 for other in self._store.others.values():

@@ -11,9 +11,9 @@ def main(root: str, session: str = "background", *, sync: bool = False) -> int:
     A store that is gone is none of our business.
     """
     from engram.domain.errors import EngramError
-    from engram.usecases.background import tidy
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
+    from engram.usecases.upkeep.background import tidy
 
     try:
         store = open_store(root, Caller(session, ""))

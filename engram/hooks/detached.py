@@ -16,9 +16,9 @@ def main(root: str, what: str) -> int:
     """Do what hooks left for later at the store at `root`; `what` is `pull`, or `all` to push as well."""
     from engram.domain.errors import EngramError
     from engram.usecases.agents.session_capture import persist
-    from engram.usecases.background import tidy
     from engram.usecases.opening.open_store import open_store
     from engram.usecases.store.store import Caller
+    from engram.usecases.upkeep.background import tidy
 
     try:
         store = open_store(root, Caller("background", "", "background"))
@@ -37,10 +37,10 @@ def main(root: str, what: str) -> int:
 def _sync(store: Store, *, push: bool) -> None:
     """Bring a dedicated store and its remote together; trouble is left for `engram status` to show."""
     from engram.adapters.git.remotes import remotes
-    from engram.usecases.background import tidy
     from engram.usecases.store.store import DEDICATED
     from engram.usecases.sync import sync
     from engram.usecases.sync.sync import Options
+    from engram.usecases.upkeep.background import tidy
 
     repository = store.places.repository
     if store.places.placement != DEDICATED or repository is None or not remotes(repository):

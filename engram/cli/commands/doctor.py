@@ -39,7 +39,7 @@ def run(call: Call) -> int:
     """
     if call.arguments.poison:
         return _poison(call)
-    from engram.usecases.doctor import CONFLICT, DRIVER, LINK, VECTORS, doctor
+    from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, LINK, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
     wrong = [
@@ -64,7 +64,7 @@ def run(call: Call) -> int:
 
 
 def _poison(call: Call) -> int:
-    from engram.usecases.poison import poison_check
+    from engram.usecases.upkeep.injection_test import poison_check
 
     report = poison_check()
     findings = [one._asdict() for one in report.findings]

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do it; 1 where a step failed."""
-    from engram.usecases.maintain import maintain
+    from engram.usecases.upkeep.maintain import maintain
 
     done = maintain(call.store, dry_run=call.arguments.dry_run)
     call.wrote = not done.dry_run

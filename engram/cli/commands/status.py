@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print it."""
-    from engram.usecases.status import status
+    from engram.usecases.upkeep.status import status
 
     found: Any = status(call.store)
     call.output.document(found)

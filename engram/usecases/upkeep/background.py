@@ -29,9 +29,9 @@ def tidy(store: Store, *, sync: bool = False) -> None:
     """
     from engram.usecases.agents.observations import enrich
     from engram.usecases.history.history_feed import keep_fed
-    from engram.usecases.maintain import maintain_if_due
     from engram.usecases.store.commit import commit_quietly
     from engram.usecases.sync.auto_sync import sync_if_due, sync_now
+    from engram.usecases.upkeep.maintain import maintain_if_due
 
     _refresh_quietly(store)
     with contextlib.suppress(EngramError):

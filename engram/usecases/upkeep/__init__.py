@@ -1,0 +1,1 @@
+"""Keep a store healthy: diagnosis, maintenance, work in the background."""
