@@ -14,7 +14,7 @@ import generate
 from measuring import Cost, cost_of, median
 
 from engram.adapters.files import codec
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import vocabulary
 from scratch_store import FOLDER, make_plain, write_lore
 
-from engram.domain import ulid
-from engram.domain.categories import Categories
-from engram.domain.confidence import Vote
-from engram.domain.lore import MAX_CONTENT, Lore, title_of
-from engram.domain.slug import slug
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import MAX_CONTENT, Lore, title_of
+from engram.domain.entry.slug import slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

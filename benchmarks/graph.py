@@ -35,7 +35,7 @@ from engram.usecases.store.store import Caller
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _RUNS = 5

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import retrieval_set
 from retrieval_set import Document
 
-from engram.domain.lore import MAX_CONTENT
+from engram.domain.entry.lore import MAX_CONTENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,10 +12,10 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from engram.adapters.files import codec, places  # noqa: E402
-from engram.domain.categories import Categories  # noqa: E402
+from engram.domain.entry.categories import Categories  # noqa: E402
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 FOLDER = "lore"
 SESSION = "benchmark"

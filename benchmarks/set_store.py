@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from scratch_store import FOLDER, make_plain, write_lore
 
-from engram.domain import ulid
-from engram.domain.categories import Categories
-from engram.domain.lore import Lore, Relation
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore import Lore, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,13 +25,13 @@ from scratch_store import FOLDER, ROOT, isolate
 from steady import ATTEMPTS, Steady, bare_python
 
 from engram.adapters.files import codec
-from engram.domain.categories import Categories
-from engram.domain.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.confidence import HELPFUL, Vote, judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 _TASK = """
 import json, os, sys, time

@@ -12,8 +12,8 @@ TYPE_CHECKING = False  # importing typing for it would cost `engram --version` a
 
 if TYPE_CHECKING:
     from engram.app import Engram
+    from engram.domain.entry.lore import Lore
     from engram.domain.errors import EngramError
-    from engram.domain.lore import Lore
     from engram.opening import open_engram as open  # noqa: A004
     from engram.usecases.placement.manage_scopes import add_scope, remove_scope
 
@@ -23,7 +23,7 @@ _WHERE = {
     "Engram": ("engram.app", "Engram"),
     "open": ("engram.opening", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
-    "Lore": ("engram.domain.lore", "Lore"),
+    "Lore": ("engram.domain.entry.lore", "Lore"),
     "add_scope": ("engram.usecases.placement.manage_scopes", "add_scope"),
     "remove_scope": ("engram.usecases.placement.manage_scopes", "remove_scope"),
 }

@@ -24,7 +24,7 @@ from engram.api.putting import Putting
 from engram.api.sharing import Sharing
 from engram.api.teaming import Teaming
 from engram.api.trusting import Trusting
-from engram.domain.lore import ACTIVE, Lore
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import query as recall
 from engram.usecases.recording import record as recording

@@ -19,7 +19,7 @@ from prepared import dedicated as dedicated
 
 from engram.app import Engram
 from engram.cli.main import main
-from engram.domain import ulid
+from engram.domain.entry import ulid
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.store import Caller

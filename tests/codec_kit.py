@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from engram.adapters.files import codec
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError
-from engram.domain.lore import Lore
 
 CATEGORIES = Categories()
 ID, OTHER, SOURCE = "01JD6TQ8XW9YV3N5K7P2M4R6ST", "01JD6TQ8XW9YV3N5K7P2M4R6SV", "01JD6TQ8XW9YV3N5K7P2M4R6SW"

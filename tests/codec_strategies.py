@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from engram.adapters.files.frontmatter import conflict_marker, normalise
-from engram.domain import ulid
-from engram.domain.categories import TYPES, Categories
-from engram.domain.confidence import Vote
-from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation
-from engram.domain.validation import shows
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import TYPES, Categories
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Lore, Relation
+from engram.domain.entry.validation import shows
 
 CATEGORIES = Categories({"house_rule": "procedural"})
 NASTY = (

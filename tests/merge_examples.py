@@ -10,8 +10,8 @@ from codec_kit import NOW as START
 from merge_kit import CATEGORIES, merge, read
 
 from engram.adapters.files import codec
-from engram.domain.confidence import HELPFUL, Vote, judge
-from engram.domain.lore import Lore
+from engram.domain.entry.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.lore import Lore
 
 if TYPE_CHECKING:
     from engram.adapters.files.merge_file import Merged

@@ -11,13 +11,13 @@ from merge_kit import CATEGORIES, NOW, PATH, read
 
 from engram.adapters.files import codec
 from engram.adapters.files.merge_file import Merged, merge_files
-from engram.domain import times
-from engram.domain.confidence import HELPFUL, INCORRECT, Vote, judge
+from engram.domain.entry import times
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 CLONES = ("AAAAAAAA", "BBBBBBBB", "CCCCCCCC")
 START = datetime(2026, 11, 21, 9, 30, tzinfo=NOW.tzinfo)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from engram.adapters.files import codec, frontmatter
 from engram.adapters.files.merge_file import Merged, merge_files
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
 from engram.domain.errors import LoreFileError, ValidationError
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 PATH = "lore/2026/11/21/x--01JD6TQ8XW9YV3N5K7P2M4R6ST.md"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

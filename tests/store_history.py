@@ -15,9 +15,9 @@ from codec_strategies import CATEGORIES
 from engram.adapters.files import codec
 from engram.adapters.git.differences import Difference
 from engram.adapters.git.tree import PLAIN, Entry, blob_oid
-from engram.domain import times, ulid
-from engram.domain.confidence import Vote, judge, larger
-from engram.domain.lore import Lore
+from engram.domain.entry import times, ulid
+from engram.domain.entry.confidence import Vote, judge, larger
+from engram.domain.entry.lore import Lore
 from engram.usecases.merge.tree_merge import Rules, Side, merge_trees
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from prepared import dedicated
 
 from engram.app import Engram
-from engram.domain import ulid
+from engram.domain.entry import ulid
 from engram.domain.errors import EngramError
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.open_store import open_store

@@ -11,7 +11,7 @@ import prepared
 from apikit import START, SetClock, dedicated, git
 
 from engram.app import Engram
-from engram.domain import ulid
+from engram.domain.entry import ulid
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.clock import Clock
 
 TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."

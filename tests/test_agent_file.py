@@ -16,8 +16,8 @@ from team_kit import as_agent
 from engram.adapters.files import agent_file
 from engram.adapters.files.merge_named import merge_named
 from engram.adapters.files.named_file import Said
+from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
-from engram.domain.lore import Conflict
 from engram.domain.team import AgentProfile
 from engram.usecases.upkeep.doctor import doctor
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from apikit import COLOUR, QUEUE, START, SetClock, lore_files, opened
 
-from engram.domain.categories import ALIASES, Categories
+from engram.domain.entry.categories import ALIASES, Categories
+from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import ValidationError
-from engram.domain.lore import STATUSES
 
 BUILT_IN = Categories().names
 

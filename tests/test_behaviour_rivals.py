@@ -24,7 +24,7 @@ from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.domain.change_phrase import phrase
-from engram.domain.confidence import Vote
-from engram.domain.lore import ARCHIVED, PENDING, Conflict, Lore
+from engram.domain.entry.change_phrase import phrase
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import ARCHIVED, PENDING, Conflict, Lore
 
 THEN = datetime(2026, 1, 2, tzinfo=UTC)
 LORE = Lore("01M818AK6VJ2KPA76161WCXT4J", "Tides are local.", "FACT", THEN, THEN, tags=("sea",))

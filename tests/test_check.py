@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.domain.annotations import annotation, logged
-from engram.domain.text_links import text_links
+from engram.domain.entry.text_links import text_links
 
 TWIN = "Make every handler of a queue consumer idempotent, because brokers deliver twice."
 

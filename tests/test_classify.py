@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.categories import Categories
 from engram.domain.classify import guess_category
+from engram.domain.entry.categories import Categories
 
 SHELL = "Run this:\n\n```bash\nbrew install thing\n```\n\nThen:\n\n```\n$ thing --serve\n```\n"
 STEPS = "1. Stop the worker\n2. Run the migration\n3. Start the worker\n"

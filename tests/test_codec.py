@@ -11,9 +11,9 @@ import pytest
 from codec_kit import CATEGORIES, ID, LATER, NOW, OTHER, PLAIN, SOURCE, read, with_fields
 
 from engram.adapters.files import codec
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Conflict, Relation
 from engram.domain.errors import ValidationError
-from engram.domain.lore import Conflict, Relation
 
 FULL = PLAIN._replace(
     content="# Retries need jitter\n\nAll workers woke at once. 🐘",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codec_kit import ID, LATER, edited, with_fields
 
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
 
 NOTE = f"""\
 # written by hand

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from engram.adapters.files import codec, frontmatter, plain_yaml, scalars, yaml_events
 from engram.adapters.files.fields import KEYS
 from engram.adapters.files.tree import Problem
+from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError
-from engram.domain.lore import Lore
 
 MODIFIED = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 quick = settings(deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.confidence import (
+from engram.domain.entry.confidence import (
     FULL,
     HELPFUL,
     INCORRECT,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.confidence import Vote, derive, larger
-from engram.domain.decay import account_changes, balance, idle_months, used_months
+from engram.domain.entry.confidence import Vote, derive, larger
+from engram.domain.entry.decay import account_changes, balance, idle_months, used_months
 
 START = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 DAYS = st.integers(0, 900).map(lambda days: START + timedelta(days=days))

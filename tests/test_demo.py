@@ -11,8 +11,8 @@ from apikit import cli, git, ok
 from sync_kit import files
 
 from engram.adapters.files import codec
-from engram.domain.categories import Categories
-from engram.domain.times import parse
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.times import parse
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from engram.adapters.index import words
 from engram.cli import registry
 from engram.cli.parsing import command_parser
 from engram.domain import strength
-from engram.domain.categories import ALIASES
+from engram.domain.entry.categories import ALIASES
 from engram.domain.errors import LoreFileError
 from engram.domain.settings import KEYS
 

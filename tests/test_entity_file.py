@@ -23,10 +23,10 @@ from engram.domain.entity_rules import (
     slug_of,
     the_one,
 )
+from engram.domain.entry.lore import Conflict
+from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import AmbiguousError, LoreFileError, ValidationError
-from engram.domain.lore import Conflict
 from engram.domain.mentions import Names
-from engram.domain.named_files import is_entity
 
 PATH = "lore/entities/zookeeper.md"
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

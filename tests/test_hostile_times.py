@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain import times, ulid
+from engram.domain.entry import times, ulid
 
 LAST = "76EZ91ZPZZZZZZZZZZZZZZZZZZ"
 MOMENTS = st.datetimes(timezones=st.just(UTC)).map(

@@ -22,7 +22,7 @@ from engram.usecases.exchange.import_lore import Options, import_lore
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.exchange.import_lore import Imported
 
 MEMORIES = Path(__file__).parent / "agents/memories"

@@ -9,7 +9,7 @@ import pytest
 
 from engram.adapters.index.catalog import Catalog, Entry, Problem
 from engram.adapters.index.catalog_check import damaged
-from engram.domain.lore import Lore
+from engram.domain.entry.lore import Lore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters.files.interchange import MAX_BYTES, ImportRow, read_rows, write_json, write_jsonl
-from engram.domain.confidence import Vote
-from engram.domain.lore import Conflict, Lore, Relation
-from engram.domain.lore_json import lore_as_dict
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Conflict, Lore, Relation
+from engram.domain.entry.lore_json import lore_as_dict
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FIRST, SECOND = "01KDYA0000000000000000000A", "01KDYA0000000000000000000B"

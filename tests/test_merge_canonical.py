@@ -12,9 +12,9 @@ from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_file import Merged, merge_files
 from engram.adapters.files.merge_readable import Job, merge_pair, pair_up, read_side
-from engram.domain.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.lore import Lore
 from engram.domain.errors import ValidationError
-from engram.domain.lore import Lore
 
 JOB = Job(PATH, CATEGORIES, NOW)
 SOURCES = ("AAAAAAAA", "BBBBBBBB")

@@ -11,8 +11,8 @@ from merge_examples import BASE, LATER, SOON, TEXT, both, judged, merged, with_c
 from merge_kit import CATEGORIES, NOW, PATH
 
 from engram.adapters.files.merge_file import merge_files
-from engram.domain.confidence import HELPFUL, INCORRECT, Vote
-from engram.domain.lore import Conflict, Relation
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
+from engram.domain.entry.lore import Conflict, Relation
 from engram.domain.merge import reference_time
 
 # --- votes and dates

@@ -14,8 +14,8 @@ from merge_history import CLONES, START, Clones, helpful, incorrect
 from merge_kit import CATEGORIES, quick, read
 
 from engram.adapters.files import codec
-from engram.domain.confidence import Vote
-from engram.domain.lore import Lore
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Lore
 
 BODY = "Title\n\nparagraph 0\n\nmore\n\nparagraph 1\n\nand more\n\nparagraph 2"
 ROOT = codec.write_new(Lore(ID, BODY, "FACT", START, START, tags=("a", "b")), CATEGORIES)

@@ -12,9 +12,9 @@ from storekit import later_tick, opened
 
 from engram.adapters.index import near
 from engram.adapters.index.numeric import numpy_module
-from engram.domain import ulid
+from engram.domain.entry import ulid
+from engram.domain.entry.lore import Lore, Relation
 from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
-from engram.domain.lore import Lore, Relation
 from engram.domain.pair_groups import groups
 from engram.usecases.similarity import pair_texts
 from engram.usecases.similarity.pairs import pairs

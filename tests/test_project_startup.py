@@ -50,7 +50,7 @@ def test_the_probe_sees_a_heavy_module() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["engram", "engram.domain.errors", "engram.domain.lore", "engram.cli.main"]
+    "module", ["engram", "engram.domain.errors", "engram.domain.entry.lore", "engram.cli.main"]
 )
 def test_importing_stays_light(module: str) -> None:
     assert start(f"import {module}") == {"status": 0, "loaded": []}

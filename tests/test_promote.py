@@ -15,7 +15,7 @@ import engram
 from engram.adapters.files import canonical, codec, frontmatter, origin, places
 from engram.adapters.files.origin import Origin
 from engram.app import Engram
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.recording.edit import Edit

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engram.domain import ulid
-from engram.domain.categories import Categories
-from engram.domain.lore import MAX_TITLE, Lore
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore import MAX_TITLE, Lore
+from engram.domain.entry.validation import check
 from engram.domain.secrets import find_secrets
 from engram.domain.stop_words import without_stop_words
-from engram.domain.validation import check
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)

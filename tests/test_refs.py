@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.refs import Seen, fold, match_snippet, ref_number
+from engram.domain.entry.refs import Seen, fold, match_snippet, ref_number
 
 QUEUE = Seen(
     "1", "Queue consumers must be idempotent", "Queue consumers must be idempotent.\n\nBrokers deliver twice."

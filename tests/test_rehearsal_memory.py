@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from apikit import SetClock, opened, plain
 
-from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.usecases.consolidation.replay import rehearsing
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.slug import slug
+from engram.domain.entry.slug import slug
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from store_history import SKEWS, START, Clone, Repository, id_of, new_lore, parsed
 
-from engram.domain.confidence import HELPFUL, INCORRECT, Vote
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 PARTS = 4  # so that several processes share the work
 AHEAD = timedelta(days=1)

@@ -10,7 +10,7 @@ from sync_kit import Clones
 from engram.adapters.files import codec
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git import differences, runner
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from apikit import cli, git
 from sync_kit import SOON, Clones, commit, files, opened
 
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import undo
 from engram.usecases.store.commit import commit_pending
@@ -19,7 +19,7 @@ from engram.usecases.sync import local_changes, sync
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 HERE = "Use exponential backoff with jitter for retries."
 THERE = "Use exponential backoff with jitter when retrying."

@@ -16,7 +16,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 TEXTS = (
     "Whoever retries adds jitter.",

@@ -22,7 +22,7 @@ from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 
 @pytest.fixture

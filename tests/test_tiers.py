@@ -10,8 +10,8 @@ from apikit import QUEUE, ok, opened, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.confidence import Vote
-from engram.domain.lore import Lore
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Lore
 from engram.domain.tiers import TIERS, tier_of, writer
 from engram.domain.trust import BAD, GOOD, NOT_SIGNED, UNKNOWN_KEY, Signature
 

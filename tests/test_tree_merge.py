@@ -11,7 +11,7 @@ from merge_kit import read
 from store_history import START, Commit, Repository, new_lore
 
 from engram.adapters.files import codec
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
 from engram.domain.fold import fold
 
 if TYPE_CHECKING:

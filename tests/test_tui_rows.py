@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engram
-from engram.domain.lore import Lore
+from engram.domain.entry.lore import Lore
 from engram_tui.facets import Facets
 from engram_tui.markdown_cost import is_light, nesting
 from engram_tui.preview import body_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.domain import times, ulid
+from engram.domain.entry import times, ulid
 
 YEAR_10000 = 253_402_300_800_000  # in milliseconds since 1970
 milliseconds = st.integers(0, (1 << 48) - 1)

@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, Lore, Relation, title_of
+from engram.domain.entry.validation import (
+    MAX_ITEMS,
+    MAX_WORD,
+    check,
+    check_content,
+    check_fraction,
+    check_words,
+)
 from engram.domain.errors import ValidationError
-from engram.domain.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, Lore, Relation, title_of
-from engram.domain.validation import MAX_ITEMS, MAX_WORD, check, check_content, check_fraction, check_words
 
 ID = "01M806ZZWH03EWHXWBG1FA47RA"
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.css.model import RuleSet
     from textual.pilot import Pilot
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
 
 WIDE, NARROW = (120, 40), (80, 24)

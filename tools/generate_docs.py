@@ -24,7 +24,7 @@ from engram.cli import registry  # noqa: E402
 from engram.cli.overview import GROUPS  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
 from engram.domain import errors, strength  # noqa: E402
-from engram.domain.categories import ALIASES, Categories  # noqa: E402
+from engram.domain.entry.categories import ALIASES, Categories  # noqa: E402
 from engram.domain.review import KINDS, allowed  # noqa: E402
 from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.domain.consolidation import Plan
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
     from engram.usecases.agents.extract import Outcome
     from engram.usecases.consolidation.apply import Consolidated

@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.git.remotes import Remote
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.history.blame import Blamed
     from engram.usecases.history.log import Event, Operation
     from engram.usecases.history.restore import Restored

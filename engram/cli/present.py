@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, fitted
-from engram.domain.confidence import two_decimals
-from engram.domain.lore import ACTIVE
+from engram.domain.entry.confidence import two_decimals
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.times import render
 from engram.domain.safe_text import safe_text
 from engram.domain.scopes import past_retention
-from engram.domain.times import render
 from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.history.origin import Origin
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.query import Recalled
@@ -30,7 +30,7 @@ _SHORT_ID = 14  # all of the time and 20 of the random bits
 
 def lore_json(lore: Lore, path: str) -> dict[str, object]:
     """The JSON of one lore."""
-    from engram.domain.lore_json import lore_as_dict  # most answers are for people
+    from engram.domain.entry.lore_json import lore_as_dict  # most answers are for people
 
     return lore_as_dict(lore, path)
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.domain.confidence import Vote
-    from engram.domain.lore import Lore
+    from engram.domain.entry.confidence import Vote
+    from engram.domain.entry.lore import Lore
 
 MERGE, SUPERSEDE, ARCHIVE, PROMOTE, DECAY = KINDS = ("merge", "supersede", "archive", "promote", "decay")
 SAYS = {

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 
 from engram.domain.document_pieces import Piece, cut, drop_blank_lines_before
-from engram.domain.lore import MAX_CONTENT, MAX_TITLE, title_of
+from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
+from engram.domain.entry.slug import slug
 from engram.domain.markdown_blocks import HEADING, TEXT, Block, scan
-from engram.domain.slug import slug
 from engram.domain.typed import NamedTuple
 
 MIN_LIMIT = 40

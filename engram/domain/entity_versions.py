@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
 
 
 def take_version(entity: Entity, conflicts: Sequence[Conflict]) -> Entity | None:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from engram.domain import ulid
-from engram.domain.confidence import MERGE_GAIN, Vote, larger
-from engram.domain.lore import ACTIVE, ARCHIVED
+from engram.domain.entry import ulid
+from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
+from engram.domain.entry.lore import ACTIVE, ARCHIVED
+from engram.domain.entry.validation import MAX_ITEMS
 from engram.domain.merge import PASSING
-from engram.domain.validation import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 Item = TypeVar("Item")
 # What a fold changes of the lore that stays, besides `merged_from`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.refs import fold
+from engram.domain.entry.refs import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

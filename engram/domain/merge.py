@@ -10,16 +10,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from engram.domain import times
-from engram.domain.confidence import larger
-from engram.domain.lore import MAX_CONTENT, Conflict, Lore
+from engram.domain.entry import times
+from engram.domain.entry.confidence import larger
+from engram.domain.entry.lore import MAX_CONTENT, Conflict, Lore
+from engram.domain.entry.validation import MAX_ITEMS
 from engram.domain.text_merge import merge_text
-from engram.domain.validation import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 Item = TypeVar("Item")
 TRUSTED_AHEAD = timedelta(hours=24)

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engram.domain.entity import Entity, Relationship
+from engram.domain.entry.validation import MAX_ITEMS
 from engram.domain.merge import latest_of, losing, merge_conflicts, merge_list, rank
 from engram.domain.team import AgentProfile
 from engram.domain.text_merge import merge_text
-from engram.domain.validation import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
 
 Named = Entity | AgentProfile
 

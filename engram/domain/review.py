@@ -11,7 +11,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
 
 ACCEPT, TAKE, EDIT, REJECT, MERGE, SUPERSEDE, ARCHIVE, SNOOZE = DECISIONS = (
     "accept", "take", "edit", "reject", "merge", "supersede", "archive", "snooze",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engram.domain.categories import TYPES, fold
+from engram.domain.entry.categories import TYPES, fold
 from engram.domain.errors import ConfigError
 from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple

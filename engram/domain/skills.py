@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.categories import PROCEDURAL
+from engram.domain.entry.categories import PROCEDURAL
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 TAG = "skill"
 _FENCE = re.compile(

@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 LONGEST_ID = 60
 MOST_CAPABILITIES = 50

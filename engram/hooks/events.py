@@ -221,7 +221,7 @@ def _question(store: Store) -> str:
 
 
 def _judged(store: Store, lore_id: str) -> bool:
-    from engram.domain.confidence import KINDS
+    from engram.domain.entry.confidence import KINDS
 
     return any(store.state.has_judged(store.caller.session, lore_id, kind) for kind in KINDS)
 

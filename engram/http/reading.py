@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
-from engram.domain import times
+from engram.domain.entry import times
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.framing import NOTICE
 from engram.domain.metrics import CONTENT_TYPE, prometheus

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult
 
 from engram.domain.budget import tokens
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
 from engram.domain.framing import whole_text as framed_whole
 from engram.domain.harmless import harmless
-from engram.domain.lore_json import lore_as_dict
 from engram.domain.tiers import QUARANTINED
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
+    from engram.domain.entry.lore import Lore
     from engram.domain.framing import Framed
-    from engram.domain.lore import Lore
     from engram.domain.tiers import Tier
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.consolidation import Plan
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
     from engram_tui.merge_source import MergeSource
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from engram.domain.confidence import HELPFUL, INCORRECT, KINDS
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS
+from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import ValidationError
-from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import Edit, rewrite
 from engram.usecases.recording.editor import kept_if_refused

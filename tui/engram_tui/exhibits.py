@@ -12,8 +12,8 @@ from rich.text import Text
 
 from engram.adapters.files import entity_file
 from engram.domain import review
+from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.lore import ACTIVE, Lore
 from engram.usecases.recording.resolve_conflict import take_version
 from engram_tui.preview import since
 from engram_tui.rows import bar, fraction

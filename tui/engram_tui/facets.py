@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.categories import TYPES
-from engram.domain.confidence import STATES, state
-from engram.domain.lore import STATUSES
+from engram.domain.entry.categories import TYPES
+from engram.domain.entry.confidence import STATES, state
+from engram.domain.entry.lore import STATUSES
 from engram.usecases.lookup.listing import Narrow
 
 if TYPE_CHECKING:

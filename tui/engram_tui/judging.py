@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram_tui import deeds
 from engram_tui.shell.screen import ShellScreen
 

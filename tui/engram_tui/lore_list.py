@@ -17,8 +17,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from engram.domain.confidence import STATES, state
-from engram.domain.lore import ACTIVE
+from engram.domain.entry.confidence import STATES, state
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.safe_text import safe_text
 from engram_tui.actions.action import bindings
 from engram_tui.actions.everywhere import MOVES

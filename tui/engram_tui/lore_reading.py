@@ -15,7 +15,7 @@ from engram_tui.lore_wording import Provenance
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.recall.recall_log import Surfaced

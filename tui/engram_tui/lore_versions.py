@@ -15,7 +15,7 @@ from engram_tui.rows import fraction
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.history.log import Event
 
 

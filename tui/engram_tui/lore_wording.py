@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from engram.domain.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE
 from engram_tui.preview import since
 from engram_tui.rows import bar, count, fraction
 from engram_tui.shell.gate import words
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.files.origin import Origin as Promoted
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event
     from engram.usecases.history.origin import Origin

@@ -10,7 +10,7 @@ from engram.domain.word_diff import compared
 from engram.usecases.recording.edited_result import FIELDS
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 LEFT, RIGHT, BOTH = "left", "right", "both"
 _FENCE = re.compile(r"^```", re.MULTILINE)

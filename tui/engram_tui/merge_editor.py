@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
-from engram.domain.lore import Lore
+from engram.domain.entry.lore import Lore
 from engram_tui.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
 from engram_tui.shell.gate import lines, words
 from engram_tui.shell.prompts import Confirm

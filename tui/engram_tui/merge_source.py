@@ -10,7 +10,7 @@ from engram_tui.exhibits import Version, versions_of
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
 
 

@@ -25,7 +25,7 @@ from engram_tui.shell.screen import ShellScreen
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
     from engram_tui.merge_source import MergeSource
     from engram_tui.shell.work import Deed, Written

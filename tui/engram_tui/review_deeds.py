@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import NotFoundError
-from engram.domain.named_files import is_entity
 from engram.domain.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
@@ -19,7 +19,7 @@ from engram_tui.shell.work import Deed
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
     from engram.usecases.review.decisions import Decided
 

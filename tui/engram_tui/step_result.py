@@ -16,7 +16,7 @@ from engram_tui.word_marks import differ, inline
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.consolidation import Difference, Plan, Step
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.review import Item
     from engram_tui.plan_rows import PlanRow
 

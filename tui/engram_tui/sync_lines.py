@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from engram.domain import change_phrase, times
+from engram.domain.entry import change_phrase, times
 from engram.usecases.store.store import DEDICATED
 from engram_tui.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import age, count

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.scalars import WORDS, reads_plain
 from engram.adapters.files.statement import DEFAULT_CATEGORY
-from engram.domain import ulid
-from engram.domain.categories import ALIASES, TYPES
-from engram.domain.confidence import Vote, two_decimals
-from engram.domain.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import ALIASES, TYPES
+from engram.domain.entry.confidence import Vote, two_decimals
+from engram.domain.entry.lore import MAX_CONTEXT, RELATION_KINDS, STATUSES, Relation
+from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.validation import MAX_ITEMS, MAX_WORD
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 _HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
 # What `engram promote` notes: the value of `origin`.

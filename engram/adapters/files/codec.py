@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.adapters.files import canonical, frontmatter, statement
 from engram.adapters.files.tree import Problem
-from engram.domain import times, ulid, validation
-from engram.domain.categories import TYPES
+from engram.domain.entry import times, ulid, validation
+from engram.domain.entry.categories import TYPES
+from engram.domain.entry.lore import MAX_CONTENT, Lore
 from engram.domain.errors import LoreFileError, ValidationError
-from engram.domain.lore import MAX_CONTENT, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter import Document
     from engram.adapters.files.tree import Entry
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 
 _known: dict[tuple[str, Categories], Lore] | None = None

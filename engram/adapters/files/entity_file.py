@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.frontmatter import Document
     from engram.adapters.files.tree import Entry
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
 
 
 class EntityFile(NamedTuple):

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable
 
 from engram.adapters.files.tree import Problem
-from engram.domain import times, ulid
-from engram.domain.categories import TYPES
-from engram.domain.confidence import Vote, two_decimals
+from engram.domain.entry import times, ulid
+from engram.domain.entry.categories import TYPES
+from engram.domain.entry.confidence import Vote, two_decimals
+from engram.domain.entry.lore import RELATION_KINDS, STATUSES, Conflict, Relation
 from engram.domain.errors import ValidationError
-from engram.domain.lore import RELATION_KINDS, STATUSES, Conflict, Relation
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.adapters.files.tree import Entry, Value
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 _DECIMAL = re.compile(r"([-+]?)([0-9]{0,18})(?:\.([0-9]*))?", re.ASCII)
 _NOTHING = ("", "~", "null")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engram.adapters.files.tree import FIRST_LINE, Problem
-from engram.domain import ulid
+from engram.domain.entry import ulid
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from engram.domain import times
-from engram.domain.categories import TYPES
+from engram.domain.entry import times
+from engram.domain.entry.categories import TYPES
 
 MAX_TEXT = 1_000_000
 _EPOCH_DIGITS = 10  # a text of that many digits is seconds since 1970, a shorter one a date

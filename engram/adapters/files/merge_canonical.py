@@ -18,8 +18,8 @@ from engram.domain.errors import ValidationError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.domain.categories import Categories
-    from engram.domain.lore import Lore
+    from engram.domain.entry.categories import Categories
+    from engram.domain.entry.lore import Lore
 
 _ahead: dict[tuple[bytes, Categories], Lore | None] = {}
 

@@ -12,15 +12,15 @@ from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
 from engram.domain import fold
-from engram.domain.lore import Conflict
+from engram.domain.entry.lore import Conflict
 from engram.domain.merge import DELETED, FILE, NEVER, only_passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from engram.domain.categories import Categories
-    from engram.domain.lore import Lore
+    from engram.domain.entry.categories import Categories
+    from engram.domain.entry.lore import Lore
 
 
 class Kept(NamedTuple):

@@ -14,8 +14,8 @@ from engram.adapters.files.merge_readable import digest
 from engram.adapters.files.named_file import Said
 from engram.adapters.files.tree import Problem
 from engram.domain import named_merge as rules
+from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError, ValidationError
-from engram.domain.lore import Conflict
 from engram.domain.merge import DELETED, FILE, NEVER, losing, merge_conflicts
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.files.merge_frame import Frame, Outline
-    from engram.domain.categories import Categories
-    from engram.domain.lore import Conflict, Lore
+    from engram.domain.entry.categories import Categories
+    from engram.domain.entry.lore import Conflict, Lore
     from engram.domain.merge import Settled, Version
 
 # When a file that says no time was created: any other time is earlier.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
 
 
 class Said(NamedTuple):

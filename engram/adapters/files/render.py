@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engram.adapters.files.scalars import is_readable, scalar
-from engram.domain import times
+from engram.domain.entry import times
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.domain.confidence import Vote
-    from engram.domain.lore import Conflict, Relation
+    from engram.domain.entry.confidence import Vote
+    from engram.domain.entry.lore import Conflict, Relation
 
 
 def lines(key: str, value: Any) -> list[str]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import normalise
-from engram.domain import confidence, times, ulid
-from engram.domain.confidence import DEFAULT_PRIOR, two_decimals
-from engram.domain.lore import ACTIVE, NO_VOTES, Lore
+from engram.domain.entry import confidence, times, ulid
+from engram.domain.entry.confidence import DEFAULT_PRIOR, two_decimals
+from engram.domain.entry.lore import ACTIVE, NO_VOTES, Lore
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 DEFAULT_CATEGORY = "FACT"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from engram.domain.categories import OTHER_WORDS
+from engram.domain.entry.categories import OTHER_WORDS
 from engram.domain.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
 from engram.domain.typed import NamedTuple
 

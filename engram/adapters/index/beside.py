@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 # `row_links` leaves out some relations: a lore that replaces or denies another does not speak for it.
 SCHEMA = """
@@ -56,7 +56,7 @@ def mentions(lore: Lore) -> list[str]:
     """The targets of the wiki links of a lore, each once."""
     if _LINKS not in lore.content:
         return []
-    from engram.domain.text_links import text_links  # few lore have any
+    from engram.domain.entry.text_links import text_links  # few lore have any
 
     return sorted({link.target for link in text_links(lore.content) if link.is_wiki})
 

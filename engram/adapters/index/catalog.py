@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from engram.adapters.index.beside import Link
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 FORMAT = 12
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from engram.adapters.state import live_table
 from engram.adapters.state.live_table import QUERY, LiveEntry, LiveTable
-from engram.domain.confidence import Vote
+from engram.domain.entry.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

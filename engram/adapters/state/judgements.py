@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT, Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -46,9 +46,9 @@ def run(call: Call) -> int:
 
 def _names(spoken: str) -> list[str]:
     """The names in a list. Raises UsageError for what is neither names nor a file with some."""
-    from engram.domain import ulid
+    from engram.domain.entry import ulid
+    from engram.domain.entry.refs import ref_number
     from engram.domain.errors import UsageError
-    from engram.domain.refs import ref_number
     from engram.usecases.explore.aggregate import names_in
 
     if spoken == "-" or os.path.isfile(spoken):

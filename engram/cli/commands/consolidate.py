@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
-from engram.domain.confidence import two_decimals
 from engram.domain.consolidation import KINDS, MERGE, SAYS
+from engram.domain.entry.confidence import two_decimals
+from engram.domain.entry.times import render, whole_seconds
 from engram.domain.safe_text import safe_text
-from engram.domain.times import render, whole_seconds
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
 
 def step_json(step: Step) -> dict[str, object]:
     """The JSON of one step."""
-    from engram.domain.lore_json import lore_as_dict
+    from engram.domain.entry.lore_json import lore_as_dict
 
     return {
         "id": step.id,

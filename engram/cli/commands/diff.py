@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from engram.cli.output import BOLD, CYAN, GREEN, RED
-from engram.domain.lore_json import lore_as_dict
+from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.word_diff import word_diff

@@ -6,8 +6,8 @@ import sys
 
 from engram.cli.parsing import add_filters
 from engram.cli.present import hit_line, lore_json
+from engram.domain.entry.validation import check_words
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.validation import check_words
 
 if TYPE_CHECKING:
     import argparse

@@ -153,7 +153,7 @@ def _handoff(call: Call) -> None:
 
 
 def _handoffs(call: Call) -> None:
-    from engram.domain.times import render
+    from engram.domain.entry.times import render
     from engram.usecases.agents.handoffs import open_handoffs
 
     if call.arguments.text:
@@ -245,7 +245,7 @@ def agent_json(one: KnownAgent) -> dict[str, object]:
 def _seen(one: KnownAgent) -> str | None:
     from datetime import UTC, datetime
 
-    from engram.domain.times import render, whole_seconds
+    from engram.domain.entry.times import render, whole_seconds
 
     return render(whole_seconds(datetime.fromtimestamp(one.seen_at, UTC))) if one.seen_at else None
 

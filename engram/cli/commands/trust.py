@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.cli.output import counted
+from engram.domain.entry.times import render
 from engram.domain.safe_text import safe_text
-from engram.domain.times import render
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import BeforeValidator, Field
 
-from engram.domain.categories import TYPES
+from engram.domain.entry.categories import TYPES
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.slug import slug
 from engram.domain.errors import NotFoundError
-from engram.domain.lore import ACTIVE
-from engram.domain.slug import slug
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 

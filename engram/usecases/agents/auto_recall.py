@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.ranking import Score
     from engram.usecases.store.store import Store
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from engram.domain.budget import tokens
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.refs import fold
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
-from engram.domain.lore import ACTIVE
 from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
-from engram.domain.refs import fold
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.domain.entity import Entity
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.agents.conversations import Conversation
     from engram.usecases.agents.handoffs import Handoff
     from engram.usecases.recall.query import Answer

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 from engram.adapters.files import further_keys
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.validation import check_content
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.lore import ACTIVE
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import check_content
 from engram.usecases.index.index_query import consult
 from engram.usecases.recording import record as recording
 from engram.usecases.recording.admission_policy import admit_change, speaker
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _LOOKED_AT = 50  # of the latest summaries, among which a session's own is looked for

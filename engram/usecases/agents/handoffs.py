@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.state.hook_memory import SHOWN, HookMemory
 from engram.domain.budget import tokens
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.lore import ACTIVE
 from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
@@ -15,7 +15,7 @@ from engram.usecases.store.quarantine import without_held
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.recording.record import Recorded
     from engram.usecases.store.store import Store
 

@@ -10,9 +10,10 @@ import os
 
 from engram.adapters.files.jottings import Jottings
 from engram.adapters.state.hook_memory import HookMemory
-from engram.domain import fence, ulid
+from engram.domain import fence
+from engram.domain.entry import ulid
+from engram.domain.entry.lore import MAX_CONTENT, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
-from engram.domain.lore import MAX_CONTENT, PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import activity_log, entry_writer

@@ -13,8 +13,8 @@ from engram.adapters.files.spool import Spool
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain import fence
 from engram.domain.candidates import Candidate, candidates
+from engram.domain.entry.lore import PENDING
 from engram.domain.errors import EngramError
-from engram.domain.lore import PENDING
 from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new

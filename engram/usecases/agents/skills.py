@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 from engram.adapters.state.live_sums import LiveSums
 from engram.domain import sql_text
-from engram.domain.categories import PROCEDURAL
+from engram.domain.entry.categories import PROCEDURAL
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.lore import ACTIVE
 from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.sql_query import DEFAULT, execute
@@ -19,7 +19,7 @@ from engram.usecases.store import activity_log
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.tables import Limits, Table
     from engram.usecases.store.store import Store
 

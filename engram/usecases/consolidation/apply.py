@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import times
 from engram.domain.consolidation import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, counts
-from engram.domain.decay import decayed
+from engram.domain.entry import times
+from engram.domain.entry.decay import decayed
+from engram.domain.entry.lore import ARCHIVED, SUPERSEDED
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
-from engram.domain.lore import ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.consolidation import promotions
 from engram.usecases.recording import promote

@@ -15,8 +15,8 @@ from engram.domain.consolidation import (
     check_kinds,
     choose,
 )
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.errors import EngramError
-from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation import decay, merges, promotions
 from engram.usecases.consolidation.apply import contents

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from engram.domain import decay, ulid
-from engram.domain.categories import SEMANTIC
-from engram.domain.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.consolidation import ARCHIVE, DECAY, Step
+from engram.domain.entry import decay, ulid
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import FULL, Vote, clamp, two_decimals
 from engram.domain.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.review import detectors
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.consolidation.survey import Look
 
 _ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain.confidence import two_decimals
 from engram.domain.consolidation import MERGE, SUPERSEDE, Left, Step
+from engram.domain.entry.confidence import two_decimals
 from engram.domain.equivalence import NEAR, SAME, compare
 from engram.domain.fold import fold
 from engram.domain.pair_groups import groups
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.pairs import Pair
     from engram.usecases.consolidation.survey import Look
 

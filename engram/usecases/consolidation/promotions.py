@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from engram.adapters.files import scan
 from engram.domain.consolidation import PROMOTE, Step
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
-from engram.domain.lore import ACTIVE
 from engram.domain.review import item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.typed import TYPE_CHECKING
@@ -24,7 +24,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.worth import Worth
     from engram.usecases.consolidation.survey import Look
     from engram.usecases.store.store import Store

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from engram.domain import ulid
+from engram.domain.entry import ulid
+from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError
-from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall.usage import usage_of
 from engram.usecases.store import entry_writer

@@ -19,7 +19,7 @@ from engram.usecases.exchange.import_sources import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 RULE_FILES = (
     "claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules",

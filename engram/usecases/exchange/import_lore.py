@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from engram.domain.entry.lore import Lore, Relation
+from engram.domain.entry.validation import check_fraction, check_words
 from engram.domain.equivalence import NEAR
 from engram.domain.errors import EngramError
-from engram.domain.lore import Lore, Relation
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import check_fraction, check_words
 from engram.usecases.exchange.import_found import Found
 from engram.usecases.exchange.import_kinds import sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present

@@ -9,10 +9,10 @@ from engram.adapters.files import frontmatter, tool_notes
 from engram.adapters.files.tree import Problem
 from engram.domain.classify import guess_category
 from engram.domain.documents import split_document, title_from_file_name
+from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
+from engram.domain.entry.slug import slug
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.lore import MAX_CONTENT, MAX_TITLE, title_of
 from engram.domain.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
-from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.import_own import time_of
 from engram.usecases.exchange.import_sources import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.files.tool_notes import Note
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 SECTION = 800  # characters above which rules and logs are cut at their headings: each is about many things
 _INDEX = "memory.md"

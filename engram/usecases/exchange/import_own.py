@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.domain import confidence, times, ulid
-from engram.domain.confidence import Vote
-from engram.domain.lore import Conflict, Lore
+from engram.domain.entry import confidence, times, ulid
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Conflict, Lore
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import times
+from engram.domain.entry import times
+from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation
 from engram.domain.equivalence import SAME, compare
 from engram.domain.errors import EngramError
-from engram.domain.lore import ACTIVE, PENDING, SUPERSEDED, Relation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store import entry_writer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from engram.adapters.files.codec import LoreFile
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 ORIGIN = "Imported from "

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from engram.adapters.state.live_sums import LiveSums
-from engram.domain.confidence import STATES, state
+from engram.domain.entry.confidence import STATES, state
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
 from engram.domain.insight import (
     LATENCY_BOUNDS_MS,
@@ -17,7 +18,6 @@ from engram.domain.insight import (
     Share,
     Week,
 )
-from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes

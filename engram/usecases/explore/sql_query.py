@@ -11,7 +11,7 @@ from engram.adapters.sql.guarded import Guarded
 from engram.adapters.state.views import HISTORY, STATE
 from engram.adapters.state.views import VIEWS as OF_STATE
 from engram.domain import sql_text
-from engram.domain.lore import PENDING
+from engram.domain.entry.lore import PENDING
 from engram.domain.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.index_query import consult

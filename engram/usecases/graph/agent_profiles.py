@@ -10,17 +10,17 @@ import os
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.scan import stamp
-from engram.domain import times
+from engram.domain.entry import times
+from engram.domain.entry.lore import HUMAN
+from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError
-from engram.domain.lore import HUMAN
-from engram.domain.named_files import AGENTS
 from engram.domain.scopes import checked_scope
 from engram.domain.team import AgentProfile, checked_id, checked_profile
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.adapters.files.named_file import Said
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
     from engram.usecases.store.store import Store
 
 _SUFFIX = ".md"

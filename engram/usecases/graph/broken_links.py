@@ -6,9 +6,9 @@ import os
 
 from engram.adapters.files.scan import SKIPPED_AT_TOP
 from engram.domain.entity_rules import by_key, key_of, named
+from engram.domain.entry.refs import fold
+from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
-from engram.domain.refs import fold
-from engram.domain.text_links import text_links
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import Entities, known
 from engram.usecases.store import entry_writer
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.entity import Entity
-    from engram.domain.text_links import TextLink
+    from engram.domain.entry.text_links import TextLink
     from engram.usecases.store.store import Store
 
 

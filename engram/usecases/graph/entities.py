@@ -14,8 +14,8 @@ from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
 from engram.domain.entity import by_name
 from engram.domain.entity_rules import resolved
+from engram.domain.entry.named_files import ENTITIES
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.named_files import ENTITIES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph import entity_cache
 from engram.usecases.graph.entity_cache import Seen
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.entity_file import EntityFile
     from engram.domain.entity import Entity
-    from engram.domain.lore import Conflict
+    from engram.domain.entry.lore import Conflict
     from engram.domain.mentions import Names
     from engram.usecases.graph.entity_cache import Stamp
     from engram.usecases.store.store import Store

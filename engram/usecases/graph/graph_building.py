@@ -6,8 +6,8 @@ from engram.adapters.index import graph_rows
 from engram.domain import graph as graphs
 from engram.domain.drawn_graph import Drawn
 from engram.domain.entity import by_name
+from engram.domain.entry.refs import fold
 from engram.domain.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
-from engram.domain.refs import fold
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.index.catch_up import no_collections

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 SETTING = "graph.detect"
-_FOLDER = "entities"  # engram.domain.named_files.ENTITIES, whose import can wait
-_MOST = 200  # names of a lore: engram.domain.validation.MAX_ITEMS
+_FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, whose import can wait
+_MOST = 200  # names of a lore: engram.domain.entry.validation.MAX_ITEMS
 
 
 def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:

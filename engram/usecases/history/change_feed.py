@@ -12,9 +12,9 @@ import re
 from engram.adapters.files.atomic import digest
 from engram.adapters.state.durable import FEED, DurableDatabase
 from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
-from engram.domain import times, ulid
+from engram.domain.entry import times, ulid
+from engram.domain.entry.lore import STATUSES
 from engram.domain.errors import CursorGoneError, EngramError, UsageError, ValidationError
-from engram.domain.lore import STATUSES
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Shown

@@ -12,7 +12,7 @@ from engram.usecases.store.lineage import in_git, in_store, read_lore, repositor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 FILES = ""  # in the place of a commit: the files as they are now

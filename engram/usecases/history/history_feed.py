@@ -13,8 +13,8 @@ import os
 from engram.adapters.files.lock import FileLock
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
+from engram.domain.entry.lore import Lore
 from engram.domain.errors import EngramError, GitError, StoreError
-from engram.domain.lore import Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lineage import in_git, read_lore, repository_of
 

@@ -12,7 +12,7 @@ from engram.usecases.store.quarantine import is_held
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 

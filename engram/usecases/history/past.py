@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain import refs, ulid
+from engram.domain.entry import refs, ulid
 from engram.domain.errors import AmbiguousError, NotFoundError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import resolve

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import times
-from engram.domain.confidence import Vote, larger
+from engram.domain.entry import times
+from engram.domain.entry.confidence import Vote, larger
 from engram.domain.errors import NotFoundError
 from engram.domain.merge import united
 from engram.domain.secrets import find_secrets, refuse
@@ -17,7 +17,7 @@ from engram.usecases.store.lineage import in_store, repository_of
 
 if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _WAIT_SECONDS = 10.0

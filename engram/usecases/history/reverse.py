@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import times
-from engram.domain.confidence import MERGE_GAIN, Vote, larger
+from engram.domain.entry import times
+from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
+from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
 from engram.domain.merge import DELETED, united
-from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.git.layout import Repository
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

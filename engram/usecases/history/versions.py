@@ -9,7 +9,7 @@ from engram.usecases.lookup.resolve import home_of
 from engram.usecases.store.lineage import in_store, read_lore, repository_of
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.adapters.files import atomic
+from engram.domain.entry.lore import STATUSES, Lore
+from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.lore import STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import entry_writer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain import refs, ulid
+from engram.domain.entry import refs, ulid
+from engram.domain.entry.refs import Seen
 from engram.domain.errors import AmbiguousError, EngramError, NotFoundError
-from engram.domain.refs import Seen
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes

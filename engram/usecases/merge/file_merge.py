@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engram.domain.named_files import is_agent, is_entity
+from engram.domain.entry.named_files import is_agent, is_entity
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.merge_file import Merged
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
 
 def merge_one(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.tree import Entry
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.merge.tree_merge import Reader, Rules, Tree
 
     Changed = Mapping[str, Difference]

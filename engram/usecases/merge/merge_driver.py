@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, config_file, places
 from engram.adapters.git.layout import find_repository
-from engram.domain.categories import Categories
+from engram.domain.entry.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
 from engram.domain.merge import reference_time
 from engram.domain.typed import TYPE_CHECKING

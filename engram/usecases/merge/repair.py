@@ -14,8 +14,8 @@ import stat
 from engram.adapters.files import atomic, frontmatter
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.marked import holds_markers, sides_of
+from engram.domain.entry.named_files import is_named
 from engram.domain.errors import ConflictError, EngramError, GitError
-from engram.domain.named_files import is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.merge.merge_driver import time_of_merge

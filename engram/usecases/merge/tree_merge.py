@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from engram.adapters.git.differences import Difference
-    from engram.domain.categories import Categories
+    from engram.domain.entry.categories import Categories
 
     Reader = Callable[[Iterable[str]], dict[str, bytes]]
 

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from engram.adapters.git.layout import read_head
-from engram.domain.confidence import HELPFUL, INCORRECT, two_decimals
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.init import init
@@ -22,7 +22,7 @@ from engram.usecases.sync import sync
 from engram.usecases.sync.sync import Options
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.clock import Clock
     from engram.usecases.store.store import Store
 

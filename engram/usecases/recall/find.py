@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from engram.domain import times
+from engram.domain.entry import times
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import UsageError, ValidationError
-from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Narrow, Shown, list_hits
 from engram.usecases.opening import scopes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+from engram.domain.entry.refs import fold
 from engram.domain.graph import entity_key, name_key
-from engram.domain.refs import fold
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities

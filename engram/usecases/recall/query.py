@@ -12,11 +12,11 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
 from engram.domain import ranking, strength
 from engram.domain.budget import CHARACTERS_PER_TOKEN
-from engram.domain.categories import parse_types
+from engram.domain.entry.categories import parse_types
+from engram.domain.entry.validation import MAX_ITEMS, check_fraction, check_text
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import MAX_ITEMS, check_fraction, check_text
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.state.database import StateDatabase
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.ranking import Score
     from engram.usecases.store.store import Store
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.adapters.index.numeric import numpy_module
-from engram.domain.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
 from engram.domain.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

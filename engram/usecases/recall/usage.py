@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.state.database import StateDatabase
     from engram.adapters.state.usage import Usage
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _REPEATED = 10  # how often a question is looked for among the answers, on average

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import confidence, times
-from engram.domain.categories import parse_types
+from engram.domain.entry import confidence, times
+from engram.domain.entry.categories import parse_types
+from engram.domain.entry.lore import Relation
+from engram.domain.entry.validation import check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
-from engram.domain.lore import Relation
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.validation import check, check_fraction
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.admission_policy import admit_change, speaker
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeVar
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.resolve import Found
     from engram.usecases.store.store import Store
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain import confidence, times
-from engram.domain.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
+from engram.domain.entry import confidence, times
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import Found, resolve
@@ -13,7 +13,7 @@ from engram.usecases.store.judgement_words import _WORDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.recording.edit import Edit
     from engram.usecases.recording.idempotency import Attempt
     from engram.usecases.recording.record import Draft

@@ -11,7 +11,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.recording.record import Draft, Recorded
     from engram.usecases.similarity.near_duplicates import Similar
     from engram.usecases.store.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain import times
+from engram.domain.entry import times
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recording.edit import Edit, edit

@@ -11,9 +11,9 @@ from engram.adapters.files import atomic, codec, origin
 from engram.adapters.files.journal import Change
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.files.origin import Origin
-from engram.domain import confidence
+from engram.domain.entry import confidence
+from engram.domain.entry.lore import NO_VOTES
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
-from engram.domain.lore import NO_VOTES
 from engram.domain.scopes import SESSION, checked_scope
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -26,7 +26,7 @@ from engram.usecases.store import quarantine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 COPIED, MERGED, UNCHANGED = "copied", "merged", "unchanged"

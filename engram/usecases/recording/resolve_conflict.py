@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engram.adapters.files.fields import thousandths_of
-from engram.domain import times
-from engram.domain.categories import parse_types
+from engram.domain.entry import times
+from engram.domain.entry.categories import parse_types
 from engram.domain.errors import UsageError
 from engram.domain.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING
@@ -12,8 +12,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.domain.categories import Categories
-    from engram.domain.lore import Conflict, Lore
+    from engram.domain.entry.categories import Categories
+    from engram.domain.entry.lore import Conflict, Lore
 
 _LISTS = ("tags", "files", "entities", "context", "sources")
 _TEXTS = ("content", "status", "agent", "source_id")

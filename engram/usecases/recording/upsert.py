@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from engram.adapters.files import atomic
 from engram.adapters.files.lock import FileLock
-from engram.domain import ulid
+from engram.domain.entry import ulid
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import StaleError, ValidationError
-from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import Found, hits_by_id

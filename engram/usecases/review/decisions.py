@@ -6,13 +6,14 @@ from types import MappingProxyType
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import review, times
+from engram.domain import review
+from engram.domain.entry import times
+from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
+from engram.domain.entry.validation import check
 from engram.domain.errors import ConflictError, UsageError
 from engram.domain.fold import fold
-from engram.domain.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.review import Item, check_decision
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import check
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version

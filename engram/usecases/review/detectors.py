@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from engram.domain import review, times
+from engram.domain import review
 from engram.domain.budget import tokens
 from engram.domain.code_changes import CHANGED
-from engram.domain.confidence import two_decimals
+from engram.domain.entry import times
+from engram.domain.entry.confidence import two_decimals
 from engram.domain.errors import EngramError
 from engram.domain.junk import DOUBTFUL_LETTERS, why_junk
 from engram.domain.review import Item, item_id, versions_told
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.review.stale_code import Stale
     from engram.usecases.store.store import Store
 

@@ -12,8 +12,8 @@ from functools import cached_property
 
 from engram.adapters.git import code_history
 from engram.domain import code_changes as changes
-from engram.domain import times
 from engram.domain.anchors import first_words, identifiers, may_name, version_claims
+from engram.domain.entry import times
 from engram.domain.errors import EngramError
 from engram.domain.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.state.trust_tables import Held
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 

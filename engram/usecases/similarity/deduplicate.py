@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.git.layout import Repository
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _MARK = "folded-up-to"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain import refs
+from engram.domain.entry import refs
 from engram.domain.errors import EngramError
 from engram.domain.recent_text import Said
 from engram.domain.stop_words import STOP_WORDS
@@ -19,7 +19,7 @@ from engram.usecases.store.lore_text import searchable
 from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 NEAR = 0.85

@@ -10,9 +10,9 @@ import contextlib
 from collections import Counter
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
+from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.equivalence import NEAR, SAME
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.lore import ACTIVE, PENDING
 from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Text
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.near import Terms
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.similarity.pair_cache import Kept
     from engram.usecases.store.store import Store
 

@@ -6,7 +6,7 @@ import os
 import time
 from datetime import UTC, datetime
 
-from engram.domain import ulid
+from engram.domain.entry import ulid
 
 
 class Clock:

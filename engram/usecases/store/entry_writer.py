@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from engram.adapters.files import atomic, codec
 from engram.adapters.files import scan as walk
 from engram.adapters.files.journal import Change, Operation
-from engram.domain import times, ulid
+from engram.domain.entry import times, ulid
+from engram.domain.entry.slug import slug
+from engram.domain.entry.validation import check
 from engram.domain.errors import ConflictError, NotFoundError, StaleError, StoreError
-from engram.domain.slug import slug
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.validation import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _TRIES = 40

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 
 _WORDS = {HELPFUL: "helpful", INCORRECT: "incorrect", NOT_RELEVANT: "not relevant"}
 

@@ -7,7 +7,7 @@ import hashlib
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 
 def searchable(lore: Lore) -> str:

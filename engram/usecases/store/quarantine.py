@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.lore import ACTIVE
 from engram.domain.trust import NONE
 from engram.domain.typed import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 

@@ -10,10 +10,10 @@ from engram.adapters.files import atomic
 from engram.adapters.files.write import LoreFolder
 from engram.adapters.index.index import Index
 from engram.adapters.state.database import StateDatabase
-from engram.domain import ulid
-from engram.domain.categories import Categories
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import Categories
+from engram.domain.entry.lore import HUMAN
 from engram.domain.errors import StoreError
-from engram.domain.lore import HUMAN
 from engram.domain.scopes import scope_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.embedding import KEYS as MEANING_KEYS
@@ -280,7 +280,7 @@ class Store:
 def _text_table(value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         return {}
-    from engram.domain.categories import TYPES
+    from engram.domain.entry.categories import TYPES
 
     for name, kind in value.items():
         if kind not in TYPES:

@@ -6,7 +6,7 @@ import json
 import os
 
 from engram.adapters.files import atomic
-from engram.domain import times
+from engram.domain.entry import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 

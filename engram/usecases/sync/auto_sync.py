@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.domain import times
+from engram.domain.entry import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import sync_state

@@ -8,7 +8,7 @@ from __future__ import annotations
 from engram.adapters.git import identity, layout, merging, remotes, tree
 from engram.adapters.git.differences import blobs, differences
 from engram.domain import sync_plan
-from engram.domain.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
+from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import MERGED, with_history
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.state.history_table import CommitRow, EventRow
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 MOST = 200  # lore that are read for one list
@@ -29,7 +29,7 @@ _FOLD = "fold: "
 
 
 class LoreChange(NamedTuple):
-    """A lore and what happened to it: `kind` is one word of `engram.domain.change_phrase`, `phrase` the whole of it.
+    """A lore and what happened to it: `kind` is one word of `engram.domain.entry.change_phrase`, `phrase` the whole of it.
 
     `at` (Unix seconds, 0: now), `agent` and `source` (a clone's short name) say when and by whom, "" where that is not known.
     """

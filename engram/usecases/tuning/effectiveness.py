@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engram.domain import ranking
-from engram.domain.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.explore import stores

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from engram.adapters.state.judgements import own_votes
 from engram.domain import evolution, ranking
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.evolution import LEAST_JUDGED, Evolution
-from engram.domain.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.index.index_query import consult
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.confidence import Vote
+    from engram.domain.entry.confidence import Vote
     from engram.usecases.consolidation.replay import Rehearsal
     from engram.usecases.store.store import Store
 

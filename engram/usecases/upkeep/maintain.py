@@ -10,10 +10,10 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
-from engram.domain import times
 from engram.domain.consolidation import DECAY
+from engram.domain.entry import times
+from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
-from engram.domain.lore import ACTIVE, ARCHIVED
 from engram.domain.scopes import past_retention
 from engram.domain.team import SUMMARY, TAKEN_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
 _NAME = "last-maintenance.json"

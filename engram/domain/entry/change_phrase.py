@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.domain.lore import ACTIVE
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 NEW, CHANGED, MERGED, FOLDED, CONFLICT, FORGOTTEN = (
     "new",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.domain.times import render
+from engram.domain.entry.times import render
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 
 def lore_as_dict(lore: Lore, path: str) -> dict[str, object]:

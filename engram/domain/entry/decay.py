@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from engram.domain import confidence
-from engram.domain.confidence import FULL, Vote
+from engram.domain.entry import confidence
+from engram.domain.entry.confidence import FULL, Vote
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.domain.lore import Lore
+    from engram.domain.entry.lore import Lore
 
 LOSS = 10  # thousandths for a month
 _PREFIX = "idle."

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from engram.domain import confidence
-from engram.domain.categories import SEMANTIC
-from engram.domain.confidence import DEFAULT_PRIOR, Vote
+from engram.domain.entry import confidence
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import DEFAULT_PRIOR, Vote
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engram.domain import ulid
-from engram.domain.categories import TYPES, Categories
+from engram.domain.entry import ulid
+from engram.domain.entry.categories import TYPES, Categories
+from engram.domain.entry.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, STATUSES, Lore
 from engram.domain.errors import ValidationError
-from engram.domain.lore import MAX_CONTENT, MAX_CONTEXT, RELATION_KINDS, STATUSES, Lore
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

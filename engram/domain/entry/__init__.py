@@ -1,0 +1,1 @@
+"""What an entry is: fields, categories, ids, times, confidence and its decay."""
