@@ -23,7 +23,7 @@ from recall_asking import K, ask_all
 from recall_variants import HYBRID, Variant
 from scratch_store import isolate
 
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -67,7 +67,7 @@ VARIANTS = {
             {("engram.usecases.recall.rerank", "MOST_NEIGHBOURS"): 0},
         ),
         Variant("hybrid without standing", "hybrid", {("engram.domain.ranking", "STANDING"): 0.0}),
-        Variant("hybrid without passages", "hybrid", {("engram.domain.passages", "LONG"): _NEVER}, True),
+        Variant("hybrid without passages", "hybrid", {("engram.domain.text.passages", "LONG"): _NEVER}, True),
     )
 }
 

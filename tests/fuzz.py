@@ -32,8 +32,8 @@ from engram.domain.entry import refs, slug, times, ulid  # noqa: E402
 from engram.domain.entry.categories import Categories  # noqa: E402
 from engram.domain.entry.lore import MAX_CONTENT, title_of  # noqa: E402
 from engram.domain.errors import ConfigError, LoreFileError, ValidationError  # noqa: E402
-from engram.domain.safe_text import safe_json, safe_text  # noqa: E402
 from engram.domain.secrets import find_secrets, redact  # noqa: E402
+from engram.domain.text.safe_text import safe_json, safe_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ import pytest
 from apikit import QUEUE, Result, cli, ok, opened, process
 from storekit import SECONDS, SteadyClock
 
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.embed.provider import BUNDLED_FOLDER
 from engram.adapters.embed.tokenizers_library import ID_FORMAT, LibraryTokenizer
 from engram.adapters.embed.wordpiece import WordPieceTokenizer
-from engram.domain.scripts import not_latin
+from engram.domain.text.scripts import not_latin
 
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLED_JSON = Path(BUNDLED_FOLDER, "tokenizer.json")

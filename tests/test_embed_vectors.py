@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from engram.adapters.embed.provider import BUNDLED_FOLDER, open_embedder
-from engram.domain.scripts import not_latin
+from engram.domain.text.scripts import not_latin
 
 if TYPE_CHECKING:
     from model2vec import StaticModel

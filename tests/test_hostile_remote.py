@@ -26,7 +26,7 @@ from sync_kit import executable
 
 from engram.adapters.git import environment
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED, USAGE
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 
 OUTSIDE = b"../outside/secret.md"
 UNSOUND = "damaged or forged"

@@ -11,7 +11,7 @@ from prepared import dedicated
 
 import engram
 from engram.domain.errors import NotFoundError
-from engram.domain.word_diff import word_differences
+from engram.domain.text.word_diff import word_differences
 from engram.usecases.recording.edit import Edit
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)

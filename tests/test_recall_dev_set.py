@@ -14,7 +14,7 @@ from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import MAX_TITLE, Lore
 from engram.domain.entry.validation import check
 from engram.domain.secrets import find_secrets
-from engram.domain.stop_words import without_stop_words
+from engram.domain.text.stop_words import without_stop_words
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)

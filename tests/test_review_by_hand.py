@@ -9,7 +9,7 @@ from apikit import QUEUE, SECRET, TIDES, ok, opened, plain
 
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
 from engram.domain.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_of
-from engram.domain.word_diff import word_diff
+from engram.domain.text.word_diff import word_diff
 
 if TYPE_CHECKING:
     from pathlib import Path

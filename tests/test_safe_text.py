@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.safe_text import SHOWN_AS, safe_text
+from engram.domain.text.safe_text import SHOWN_AS, safe_text
 
 ANY_TEXT = st.text(st.characters() | st.characters(categories=("Cc", "Cf", "Cs")))
 BLANK_LETTERS = "\u115f\u1160\u3164\uffa0\u2800"

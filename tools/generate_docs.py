@@ -64,9 +64,9 @@ NUMBERS = (
     ("engram.domain.ranking.PATH_GAIN", "how much a file in common with the caller's lifts a lore, at most"),
     ("engram.domain.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
     ("engram.domain.ranking.KIND_PRIORITY", "what the type adds to standing"),
-    ("engram.domain.passages.LONG", "characters above which a text gets several vectors"),
-    ("engram.domain.passages.PASSAGE", "characters of one passage, about"),
-    ("engram.domain.passages.MOST", "passages of one text, at most"),
+    ("engram.domain.text.passages.LONG", "characters above which a text gets several vectors"),
+    ("engram.domain.text.passages.PASSAGE", "characters of one passage, about"),
+    ("engram.domain.text.passages.MOST", "passages of one text, at most"),
     (
         "engram.usecases.similarity.near_duplicates.NEAR",
         "cosine from which `record` reports a lore as similar",

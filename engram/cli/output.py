@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from engram.domain.safe_text import safe_json, safe_text
+from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

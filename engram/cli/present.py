@@ -6,8 +6,8 @@ from engram.cli.output import BOLD, CYAN, DIM, age, bar, counted, fitted
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.times import render
-from engram.domain.safe_text import safe_text
 from engram.domain.scopes import past_retention
+from engram.domain.text.safe_text import safe_text
 from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 

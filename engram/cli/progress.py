@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 
 from engram.cli.output import DIM, shorten
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engram.cli.output import DIM, cells, fitted, shorten
-from engram.domain.safe_text import safe_text
 from engram.domain.tables import said
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

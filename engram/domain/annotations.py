@@ -6,7 +6,7 @@ from a file is made one harmless line, escaped as GitHub does itself, and in no 
 
 from __future__ import annotations
 
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 
 
 def annotation(level: str, path: str, line: int, title: str, message: str) -> str:

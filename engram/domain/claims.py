@@ -6,12 +6,12 @@ import re
 from functools import cached_property, lru_cache
 
 from engram.domain.equivalence import Said, plain_number, said_in
-from engram.domain.polarity import NEGATIONS, NUMERALS
-from engram.domain.prose import prose, without_parameters
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.polarity import NEGATIONS, NUMERALS
+from engram.domain.text.prose import prose, without_parameters
+from engram.domain.text.stop_words import STOP_WORDS
+from engram.domain.text.wording import stem
+from engram.domain.text.words import words_in
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.wording import stem
-from engram.domain.words import words_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from engram.domain.polarity import NEGATIONS, NUMERALS, OPPOSITES
+from engram.domain.text.polarity import NEGATIONS, NUMERALS, OPPOSITES
+from engram.domain.text.wording import difference, wording
+from engram.domain.text.words import WORD, words_in
 from engram.domain.typed import NamedTuple
-from engram.domain.wording import difference, wording
-from engram.domain.words import WORD, words_in
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
 NEAR = 0.92  # the cosine from which two lore of one category are held to be about the same

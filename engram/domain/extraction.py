@@ -10,7 +10,7 @@ import re
 
 from engram.domain.anchors import code_names
 from engram.domain.candidates import Candidate, candidate, paragraphs, said, section_of
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

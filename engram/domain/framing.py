@@ -11,7 +11,7 @@ from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.harmless import harmless
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.tiers import writer
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

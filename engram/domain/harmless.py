@@ -1,6 +1,6 @@
 """Text from anywhere, made safe to stand before a model: nothing in it can look like a frame, a turn or a live link.
 
-What would act on a terminal goes first (`engram.domain.safe_text`). Then the marks are broken with which programs tell a
+What would act on a terminal goes first (`engram.domain.text.safe_text`). Then the marks are broken with which programs tell a
 model who speaks, and those that a screen would follow by itself: an image that is fetched carries off whatever
 its address holds. Words are left alone: that they are no orders, the frame around them says.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 
 FRAME = "engram-lore"
 UNCHECKED = "[unchecked link] "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.domain.drawing import bars, columns, named_columns
 from engram.domain.insight import LATENCY_BOUNDS_MS
+from engram.domain.text.drawing import bars, columns, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from engram.domain.entity_rules import key_of
-from engram.domain.everyday_words import EVERYDAY_WORDS
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.everyday_words import EVERYDAY_WORDS
+from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

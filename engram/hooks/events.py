@@ -7,7 +7,7 @@ import re
 
 from engram.adapters.agents import hook_events as names
 from engram.adapters.state.hook_memory import ASKED, SHOWN, TRANSCRIPT, HookMemory
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
 from engram.usecases.recall import query as recall

@@ -10,7 +10,7 @@ from pydantic import ValidationError as ShapeError
 from starlette.responses import JSONResponse
 
 from engram.domain.errors import ValidationError
-from engram.domain.safe_text import safe_json, safe_text
+from engram.domain.text.safe_text import safe_json, safe_text
 from engram.http.problems import ProblemError, of_shape, refused
 from engram.mcp.memory import Caller
 

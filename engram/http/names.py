@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from engram.domain.errors import NotFoundError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from engram.domain import errors
-from engram.domain.safe_text import safe_json, safe_text
+from engram.domain.text.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.framing import NOTICE
 from engram.domain.metrics import CONTENT_TYPE, prometheus
-from engram.domain.safe_text import safe_json
+from engram.domain.text.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
 from engram.http.conditions import entity_tag, is_known, lore_json
 from engram.http.names import checked_name

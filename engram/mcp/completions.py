@@ -14,7 +14,7 @@ from mcp_types import (
 )
 
 from engram.domain.errors import EngramError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.mcp.caller import use
 from engram.mcp.resources import shown_to
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from engram.domain.errors import EngramError
 from engram.domain.framing import NOTICE, as_text
 from engram.domain.harmless import harmless
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use
 from engram.mcp.resources import shown_to

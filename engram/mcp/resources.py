@@ -11,7 +11,7 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.framing import NOTICE
 from engram.domain.harmless import harmless
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use
 

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from engram.domain.word_diff import Piece, word_differences
+from engram.domain.text.word_diff import Piece, word_differences
 from engram_tui.shell.gate import lines, words
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Input
 
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram_tui.actions.action import bindings
 from engram_tui.actions.browse import TYPING
 

@@ -19,7 +19,7 @@ from textual.strip import Strip
 
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram_tui.actions.action import bindings
 from engram_tui.actions.everywhere import MOVES
 from engram_tui.rows import CATEGORY_CELLS, NO_REF, Row, age, bar, fraction, have_refs, ids_of, short_category

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.word_diff import compared
+from engram.domain.text.word_diff import compared
 from engram.usecases.recording.edited_result import FIELDS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.widgets import Static
 
 from engram.domain.entry.lore import ACTIVE, Lore
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram_tui.markdown_pane import MarkdownPane
 from engram_tui.rows import age, bar, fraction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from engram.domain.word_diff import word_diff
+from engram.domain.text.word_diff import word_diff
 from engram_tui.shell.gate import lines
 
 LEFT, RIGHT = "bold underline", "bold reverse"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram_tui.rows import count
 
 if TYPE_CHECKING:

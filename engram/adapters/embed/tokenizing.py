@@ -9,7 +9,7 @@ from engram.adapters.embed.identity import TOKENIZER_FILE, VOCABULARY_FILE
 from engram.adapters.embed.tensorfile import HINT
 from engram.adapters.embed.tokenizers_library import LibraryTokenizer
 from engram.adapters.embed.wordpiece import Vocabulary, WordPieceTokenizer
-from engram.domain.scripts import not_latin
+from engram.domain.text.scripts import not_latin
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from engram.adapters.files import tool_rows
 from engram.adapters.files.import_fields import RowError, fields_of
-from engram.domain.safe_text import safe_json
+from engram.domain.text.safe_text import safe_json
 from engram.domain.typed import NamedTuple
 
 MAX_BYTES = 64 * 1024 * 1024

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.scripts import beyond_punctuation, cjk_run
+from engram.domain.text.scripts import beyond_punctuation, cjk_run
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

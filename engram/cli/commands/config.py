@@ -8,7 +8,7 @@ import os
 from engram.adapters.files import config_file, places
 from engram.domain import settings
 from engram.domain.errors import UsageError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import accepted_settings
 from engram.usecases.store.configuration import DEFAULT, configuration

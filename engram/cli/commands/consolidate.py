@@ -6,7 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
 from engram.domain.consolidation import KINDS, MERGE, SAYS
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.times import render, whole_seconds
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

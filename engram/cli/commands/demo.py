@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, GREEN
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import sys
 
 from engram.cli.output import BOLD, CYAN, GREEN, RED
 from engram.domain.entry.lore_json import lore_as_dict
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
+from engram.domain.text.word_diff import word_diff
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.word_diff import word_diff
 
 if TYPE_CHECKING:
     import argparse

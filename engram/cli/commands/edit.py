@@ -7,7 +7,7 @@ import argparse
 from engram.cli.call import Call, text_or_stdin
 from engram.cli.parsing import add_tags
 from engram.cli.present import WAITS, lore_json
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from engram.cli.output import counted
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

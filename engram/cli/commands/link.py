@@ -6,7 +6,7 @@ from engram.cli.output import CYAN, counted
 from engram.domain.entity import TYPES
 from engram.domain.entity_json import entity_json
 from engram.domain.errors import UsageError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

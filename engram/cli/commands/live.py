@@ -9,7 +9,7 @@ from datetime import datetime
 
 from engram.cli.output import DIM, counted, fitted, shorten
 from engram.domain.errors import INTERRUPTED
-from engram.domain.safe_text import safe_json, safe_text
+from engram.domain.text.safe_text import safe_json, safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

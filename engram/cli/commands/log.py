@@ -8,7 +8,7 @@ from engram.cli.output import DIM, counted
 from engram.cli.progress import progress
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.cli.output import counted
-from engram.domain.safe_text import safe_text
 from engram.domain.settings import PLACEMENTS
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
 from engram.cli.parsing import add_filters
 from engram.domain.errors import UsageError
 from engram.domain.review import DECISIONS, EDIT, KINDS, MERGE, allowed
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from engram.cli.commands.sync import timeout
 from engram.cli.output import counted
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

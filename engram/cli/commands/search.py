@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, bar, counted
 from engram.cli.parsing import add_filters
 from engram.cli.present import confidence, lore_json
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def shows(content: str) -> bool:
     """Whether any character shows; nearly always the first one is a letter."""
     if any(map(str.isalnum, content)):
         return True
-    from engram.domain.safe_text import safe_text
+    from engram.domain.text.safe_text import safe_text
 
     return bool(safe_text(content).strip())
 

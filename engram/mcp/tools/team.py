@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from engram.domain.framing import NOTICE, harmless_data
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Words

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
 from engram.domain.errors import EngramError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.mcp.tools.schema import compact
 
 LONGEST_ERROR = 1200

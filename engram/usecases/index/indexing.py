@@ -8,8 +8,8 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
-from engram.domain.passages import passages
 from engram.domain.secrets import find_secrets
+from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.lore_text import searchable, text_digest
 from engram.usecases.store.outside_changes import note_outside

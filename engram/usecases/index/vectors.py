@@ -11,7 +11,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.waiting import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
-from engram.domain.passages import passages
+from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lore_text import searchable, text_digest
 

@@ -6,7 +6,7 @@ import contextlib
 
 from engram.domain.entry.refs import fold
 from engram.domain.graph import entity_key, name_key
-from engram.domain.stop_words import STOP_WORDS
+from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from engram.domain.errors import EngramError
+from engram.domain.text.words import PART
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.words import PART
 from engram.usecases.similarity.pair_words import TermsOf
 
 if TYPE_CHECKING:

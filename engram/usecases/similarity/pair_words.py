@@ -6,8 +6,8 @@ import zlib
 
 from engram.domain.claims import stem_of
 from engram.domain.pairs import Words, rarity
+from engram.domain.text.words import PART
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.words import PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

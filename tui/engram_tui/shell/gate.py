@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.filter import LineFilter
 
-from engram.domain.safe_text import SHOWN_AS, safe_text
+from engram.domain.text.safe_text import SHOWN_AS, safe_text
 
 if TYPE_CHECKING:
     from textual.color import Color

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.usecases.store.store import Deed as Mark
 
 if TYPE_CHECKING:

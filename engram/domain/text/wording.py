@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.polarity import NEGATIONS, NUMERALS
+from engram.domain.text.polarity import NEGATIONS, NUMERALS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

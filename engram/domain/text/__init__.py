@@ -1,0 +1,1 @@
+"""Words, prose and markdown; text made safe for a screen."""
