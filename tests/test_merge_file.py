@@ -13,7 +13,7 @@ from merge_kit import CATEGORIES, NOW, PATH
 from engram.adapters.files.merge_file import merge_files
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import Conflict, Relation
-from engram.domain.merge import reference_time
+from engram.domain.merge.merge import reference_time
 
 # --- votes and dates
 

@@ -14,7 +14,7 @@ from engram.adapters.files.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
-from engram.domain.merge import DELETED, FILE
+from engram.domain.merge.merge import DELETED, FILE
 
 # --- the file around the values
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from merge_kit import NOW, PATH, anything, foreign, merge, originals, quick, read, readable, triples
 
 from engram.adapters.files.merge_file import Merged, merge_files
-from engram.domain.merge import DELETED, FILE
+from engram.domain.merge.merge import DELETED, FILE
 
 Triple = tuple[bytes, bytes, bytes]
 Versions = tuple[bytes | None, bytes | None, bytes | None]

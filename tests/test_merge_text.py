@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from merge_kit import quick
 
-from engram.domain.text_merge import common, merge_lines, merge_text
+from engram.domain.merge.text_merge import common, merge_lines, merge_text
 
 lines = st.lists(st.sampled_from("abcd"), max_size=12)
 

@@ -14,9 +14,9 @@ from textual.widgets import TextArea
 from tui_kit import NARROW, using
 
 from engram.domain.entity import Entity, Relationship
-from engram.domain.entity_versions import take_version
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import ConflictError, UsageError, ValidationError
+from engram.domain.merge.entity_versions import take_version
 from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.review.review import item_named

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from engram.domain.errors import UsageError
-from engram.domain.merge import DELETED
+from engram.domain.merge.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

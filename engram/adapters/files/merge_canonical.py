@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from engram.adapters.files import codec, frontmatter, statement
 from engram.adapters.files.merge_readable import Job, Result, digest
 from engram.adapters.files.tree import Problem
-from engram.domain import merge as rules
 from engram.domain.errors import ValidationError
+from engram.domain.merge import merge as rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

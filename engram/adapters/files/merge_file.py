@@ -13,7 +13,7 @@ from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
 from engram.domain import fold
 from engram.domain.entry.lore import Conflict
-from engram.domain.merge import DELETED, FILE, NEVER, only_passing
+from engram.domain.merge.merge import DELETED, FILE, NEVER, only_passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def merge_files(
 ) -> Merged:
     """Merge two versions of the lore file at `path`; None is a file that is not there. Raises nothing.
 
-    `now` (see `engram.domain.merge.reference_time`) and `sources`, the short names of the clones that wrote
+    `now` (see `engram.domain.merge.merge.reference_time`) and `sources`, the short names of the clones that wrote
     ours and theirs, have to be the same on every machine that merges the same two versions.
     """
     if theirs in (ours, base):

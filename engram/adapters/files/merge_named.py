@@ -13,10 +13,10 @@ from engram.adapters.files.merge_file import Merged, beside
 from engram.adapters.files.merge_readable import digest
 from engram.adapters.files.named_file import Said
 from engram.adapters.files.tree import Problem
-from engram.domain import named_merge as rules
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError, ValidationError
-from engram.domain.merge import DELETED, FILE, NEVER, losing, merge_conflicts
+from engram.domain.merge import named_merge as rules
+from engram.domain.merge.merge import DELETED, FILE, NEVER, losing, merge_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

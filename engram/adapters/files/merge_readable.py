@@ -13,8 +13,8 @@ from engram.adapters.files import codec, edit, frontmatter, merge_frame, stateme
 from engram.adapters.files.fields import parse
 from engram.adapters.files.origin import NAME as ORIGIN
 from engram.adapters.files.tree import Problem
-from engram.domain import merge as rules
 from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.merge import merge as rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
-    from engram.domain.merge import Settled, Version
+    from engram.domain.merge.merge import Settled, Version
 
 # When a file that says no time was created: any other time is earlier.
 _NEVER_CREATED = datetime.max.replace(microsecond=0, tzinfo=UTC)

@@ -43,7 +43,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
     from engram.adapters.files import agent_file
-    from engram.domain.merge import NEVER
+    from engram.domain.merge.merge import NEVER
     from engram.usecases.store import entry_writer
 
     profile = checked_profile(profile)

@@ -221,7 +221,7 @@ def _read(store: Store, name: str, stamp: Stamp) -> Seen:
 
 def both_versions(conflicts: Sequence[Conflict]) -> str:
     """What a merge left for a person, in words."""
-    from engram.domain.merge import DELETED
+    from engram.domain.merge.merge import DELETED
 
     fields = dict.fromkeys([entry.field for entry in conflicts])
     told = ["it was deleted by one clone while another changed it"] if DELETED in fields else []

@@ -8,7 +8,7 @@ from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import LoreFileError, NotFoundError
-from engram.domain.merge import DELETED, united
+from engram.domain.merge.merge import DELETED, united
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 

@@ -21,7 +21,7 @@ from engram.domain import sync_plan
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
-from engram.domain.merge import NEVER, united
+from engram.domain.merge.merge import NEVER, united
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one

@@ -9,7 +9,7 @@ from engram.adapters.files import atomic, config_file, places
 from engram.adapters.git.layout import find_repository
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
-from engram.domain.merge import reference_time
+from engram.domain.merge.merge import reference_time
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge.file_merge import merge_one
 

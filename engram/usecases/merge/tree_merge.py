@@ -13,8 +13,8 @@ from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
 from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
-from engram.domain.merge import reference_time
-from engram.domain.text_merge import merge_text
+from engram.domain.merge.merge import reference_time
+from engram.domain.merge.text_merge import merge_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.merge.folded_entries import Gone, follow_folds

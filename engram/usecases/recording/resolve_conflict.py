@@ -6,7 +6,7 @@ from engram.adapters.files.fields import thousandths_of
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.errors import UsageError
-from engram.domain.merge import DELETED
+from engram.domain.merge.merge import DELETED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

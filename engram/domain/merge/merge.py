@@ -14,7 +14,7 @@ from engram.domain.entry import times
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.lore import MAX_CONTENT, Conflict, Lore
 from engram.domain.entry.validation import MAX_ITEMS
-from engram.domain.text_merge import merge_text
+from engram.domain.merge.text_merge import merge_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.entity import Entity, Relationship
 from engram.domain.entity_rules import OWN_KEYS, is_since
 from engram.domain.errors import UsageError
-from engram.domain.merge import DELETED, FILE
+from engram.domain.merge.merge import DELETED, FILE
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
