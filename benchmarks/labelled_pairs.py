@@ -13,8 +13,8 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from engram.adapters.embed.provider import open_embedder  # noqa: E402
-from engram.domain.claims import claim  # noqa: E402
-from engram.domain.pairs import Side, Words, side  # noqa: E402
+from engram.domain.similarity.claims import claim  # noqa: E402
+from engram.domain.similarity.pairs import Side, Words, side  # noqa: E402
 from engram.usecases.similarity.pair_words import StoreWords, term  # noqa: E402
 
 if TYPE_CHECKING:

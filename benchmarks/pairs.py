@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from labelled_pairs import HALVES, Labelled, assessor, load
 
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME
-from engram.domain.pairs import Assessment, assess, features, likelihood, shares_enough
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME
+from engram.domain.similarity.pairs import Assessment, assess, features, likelihood, shares_enough
 
 LABELS = {DUPLICATE: "same", CONTRADICTION: "contradiction"}
 _BARS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME, compare
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME, compare
 
 SAY_THE_SAME = [
     ("Retries need jitter; wait 3 seconds", "Retries need jitter: wait three seconds."),

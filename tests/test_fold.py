@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import ARCHIVED, Conflict, Lore, Relation
-from engram.domain.fold import carried, fold, may_fold
+from engram.domain.similarity.deduplicate import carried, fold, may_fold
 
 START = datetime(2026, 3, 4, tzinfo=UTC)
 OLD, NEW = "01KJVKTDG000G0000000000002", "01KJVKTEF80180000000000005"

@@ -11,11 +11,11 @@ from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.claims import claim
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
-from engram.domain.pair_groups import groups
-from engram.domain.pair_weights import BARS
-from engram.domain.pairs import (
+from engram.domain.similarity.claims import claim
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
+from engram.domain.similarity.pair_groups import groups
+from engram.domain.similarity.pair_weights import BARS
+from engram.domain.similarity.pairs import (
     UNRELATED,
     Pair,
     Words,
@@ -96,7 +96,7 @@ def test_the_weights_are_what_the_tool_learns_from_the_development_half(
     monkeypatch.syspath_prepend(PROJECT / "tools")
     import fit_pairs
 
-    from engram.domain import pair_weights
+    from engram.domain.similarity import pair_weights
 
     weights, bars = fit_pairs.fit()
     for kind, fitted in weights.items():

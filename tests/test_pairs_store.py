@@ -14,14 +14,14 @@ from engram.adapters.index import near
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
-from engram.domain.pair_groups import groups
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
+from engram.domain.similarity.pair_groups import groups
 from engram.usecases.similarity import pair_texts
 from engram.usecases.similarity.pairs import pairs
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.pairs import Pair
+    from engram.domain.similarity.pairs import Pair
 
 PROJECT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(PROJECT / "benchmarks")]
@@ -229,7 +229,7 @@ def test_shared_words_are_found_as_by_comparing_each_with_each() -> None:
     terms = near.Terms(starts, np.array([term for terms in said for term in terms], np.uint32))
     found = near.by_words(terms, np.ones(30, bool))
     counts = near.frequencies(terms)
-    from engram.domain.pairs import rarity
+    from engram.domain.similarity.pairs import rarity
 
     for one in range(30):
         for other in range(one + 1, 30):

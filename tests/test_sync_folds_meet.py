@@ -10,7 +10,7 @@ from sync_kit import Clones, commit, files
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain.fold import fold
+from engram.domain.similarity.deduplicate import fold
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from store_history import START, Commit, Repository, new_lore
 
 from engram.adapters.files import codec
 from engram.domain.entry.confidence import Vote
-from engram.domain.fold import fold
+from engram.domain.similarity.deduplicate import fold
 
 if TYPE_CHECKING:
     from engram.adapters.git.tree import Entry

@@ -1,4 +1,4 @@
-"""Learn the weights of engram/domain/pair_weights.py from the development half of tests/pairs: `python tools/fit_pairs.py`.
+"""Learn the weights of engram/domain/similarity/pair_weights.py from the development half of tests/pairs: `python tools/fit_pairs.py`.
 
 Two logistic regressions with a ridge penalty, by Newton's method. Besides the labelled pairs there are pairs made
 of them: texts of different notes, which a store is full of, and long texts of several learnings; and pairs of real
@@ -23,8 +23,8 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
 from labelled_pairs import DEVELOPMENT, Assessor, Labelled, assessor, load  # noqa: E402
 
 from engram.adapters.index.numeric import numpy_module  # noqa: E402
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
-from engram.domain.pairs import Features, features  # noqa: E402
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
+from engram.domain.similarity.pairs import Features, features  # noqa: E402
 
 if TYPE_CHECKING:
     import numpy

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
-from engram.domain import fold
 from engram.domain.entry.lore import Conflict
 from engram.domain.merge.merge import DELETED, FILE, NEVER, only_passing
+from engram.domain.similarity import deduplicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,10 +74,10 @@ def merge_files(
 
 
 def may_follow(base: bytes, changed: bytes, path: str, categories: Categories) -> bool:
-    """Whether all that changed of a lore file agrees with the lore being folded away (engram.domain.fold)."""
+    """Whether all that changed of a lore file agrees with the lore being folded away (engram.domain.similarity.deduplicate)."""
     job = Job(path, categories, NEVER)
     before, after = read_side(base, "", job), read_side(changed, "", job)
-    return before is not None and after is not None and _is_all(before, after, fold.may_follow)
+    return before is not None and after is not None and _is_all(before, after, deduplicate.may_follow)
 
 
 def _merged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.index.numeric import numpy_module
-from engram.domain.pairs import rarity
+from engram.domain.similarity.pairs import rarity
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from engram.domain.consolidation import MERGE, SUPERSEDE, Left, Step
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.equivalence import NEAR, SAME, compare
-from engram.domain.fold import fold
-from engram.domain.pair_groups import groups
 from engram.domain.review import DUPLICATE, item_id
+from engram.domain.similarity.deduplicate import fold
+from engram.domain.similarity.equivalence import NEAR, SAME, compare
+from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.decay import faded
 from engram.usecases.review.pair_items import duplicates
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
     from engram.domain.entry.lore import Lore
-    from engram.domain.pairs import Pair
+    from engram.domain.similarity.pairs import Pair
     from engram.usecases.consolidation.survey import Look
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from engram.domain.entry.lore import Lore, Relation
 from engram.domain.entry.validation import check_fraction, check_words
-from engram.domain.equivalence import NEAR
 from engram.domain.errors import EngramError
 from engram.domain.scopes import USER
+from engram.domain.similarity.equivalence import NEAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.import_found import Found
 from engram.usecases.exchange.import_kinds import sources

@@ -6,8 +6,8 @@ from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation
-from engram.domain.equivalence import SAME, compare
 from engram.domain.errors import EngramError
+from engram.domain.similarity.equivalence import SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store import entry_writer

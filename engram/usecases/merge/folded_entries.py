@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from engram.adapters.files import codec
 from engram.domain import sync_plan
 from engram.domain.errors import LoreFileError
-from engram.domain.fold import carried, fold_later
+from engram.domain.similarity.deduplicate import carried, fold_later
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ secrets are those that no sync would push, duplicates and contradictions those o
 from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.domain.equivalence import CONTRADICTION
 from engram.domain.errors import UsageError
+from engram.domain.similarity.equivalence import CONTRADICTION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
 from engram.usecases.graph.broken_links import bad_links

@@ -11,8 +11,8 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.entry.validation import check
 from engram.domain.errors import ConflictError, UsageError
-from engram.domain.fold import fold
 from engram.domain.review import Item, check_decision
+from engram.domain.similarity.deduplicate import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.domain import review
 from engram.domain.budget import tokens
-from engram.domain.equivalence import CONTRADICTION, SAME
-from engram.domain.pair_groups import groups
 from engram.domain.review import Item, item_id
+from engram.domain.similarity.equivalence import CONTRADICTION, SAME
+from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review.mark import mark
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.domain.pairs import Pair
+    from engram.domain.similarity.pairs import Pair
     from engram.usecases.store.store import Store
 
 

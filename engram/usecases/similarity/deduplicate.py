@@ -1,4 +1,4 @@
-"""After a pull: lore that came in and say what lore here say become one with them (engram.domain.fold).
+"""After a pull: lore that came in and say what lore here say become one with them (engram.domain.similarity.deduplicate).
 
 It is an operation like any other: journaled, committed, undone by `engram undo`. What was looked at
 already is noted as a commit in the state folder, so a killed sync is made up for by the next one.
@@ -14,9 +14,9 @@ from engram.adapters.git import layout
 from engram.adapters.git.differences import differences
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain import sync_plan
-from engram.domain.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.errors import ConflictError, EngramError, GitError
-from engram.domain.fold import fold, may_fold
+from engram.domain.similarity.deduplicate import fold, may_fold
+from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, watermarks
 from engram.usecases.store.quarantine import texts, waits

@@ -11,7 +11,7 @@ import contextlib
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.errors import EngramError
-from engram.domain.recent_text import Said
+from engram.domain.similarity.recent_text import Said
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.equivalence import NEAR
+from engram.domain.similarity.equivalence import NEAR
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 
-from engram.domain.claims import stem_of
-from engram.domain.pairs import Words, rarity
+from engram.domain.similarity.claims import stem_of
+from engram.domain.similarity.pairs import Words, rarity
 from engram.domain.text.words import PART
 from engram.domain.typed import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
 """Which lore of a store say the same or contradict one another: the pairs that review and consolidation start from.
 
-engram.usecases.similarity.pair_candidates says which to look at, engram.domain.pairs what each pair is. What was found is kept
+engram.usecases.similarity.pair_candidates says which to look at, engram.domain.similarity.pairs what each pair is. What was found is kept
 in the state folder, and after a change only the lore that changed are compared again.
 """
 
@@ -11,9 +11,9 @@ from collections import Counter
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry.lore import ACTIVE, PENDING
-from engram.domain.equivalence import NEAR, SAME
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.pairs import UNRELATED, Pair, Side, Words, assess, side
+from engram.domain.similarity.equivalence import NEAR, SAME
+from engram.domain.similarity.pairs import UNRELATED, Pair, Side, Words, assess, side
 from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
     from engram.domain.drawn_graph import Drawn
-    from engram.domain.recent_text import Said
     from engram.domain.settings import Settings
+    from engram.domain.similarity.recent_text import Said
     from engram.usecases.store.accepted_settings import HeldBack
     from engram.usecases.store.clock import Clock
 

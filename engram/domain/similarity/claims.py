@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property, lru_cache
 
-from engram.domain.equivalence import Said, plain_number, said_in
+from engram.domain.similarity.equivalence import Said, plain_number, said_in
 from engram.domain.text.polarity import NEGATIONS, NUMERALS
 from engram.domain.text.prose import prose, without_parameters
 from engram.domain.text.stop_words import STOP_WORDS

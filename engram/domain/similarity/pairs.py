@@ -1,7 +1,7 @@
 """What two lore are to each other: the same, duplicates, contradicting or neither, with a strength and the reason.
 
 No rule alone can tell: the cosines of duplicates, near misses and contradictions are alike. So a few features of a
-pair are weighed, by weights learnt from labelled pairs (engram.domain.pair_weights). docs/curation.md has the figures.
+pair are weighed, by weights learnt from labelled pairs (engram.domain.similarity.pair_weights). docs/curation.md has the figures.
 """
 
 from __future__ import annotations
@@ -9,9 +9,17 @@ from __future__ import annotations
 import math
 from itertools import islice
 
-from engram.domain.claims import Claim, claim, stems_in
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare, listed, opposite
-from engram.domain.pair_weights import BARS, WEIGHTS
+from engram.domain.similarity.claims import Claim, claim, stems_in
+from engram.domain.similarity.equivalence import (
+    CONTRADICTION,
+    DUPLICATE,
+    NEAR,
+    SAME,
+    compare,
+    listed,
+    opposite,
+)
+from engram.domain.similarity.pair_weights import BARS, WEIGHTS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.domain.equivalence import CONTRADICTION, DUPLICATE, SAME
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.domain.pairs import Pair
+    from engram.domain.similarity.pairs import Pair
 
 
 def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
