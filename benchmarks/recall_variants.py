@@ -10,7 +10,7 @@ import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.strength import Bounds
+from engram.domain.recall.strength import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ Constant = tuple[str, str]
 
 _NEVER = 1_000_000_000
 _WITHOUT_BOUNDS: dict[Constant, Any] = {
-    ("engram.domain.strength", "BY_BOTH"): Bounds(0.6, -9.0, -9.0),
-    ("engram.domain.strength", "BY_WORDS"): Bounds(0.24, -9.0, -9.0),
+    ("engram.domain.recall.strength", "BY_BOTH"): Bounds(0.6, -9.0, -9.0),
+    ("engram.domain.recall.strength", "BY_WORDS"): Bounds(0.24, -9.0, -9.0),
 }
 
 
@@ -49,7 +49,7 @@ VARIANTS = {
         Variant(
             DENSE,
             "hybrid",
-            {("engram.domain.ranking", "WORDS"): 0.0, ("engram.domain.ranking", "NEAR"): 0.0}
+            {("engram.domain.recall.ranking", "WORDS"): 0.0, ("engram.domain.recall.ranking", "NEAR"): 0.0}
             | _WITHOUT_BOUNDS,
         ),
         Variant(HYBRID, "hybrid", {}),
@@ -59,14 +59,14 @@ VARIANTS = {
             "hybrid",
             {("engram.adapters.index.words", "_SHORTEST_MISSPELT"): _NEVER},
         ),
-        Variant("hybrid without sharpness", "hybrid", {("engram.domain.ranking", "SHARPNESS"): 1.0}),
-        Variant("hybrid without second look", "hybrid", {("engram.domain.ranking", "NEAR"): 0.0}),
+        Variant("hybrid without sharpness", "hybrid", {("engram.domain.recall.ranking", "SHARPNESS"): 1.0}),
+        Variant("hybrid without second look", "hybrid", {("engram.domain.recall.ranking", "NEAR"): 0.0}),
         Variant(
             "hybrid without neighbours",
             "hybrid",
             {("engram.usecases.recall.rerank", "MOST_NEIGHBOURS"): 0},
         ),
-        Variant("hybrid without standing", "hybrid", {("engram.domain.ranking", "STANDING"): 0.0}),
+        Variant("hybrid without standing", "hybrid", {("engram.domain.recall.ranking", "STANDING"): 0.0}),
         Variant("hybrid without passages", "hybrid", {("engram.domain.text.passages", "LONG"): _NEVER}, True),
     )
 }

@@ -190,14 +190,14 @@ def test_a_folder_whose_questions_name_unknown_lore_is_refused(tmp_path: Path) -
 def test_a_variant_sets_its_constants_only_while_it_runs() -> None:
     from recall_variants import VARIANTS, Variant, set_for
 
-    from engram.domain import ranking, strength
+    from engram.domain.recall import ranking, strength
 
     before = ranking.STANDING, strength.BY_BOTH
     with set_for(VARIANTS["hybrid without standing"]):
         assert ranking.STANDING == 0
     with (
         pytest.raises(AttributeError),
-        set_for(Variant("x", "", {("engram.domain.ranking", "NOT_THERE"): 1})),
+        set_for(Variant("x", "", {("engram.domain.recall.ranking", "NOT_THERE"): 1})),
     ):
         pass
     assert before == (ranking.STANDING, strength.BY_BOTH)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.budget import cut, shares, tokens
+from engram.domain.recall.budget import cut, shares, tokens
 
 SMALLEST = 160
 texts = st.lists(st.text("ab. \n", max_size=900), max_size=8)

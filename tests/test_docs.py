@@ -18,9 +18,9 @@ from engram.adapters.files import codec, config_file, fields
 from engram.adapters.index import words
 from engram.cli import registry
 from engram.cli.parsing import command_parser
-from engram.domain import strength
 from engram.domain.entry.categories import ALIASES
 from engram.domain.errors import LoreFileError
+from engram.domain.recall import strength
 from engram.domain.settings import KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -180,8 +180,8 @@ def resolves(name: str) -> bool:
 
 
 def test_a_name_that_is_nowhere_is_noticed() -> None:
-    assert resolves("engram.domain.ranking.WORDS")
-    assert not resolves("engram.domain.ranking.NOTHING")
+    assert resolves("engram.domain.recall.ranking.WORDS")
+    assert not resolves("engram.domain.recall.ranking.NOTHING")
     assert not resolves("engram.wisdom")
 
 

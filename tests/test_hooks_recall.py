@@ -12,7 +12,7 @@ from apikit import SetClock, ok, opened
 from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answer, call, make_store, text_of
 
 from engram.domain import fence
-from engram.domain.budget import tokens
+from engram.domain.recall.budget import tokens
 from engram.domain.tiers import Tier
 from engram.hooks.events import telling
 from engram.usecases.agents import auto_recall

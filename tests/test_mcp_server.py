@@ -15,8 +15,8 @@ from mcp_kit import CACHE, CORE, ERAS, inside, ok, refused, working_in
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from engram.adapters.files.lock import FileLock
-from engram.domain import budget
 from engram.domain.errors import UsageError
+from engram.domain.recall import budget
 from engram.mcp import folders
 from engram.mcp.server import INSTRUCTIONS
 from engram.mcp.tools import chosen_sets, tools_of

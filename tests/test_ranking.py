@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.ranking import (
+from engram.domain.recall.ranking import (
     HALF_LIFE_DAYS,
     Standing,
     memory_strength,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.words import WordHits
-from engram.domain import ranking
+from engram.domain.recall import ranking
 from engram.usecases.recall.relevance import Relevance
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from apikit import opened
 
-from engram.domain import strength
+from engram.domain.recall import strength
 from engram.usecases.recall import rerank
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
 from engram.adapters.files.jottings import Jottings
-from engram.domain.budget import tokens
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.framing import Framed, as_text
 from engram.domain.packing import Section, pack
+from engram.domain.recall.budget import tokens
 from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller
 

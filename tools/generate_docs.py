@@ -23,8 +23,9 @@ if str(ROOT) not in sys.path:
 from engram.cli import registry  # noqa: E402
 from engram.cli.overview import GROUPS  # noqa: E402
 from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E402
-from engram.domain import errors, strength  # noqa: E402
+from engram.domain import errors  # noqa: E402
 from engram.domain.entry.categories import ALIASES, Categories  # noqa: E402
+from engram.domain.recall import strength  # noqa: E402
 from engram.domain.review import KINDS, allowed  # noqa: E402
 from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 
@@ -33,11 +34,17 @@ PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end: \2 -->)", re.D
 
 # What recall.md explains: where a number of the ranking stands, and what it decides.
 NUMBERS = (
-    ("engram.domain.ranking.WORDS", "how much words weigh, against 1 for meaning"),
-    ("engram.domain.ranking.SHARPNESS", "the power of coverage: a few matching words count for little"),
-    ("engram.domain.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
-    ("engram.domain.ranking.NEAR_NEIGHBOUR", "what the tokens of a lore that is one relation away count"),
-    ("engram.domain.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
+    ("engram.domain.recall.ranking.WORDS", "how much words weigh, against 1 for meaning"),
+    (
+        "engram.domain.recall.ranking.SHARPNESS",
+        "the power of coverage: a few matching words count for little",
+    ),
+    ("engram.domain.recall.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
+    (
+        "engram.domain.recall.ranking.NEAR_NEIGHBOUR",
+        "what the tokens of a lore that is one relation away count",
+    ),
+    ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
     (
         "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
         "neighbours of one lore that are looked at, at each distance",
@@ -60,10 +67,13 @@ NUMBERS = (
         "how much less is missing of it by chance, up to LONG",
     ),
     ("engram.usecases.recall.rerank.LONG", "tokens of a text of which neither is more or less"),
-    ("engram.domain.ranking.STANDING", "the share of a score that depends on the lore's standing"),
-    ("engram.domain.ranking.PATH_GAIN", "how much a file in common with the caller's lifts a lore, at most"),
-    ("engram.domain.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
-    ("engram.domain.ranking.KIND_PRIORITY", "what the type adds to standing"),
+    ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
+    (
+        "engram.domain.recall.ranking.PATH_GAIN",
+        "how much a file in common with the caller's lifts a lore, at most",
+    ),
+    ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
+    ("engram.domain.recall.ranking.KIND_PRIORITY", "what the type adds to standing"),
     ("engram.domain.text.passages.LONG", "characters above which a text gets several vectors"),
     ("engram.domain.text.passages.PASSAGE", "characters of one passage, about"),
     ("engram.domain.text.passages.MOST", "passages of one text, at most"),
@@ -169,7 +179,9 @@ def ranking() -> str:
         ("shown", "a hit is shown beside a better one"),
     ):
         values = f"{getattr(by_both, field):.2f} ({getattr(by_words, field):.2f} by words alone)"
-        rows.append((f"`engram.domain.strength.Bounds.{field}`", values, f"evidence from which {meaning}"))
+        rows.append(
+            (f"`engram.domain.recall.strength.Bounds.{field}`", values, f"evidence from which {meaning}")
+        )
     return "\n".join(_table(("Where", "Value", "What it decides"), rows)) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.ranking import HALF_LIFE_KEY, STANDING_KEY, THRESHOLD_KEY, WORDS_KEY
+from engram.domain.recall.ranking import HALF_LIFE_KEY, STANDING_KEY, THRESHOLD_KEY, WORDS_KEY
 from engram.domain.settings import key_named
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.judged import Interval, Quality
+    from engram.domain.recall.judged import Interval, Quality
 
 LEAST_JUDGED = 30  # retrievals
 LEAST_MOVED = 6  # questions of a half that fare better or worse: that six all gain is chance once in 64 times

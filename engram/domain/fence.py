@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.budget import shares, tokens
 from engram.domain.harmless import FRAME as TAG
 from engram.domain.harmless import harmless
+from engram.domain.recall.budget import shares, tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

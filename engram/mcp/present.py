@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
-from engram.domain.budget import tokens
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
 from engram.domain.framing import whole_text as framed_whole
 from engram.domain.harmless import harmless
+from engram.domain.recall.budget import tokens
 from engram.domain.tiers import QUARANTINED
 from engram.mcp import results
 from engram.mcp.tools.tool import answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.cli.parsing import add_filters
 from engram.cli.present import recalled_lines
-from engram.domain.budget import shares
 from engram.domain.errors import UsageError
+from engram.domain.recall.budget import shares
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -6,8 +6,9 @@ from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.domain import fence, strength
-from engram.domain.budget import tokens
+from engram.domain import fence
+from engram.domain.recall import strength
+from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.origin import trust_of
 from engram.usecases.index.index_query import consult
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.domain.entry.lore import Lore
-    from engram.domain.ranking import Score
+    from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
 
 NO_SCORES: Mapping[str, float] = MappingProxyType({})

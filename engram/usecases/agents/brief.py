@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.domain import ranking
-from engram.domain.budget import tokens
 from engram.domain.errors import EngramError
+from engram.domain.recall import ranking
+from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.domain.budget import tokens
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.refs import fold
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.framing import Framed, frame
 from engram.domain.harmless import harmless
 from engram.domain.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
+from engram.domain.recall.budget import tokens
 from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain.budget import tokens
 from engram.domain.errors import UsageError
+from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.domain.worth import Worth, answers_by_lore, importance
 from engram.usecases.consolidation.replay import rehearsing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.domain import fusion
 from engram.domain.entry.refs import ref_number
 from engram.domain.errors import NotFoundError, UsageError
+from engram.domain.recall import fusion
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.explore.explore import LIMITS

@@ -8,7 +8,7 @@ from engram.domain.entry.refs import fold
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph_drawing import way_said
-from engram.domain.ranking import weigh
+from engram.domain.recall.ranking import weigh
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import all_entities

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain import ranking
-from engram.domain.ranking import Standing
+from engram.domain.recall import ranking
+from engram.domain.recall.ranking import Standing
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

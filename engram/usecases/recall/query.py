@@ -10,11 +10,11 @@ import sqlite3
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
-from engram.domain import ranking, strength
-from engram.domain.budget import CHARACTERS_PER_TOKEN
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.validation import MAX_ITEMS, check_fraction, check_text
 from engram.domain.errors import StoreError, UsageError
+from engram.domain.recall import ranking, strength
+from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.state.database import StateDatabase
     from engram.domain.entry.lore import Lore
-    from engram.domain.ranking import Score
+    from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
 
 HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")

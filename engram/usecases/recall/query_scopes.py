@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.domain import ranking, strength
 from engram.domain.errors import EngramError, ValidationError
+from engram.domain.recall import ranking, strength
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening.scopes import TROUBLE, left_out
 from engram.usecases.recall.query import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.ranking import THRESHOLD_KEY
+from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve

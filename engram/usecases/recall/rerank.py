@@ -10,7 +10,7 @@ import re
 
 from engram.adapters.index.numeric import numpy_module
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
+from engram.domain.recall.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from engram.adapters.files import codec
 from engram.adapters.files import scan as walk
 from engram.adapters.index.damage import damage_noticed
-from engram.domain import ranking
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError
-from engram.domain.ranking import Score, Standing, Weights
+from engram.domain.recall import ranking
+from engram.domain.recall.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.standing import standing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.state.usage import shown_each, shown_of, usage
-from engram.domain.budget import tokens
+from engram.domain.recall.budget import tokens
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import importance

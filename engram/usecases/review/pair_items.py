@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain import review
-from engram.domain.budget import tokens
+from engram.domain.recall.budget import tokens
 from engram.domain.review import Item, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME
 from engram.domain.similarity.pair_groups import groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from engram.domain.judged import Interval
+from engram.domain.recall.judged import Interval
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

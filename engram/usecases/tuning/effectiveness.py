@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from engram.domain import ranking
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.recall import ranking
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.explore import stores
@@ -15,7 +15,7 @@ from engram.usecases.opening import scopes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from engram.domain.ranking import Score, Weights
+    from engram.domain.recall.ranking import Score, Weights
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
     from engram.usecases.tuning.judged_retrievals import JudgedRetrieval

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.domain import ranking
+from engram.domain.recall import ranking
 from engram.domain.scopes import SESSION, weight_key
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.domain.evolution import Proposal, Replay
-    from engram.domain.judged import Question
+    from engram.domain.recall.judged import Question
     from engram.usecases.consolidation.replay import Rehearsal
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store

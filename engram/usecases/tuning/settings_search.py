@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from engram.domain import evolution, judged, ranking
+from engram.domain import evolution
 from engram.domain.evolution import Evidence, Proposal, Replay
+from engram.domain.recall import judged, ranking
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.tuning.bootstrap import interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.domain.judged import Quality, Question
+    from engram.domain.recall.judged import Quality, Question
 
 
 class Trial(ABC):

@@ -1,0 +1,1 @@
+"""Rules of ranking: fusion, strength of an answer, budgets of tokens."""
