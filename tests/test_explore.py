@@ -15,8 +15,8 @@ from hypothesis import given
 from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 
+from engram.domain.agents.framing import NOTICE
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.framing import NOTICE
 from engram.domain.recall import budget
 from engram.domain.recall.fusion import K, fuse
 from engram.mcp.tools import SETS, chosen_sets

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled_transcripts import LABELLED, Labelled
 
-from engram.domain.candidates import LONGEST, SHORTEST
+from engram.domain.agents.candidates import LONGEST, SHORTEST
+from engram.domain.agents.extraction import MOST, extract, turns_of_text
 from engram.domain.errors import UsageError
-from engram.domain.extraction import MOST, extract, turns_of_text
 from engram.usecases.agents.extract import KNOWN, NEW, RECORDED, REFUSED
 
 TOPICS = [

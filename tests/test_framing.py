@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quoted
 from engram.domain.entry.lore import Lore
-from engram.domain.framing import QUOTE, as_text, frame, origin_of, quoted
 from engram.domain.recall.budget import tokens
 from engram.domain.tiers import tier_of
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from engram.adapters.agents import transcript
 from engram.adapters.files.spool import MOST_WAITING, Spool
-from engram.domain.candidates import LONGEST, MOST, candidates
-from engram.domain.fence import TAG
+from engram.domain.agents.candidates import LONGEST, MOST, candidates
+from engram.domain.agents.fence import TAG
 from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases.agents import session_capture

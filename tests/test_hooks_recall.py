@@ -11,7 +11,7 @@ import pytest
 from apikit import SetClock, ok, opened
 from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answer, call, make_store, text_of
 
-from engram.domain import fence
+from engram.domain.agents import fence
 from engram.domain.recall.budget import tokens
 from engram.domain.tiers import Tier
 from engram.hooks.events import telling

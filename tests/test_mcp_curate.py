@@ -9,7 +9,7 @@ import pytest
 from apikit import QUEUE, TIDES, dedicated, lore_files, opened, plain
 from mcp_kit import ERAS, answering, inside, ok, refused, text
 
-from engram.domain.framing import NOTICE
+from engram.domain.agents.framing import NOTICE
 from engram.usecases.store.clock import Clock
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from apikit import SECRET, dedicated, everything_on_disk, lore_files, opened, plain
 from mcp_kit import CACHE, CORE, ERAS, QUEUE, answering, inside, ok, refused, text
 
-from engram.domain.framing import NOTICE, Framed
+from engram.domain.agents.framing import NOTICE, Framed
 from engram.mcp import results
 from engram.mcp.tools.core import tools
 

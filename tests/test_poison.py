@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_kit import inside, text
 
-from engram.domain import fence
-from engram.domain.harmless import harmless
-from engram.domain.injected import (
+from engram.domain.agents import fence
+from engram.domain.agents.harmless import harmless
+from engram.domain.agents.injected import (
     BROKEN,
     LEAKS,
     LINK,

@@ -10,8 +10,8 @@ from apikit import QUEUE, cli, ok, opened, plain
 from mcp_kit import inside, text
 from mcp_kit import ok as answered
 
+from engram.domain.agents.skills import NEVER, Record, query_of
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.skills import NEVER, Record, query_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

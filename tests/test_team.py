@@ -12,9 +12,9 @@ from mcp_kit import ok as answered
 from scopes_kit import record
 from team_kit import EVIL, as_agent, changed
 
+from engram.domain.agents.framing import NOTICE
 from engram.domain.entry import times
 from engram.domain.errors import NotAllowedError, NotFoundError, SecretFoundError, UsageError
-from engram.domain.framing import NOTICE
 from engram.domain.team import goes_on
 
 

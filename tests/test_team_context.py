@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
 from engram.adapters.files.jottings import Jottings
+from engram.domain.agents.framing import Framed, as_text
+from engram.domain.agents.packing import Section, pack
 from engram.domain.errors import UsageError, ValidationError
-from engram.domain.framing import Framed, as_text
-from engram.domain.packing import Section, pack
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import observations
 from engram.usecases.store.store import Caller

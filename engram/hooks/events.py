@@ -212,7 +212,7 @@ def _question(store: Store) -> str:
     now = store.clock.now().timestamp()
     if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
         return ""
-    from engram.domain.fence import titles
+    from engram.domain.agents.fence import titles
     from engram.usecases.store import activity_log
 
     activity_log.note(store, "ask", ids=[ref.id for ref in open_])

@@ -10,7 +10,7 @@ import json
 import re
 
 from engram.adapters.agents.transcript import patched
-from engram.domain.fence import without_hooks
+from engram.domain.agents.fence import without_hooks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
+from engram.domain.agents.framing import NOTICE, quoted
+from engram.domain.agents.harmless import harmless
 from engram.domain.consolidation import KINDS, SAYS
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.framing import NOTICE, quoted
-from engram.domain.harmless import harmless
 from engram.domain.review import (
     CONTRADICTION,
     DUPLICATE,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
+from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
+from engram.domain.agents.framing import whole_text as framed_whole
+from engram.domain.agents.harmless import harmless
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
-from engram.domain.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
-from engram.domain.framing import whole_text as framed_whole
-from engram.domain.harmless import harmless
 from engram.domain.recall.budget import tokens
 from engram.domain.tiers import QUARANTINED
 from engram.mcp import results
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
+    from engram.domain.agents.framing import Framed
     from engram.domain.entry.lore import Lore
-    from engram.domain.framing import Framed
     from engram.domain.tiers import Tier
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
+from engram.domain.agents.framing import NOTICE, as_text
+from engram.domain.agents.harmless import harmless
 from engram.domain.errors import EngramError
-from engram.domain.framing import NOTICE, as_text
-from engram.domain.harmless import harmless
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
+from engram.domain.agents.framing import NOTICE
+from engram.domain.agents.harmless import harmless
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, NotFoundError
-from engram.domain.framing import NOTICE
-from engram.domain.harmless import harmless
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
 from engram.mcp.caller import use

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
-from engram.domain.framing import NOTICE, QUOTE, harmless_data
+from engram.domain.agents.framing import NOTICE, QUOTE, harmless_data
 from engram.domain.tables import as_lines
 from engram.mcp.tools.tool import answer
 

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 
-from engram.domain.fence import without_hooks
+from engram.domain.agents.fence import without_hooks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from mcp_types import CallToolResult
 
+from engram.domain.agents.framing import NOTICE
+from engram.domain.agents.harmless import harmless
 from engram.domain.evolution import as_tables, verdict
-from engram.domain.framing import NOTICE
-from engram.domain.harmless import harmless
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing

@@ -9,7 +9,7 @@ from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from engram.domain.framing import quoted
+from engram.domain.agents.framing import quoted
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.harmless import harmless
+from engram.domain.agents.harmless import harmless
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Words
 from engram.mcp.tools.graph_walk import search_graph

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.framing import NOTICE, as_text, frame
-from engram.domain.harmless import harmless
+from engram.domain.agents.framing import NOTICE, as_text, frame
+from engram.domain.agents.harmless import harmless
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
@@ -17,7 +17,7 @@ from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.framing import Framed
+    from engram.domain.agents.framing import Framed
     from engram.usecases.agents.skills import Skill
 
 _NONE = "No skill for that is known here."

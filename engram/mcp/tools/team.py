@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.framing import NOTICE, harmless_data
+from engram.domain.agents.framing import NOTICE, harmless_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
 from engram.mcp.caller import use

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from engram.adapters.state.database import NOWHERE
 from engram.adapters.state.hook_memory import RECALLED, SHOWN, HookMemory
-from engram.domain import fence
+from engram.domain.agents import fence
 from engram.domain.recall import strength
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -6,10 +6,10 @@ import os
 import stat
 
 from engram.adapters.agents import transcript
-from engram.domain import fence
+from engram.domain.agents import fence
+from engram.domain.agents.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
 from engram.domain.entry.lore import PENDING
 from engram.domain.errors import EngramError, NotFoundError, SecretFoundError, UsageError
-from engram.domain.extraction import MOST, Extracted, Turn, extract, speaker_of, turns_of_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.recording import record as recording
 from engram.usecases.similarity.near_duplicates import similar

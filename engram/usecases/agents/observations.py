@@ -10,7 +10,7 @@ import os
 
 from engram.adapters.files.jottings import Jottings
 from engram.adapters.state.hook_memory import HookMemory
-from engram.domain import fence
+from engram.domain.agents import fence
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import MAX_CONTENT, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
@@ -135,7 +135,7 @@ def _persist(store: Store, job: dict[str, object]) -> int:
 
 
 def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
-    from engram.domain.extraction import AGENT, Turn, extract
+    from engram.domain.agents.extraction import AGENT, Turn, extract
     from engram.domain.junk import why_junk
     from engram.usecases.recording.record import Draft
 

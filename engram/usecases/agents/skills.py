@@ -6,10 +6,10 @@ from types import MappingProxyType
 
 from engram.adapters.state.live_sums import LiveSums
 from engram.domain import sql_text
+from engram.domain.agents.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.entry.categories import PROCEDURAL
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.sql_query import DEFAULT, execute
 from engram.usecases.lookup.listing import get, list_lore

@@ -12,12 +12,12 @@ import os
 from engram.adapters.files import codec
 from engram.adapters.files.atomic import write
 from engram.adapters.state.trust_tables import Held
-from engram.domain import fence, injected
+from engram.domain.agents import fence, injected
+from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, whole_text
+from engram.domain.agents.injected import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.lore_json import lore_as_dict
-from engram.domain.framing import NOTICE, as_text, frame, harmless_data, whole_text
-from engram.domain.injected import NOT_SHOWN, QUARANTINED, Leak
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall

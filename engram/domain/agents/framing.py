@@ -6,10 +6,10 @@ told where each word comes from: every line of a lore begins with a quote mark, 
 
 from __future__ import annotations
 
+from engram.domain.agents.harmless import harmless
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.lore_json import lore_as_dict
-from engram.domain.harmless import harmless
 from engram.domain.recall.budget import shares, tokens
 from engram.domain.text.safe_text import safe_text
 from engram.domain.tiers import writer

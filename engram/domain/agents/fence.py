@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.harmless import FRAME as TAG
-from engram.domain.harmless import harmless
+from engram.domain.agents.harmless import FRAME as TAG
+from engram.domain.agents.harmless import harmless
 from engram.domain.recall.budget import shares, tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
