@@ -20,8 +20,8 @@ from scratch_store import FOLDER, isolate, make_plain, write_lore
 from steady import bare_python
 
 from engram.adapters.graph.pagerank import pagerank
-from engram.domain.entity import TYPES
-from engram.domain.graph import ways
+from engram.domain.graph.entity import TYPES
+from engram.domain.graph.graph import ways
 from engram.usecases.agents.context import get_context
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import graph_of

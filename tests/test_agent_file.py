@@ -18,7 +18,7 @@ from engram.adapters.files.merge_named import merge_named
 from engram.adapters.files.named_file import Said
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
-from engram.domain.team import AgentProfile
+from engram.domain.graph.team import AgentProfile
 from engram.usecases.upkeep.doctor import doctor
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 from sync_kit import Clones
 
-from engram.domain.entity import Relationship
 from engram.domain.errors import (
     AmbiguousError,
     NotFoundError,
@@ -21,6 +20,7 @@ from engram.domain.errors import (
     UsageError,
     ValidationError,
 )
+from engram.domain.graph.entity import Relationship
 from engram.usecases.graph.entities import all_entities, known
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending

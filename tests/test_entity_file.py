@@ -13,20 +13,12 @@ from merge_kit import quick
 
 from engram.adapters.files import entity_file
 from engram.adapters.files.merge_named import merge_named
-from engram.domain.entity import TYPES, Entity, Relationship
-from engram.domain.entity_rules import (
-    OWN_KEYS,
-    free_slug,
-    key_of,
-    named,
-    resolved,
-    slug_of,
-    the_one,
-)
 from engram.domain.entry.lore import Conflict
 from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import AmbiguousError, LoreFileError, ValidationError
-from engram.domain.mentions import Names
+from engram.domain.graph.entity import TYPES, Entity, Relationship
+from engram.domain.graph.entity_rules import OWN_KEYS, free_slug, key_of, named, resolved, slug_of, the_one
+from engram.domain.graph.mentions import Names
 
 PATH = "lore/entities/zookeeper.md"
 EARLY = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

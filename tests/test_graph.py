@@ -17,9 +17,9 @@ from mcp_kit import ok as answered
 
 from engram.adapters.graph.pagerank import DAMPING, pagerank
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.graph import Edge, Graph, Node, importance, ways
-from engram.domain.graph_drawing import dot, tree, way_said
-from engram.domain.graph_walk import TOGETHER, walk
+from engram.domain.graph.graph import Edge, Graph, Node, importance, ways
+from engram.domain.graph.graph_drawing import dot, tree, way_said
+from engram.domain.graph.graph_walk import TOGETHER, walk
 from engram.usecases.graph.graph_building import graph_of
 from engram.usecases.graph.importance import refresh_importance
 

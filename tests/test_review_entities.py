@@ -13,9 +13,9 @@ from sync_kit import Clones
 from textual.widgets import TextArea
 from tui_kit import NARROW, using
 
-from engram.domain.entity import Entity, Relationship
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import ConflictError, UsageError, ValidationError
+from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.merge.entity_versions import take_version
 from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases.graph import entity_conflicts

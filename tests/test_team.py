@@ -15,7 +15,7 @@ from team_kit import EVIL, as_agent, changed
 from engram.domain.agents.framing import NOTICE
 from engram.domain.entry import times
 from engram.domain.errors import NotAllowedError, NotFoundError, SecretFoundError, UsageError
-from engram.domain.team import goes_on
+from engram.domain.graph.team import goes_on
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
 
 NOTHING: Mapping[str, str] = MappingProxyType({})

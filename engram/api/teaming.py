@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.domain.team import AgentProfile
+    from engram.domain.graph.team import AgentProfile
     from engram.usecases.agents.context import Context
     from engram.usecases.agents.conversations import Conversation
     from engram.usecases.agents.handoffs import Handoff
@@ -37,7 +37,7 @@ class Teaming(Part):
         text: str = "",
     ) -> AgentProfile:
         """Write down what an agent is, in a file of the store; again: what differs. Raises UsageError, SecretFoundError."""
-        from engram.domain.team import AgentProfile
+        from engram.domain.graph.team import AgentProfile
         from engram.usecases.graph.agent_profiles import register_agent
 
         profile = AgentProfile(id, name, words(capabilities), default_scope, tuple(settings.items()), text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.widgets import Static
 
-from engram.domain.graph_walk import DEEPEST
+from engram.domain.graph.graph_walk import DEEPEST
 from engram_tui.actions.action import bindings
 from engram_tui.actions.graph import ACTIONS
 from engram_tui.graph_lines import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.graph.neighbourhood import Neighbourhood
     from engram_tui.line_list import Line
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.graph import entity_key
-from engram.domain.graph_drawing import tree
+from engram.domain.graph.graph import entity_key
+from engram.domain.graph.graph_drawing import tree
 from engram_tui.line_list import QUIET, STRONG, Line, Part
 from engram_tui.rows import count, short_category
 from engram_tui.shell.gate import words
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.app import Engram
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.graph.neighbourhood import AboutLore, Found, Neighbourhood
 
 MOST = 200  # entities and lore each

@@ -10,7 +10,7 @@ from engram.adapters.files.named_file import Kind, Said
 from engram.adapters.files.scalars import scalar
 from engram.adapters.files.tree import Problem
 from engram.domain.errors import LoreFileError
-from engram.domain.team import AgentProfile
+from engram.domain.graph.team import AgentProfile
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from engram.adapters.files import fields, render
 from engram.adapters.files.fields import ExpectedError, choice, mappings, part
 from engram.adapters.files.scalars import scalar
-from engram.domain.entity import TYPES, Relationship
-from engram.domain.entity_rules import OWN_KEYS, RELATED
+from engram.domain.graph.entity import TYPES, Relationship
+from engram.domain.graph.entity_rules import OWN_KEYS, RELATED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
     from engram.adapters.files.tree import Entry, Value
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
 
 KEYS = OWN_KEYS
 RANKS = {key: rank for rank, key in enumerate(KEYS)}

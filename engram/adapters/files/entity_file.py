@@ -6,9 +6,9 @@ from engram.adapters.files import edit, entity_fields, frontmatter
 from engram.adapters.files.codec import encode
 from engram.adapters.files.named_file import Kind, Said
 from engram.adapters.files.tree import Problem
-from engram.domain.entity import Entity
-from engram.domain.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
 from engram.domain.errors import LoreFileError, ValidationError
+from engram.domain.graph.entity import Entity
+from engram.domain.graph.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

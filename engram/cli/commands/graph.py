@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.graph_drawing import Branch
+    from engram.domain.graph.graph_drawing import Branch
     from engram.usecases.graph.neighbourhood import Found, Neighbourhood
 
 DESCRIPTION = (
@@ -71,7 +71,7 @@ def run(call: Call) -> int:
     )
     call.output.document(graph_json(around))
     if given.dot:
-        from engram.domain.graph_drawing import dot
+        from engram.domain.graph.graph_drawing import dot
 
         call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))
     elif around.start is None and not around.entities:
@@ -89,7 +89,7 @@ def run(call: Call) -> int:
 
 
 def _show(call: Call, around: Neighbourhood) -> None:
-    from engram.domain.graph_drawing import tree
+    from engram.domain.graph.graph_drawing import tree
 
     output = call.output
     facts = {found.reached.node.key: found for found in around.entities}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engram.cli.output import CYAN, counted
-from engram.domain.entity import TYPES
-from engram.domain.entity_json import entity_json
 from engram.domain.errors import UsageError
+from engram.domain.graph.entity import TYPES
+from engram.domain.graph.entity_json import entity_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.graph.link_entity import Linked
 
 DESCRIPTION = (

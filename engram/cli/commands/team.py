@@ -105,7 +105,7 @@ def _list(call: Call) -> None:
 
 
 def _register(call: Call) -> None:
-    from engram.domain.team import AgentProfile
+    from engram.domain.graph.team import AgentProfile
     from engram.usecases.graph.agent_profiles import KnownAgent, register_agent, seen_at
 
     given = call.arguments

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engram.domain.agents.framing import NOTICE, Framed, as_text
+from engram.domain.graph.team import HANDED_OVER
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN, cut, tokens
-from engram.domain.team import HANDED_OVER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

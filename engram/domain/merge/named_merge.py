@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.entity import Entity, Relationship
 from engram.domain.entry.validation import MAX_ITEMS
+from engram.domain.graph.entity import Entity, Relationship
+from engram.domain.graph.team import AgentProfile
 from engram.domain.merge.merge import latest_of, losing, merge_conflicts, merge_list, rank
 from engram.domain.merge.text_merge import merge_text
-from engram.domain.team import AgentProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,8 +21,8 @@ from engram.usecases.store import activity_log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.entity import Entity
     from engram.domain.entry.lore import Lore
+    from engram.domain.graph.entity import Entity
     from engram.usecases.agents.conversations import Conversation
     from engram.usecases.agents.handoffs import Handoff
     from engram.usecases.recall.query import Answer

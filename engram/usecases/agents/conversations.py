@@ -12,8 +12,8 @@ from engram.adapters.files import further_keys
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.validation import check_content
 from engram.domain.errors import EngramError, ValidationError
+from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.secrets import find_secrets, refuse
-from engram.domain.team import SUMMARY, SessionKeys, goes_on
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.recording import record as recording

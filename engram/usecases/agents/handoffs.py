@@ -5,8 +5,8 @@ from __future__ import annotations
 from engram.adapters.state.hook_memory import SHOWN, HookMemory
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
+from engram.domain.graph.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.recall.budget import tokens
-from engram.domain.team import ANYBODY, HANDED_OVER, HANDOFF, TAKEN_OVER, receiver, tag_for
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import activity_log

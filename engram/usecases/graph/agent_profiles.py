@@ -14,8 +14,8 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import HUMAN
 from engram.domain.entry.named_files import AGENTS
 from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.graph.team import AgentProfile, checked_id, checked_profile
 from engram.domain.scopes import checked_scope
-from engram.domain.team import AgentProfile, checked_id, checked_profile
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

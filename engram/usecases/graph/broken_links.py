@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files.scan import SKIPPED_AT_TOP
-from engram.domain.entity_rules import by_key, key_of, named
 from engram.domain.entry.refs import fold
 from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
+from engram.domain.graph.entity_rules import by_key, key_of, named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import Entities, known
 from engram.usecases.store import entry_writer
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
-    from engram.domain.entity import Entity
     from engram.domain.entry.text_links import TextLink
+    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 from engram.adapters.files import atomic
 from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
-from engram.domain.entity import by_name
-from engram.domain.entity_rules import resolved
 from engram.domain.entry.named_files import ENTITIES
 from engram.domain.errors import EngramError, LoreFileError
+from engram.domain.graph.entity import by_name
+from engram.domain.graph.entity_rules import resolved
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph import entity_cache
 from engram.usecases.graph.entity_cache import Seen
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.files.entity_file import EntityFile
-    from engram.domain.entity import Entity
     from engram.domain.entry.lore import Conflict
-    from engram.domain.mentions import Names
+    from engram.domain.graph.entity import Entity
+    from engram.domain.graph.mentions import Names
     from engram.usecases.graph.entity_cache import Stamp
     from engram.usecases.store.store import Store
 
@@ -125,7 +125,7 @@ def prepared(store: Store) -> Prepared:
         return kept
     entities = all_entities(store)
     if kept is None or kept.entities is not entities:
-        from engram.domain.mentions import Names
+        from engram.domain.graph.mentions import Names
 
         names = Names(entities)
     else:

@@ -10,8 +10,8 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.index.catalog import Problem
-from engram.domain.entity import Entity, Relationship
 from engram.domain.errors import EngramError
+from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

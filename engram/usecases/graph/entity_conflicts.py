@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.entity_file import EntityFile
     from engram.adapters.index.generation import Generation
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engram.adapters.index import graph_rows
-from engram.domain import graph as graphs
-from engram.domain.drawn_graph import Drawn
-from engram.domain.entity import by_name
 from engram.domain.entry.refs import fold
-from engram.domain.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
+from engram.domain.graph import graph as graphs
+from engram.domain.graph.drawn_graph import Drawn
+from engram.domain.graph.entity import by_name
+from engram.domain.graph.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.index.catch_up import no_collections
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.index.ranks import KeptFor, kept_for
-from engram.domain.graph import importance, ways
+from engram.domain.graph.graph import importance, ways
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn, stamp_of
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.drawn_graph import Drawn
+    from engram.domain.graph.drawn_graph import Drawn
     from engram.usecases.store.store import Store
 
 

@@ -9,8 +9,10 @@ from types import MappingProxyType
 
 from engram.adapters.files import atomic, codec, entity_file
 from engram.adapters.files.journal import Change, Operation
-from engram.domain.entity import Entity, Relationship
-from engram.domain.entity_rules import (
+from engram.domain.entry import times
+from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
+from engram.domain.graph.entity import Entity, Relationship
+from engram.domain.graph.entity_rules import (
     DEFAULT_TYPE,
     RELATED,
     check_metadata_key,
@@ -20,8 +22,6 @@ from engram.domain.entity_rules import (
     slug_of,
     the_one,
 )
-from engram.domain.entry import times
-from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import folder_of, known

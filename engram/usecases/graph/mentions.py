@@ -23,7 +23,7 @@ def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[st
         return given
     if not store.settings.flag(SETTING):
         return given
-    from engram.domain.entity_rules import named
+    from engram.domain.graph.entity_rules import named
     from engram.usecases.graph.entities import prepared
 
     ready = prepared(store)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from engram.domain import graph_walk
-from engram.domain.entity import TYPES
 from engram.domain.entry.refs import fold
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.graph import LORE, Node, entity_key, name_key
-from engram.domain.graph_drawing import way_said
+from engram.domain.graph import graph_walk
+from engram.domain.graph.entity import TYPES
+from engram.domain.graph.graph import LORE, Node, entity_key, name_key
+from engram.domain.graph.graph_drawing import way_said
 from engram.domain.recall.ranking import weigh
 from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.drawn_graph import Drawn
-    from engram.domain.graph import Edge, Graph
-    from engram.domain.graph_walk import Reached
+    from engram.domain.graph.drawn_graph import Drawn
+    from engram.domain.graph.graph import Edge, Graph
+    from engram.domain.graph.graph_walk import Reached
     from engram.usecases.store.store import Store
 
 MOST = 1000

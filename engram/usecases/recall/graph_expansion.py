@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.domain.entry.refs import fold
-from engram.domain.graph import entity_key, name_key
+from engram.domain.graph.graph import entity_key, name_key
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import all_entities
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.drawn_graph import Drawn
+    from engram.domain.graph.drawn_graph import Drawn
     from engram.usecases.recall.query import Question, Recalled
     from engram.usecases.store.store import Store
 

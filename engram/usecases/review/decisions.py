@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.files.codec import LoreFile
     from engram.adapters.state.trust_tables import Held
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store
 
 SNOOZE_DAYS = 7.0

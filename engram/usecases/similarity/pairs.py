@@ -12,9 +12,9 @@ from collections import Counter
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, StoreError
+from engram.domain.graph.team import HANDOFF, SUMMARY
 from engram.domain.similarity.equivalence import NEAR, SAME
 from engram.domain.similarity.pairs import UNRELATED, Pair, Side, Words, assess, side
-from engram.domain.team import HANDOFF, SUMMARY
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.similarity import pair_cache, pair_texts

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
-    from engram.domain.drawn_graph import Drawn
+    from engram.domain.graph.drawn_graph import Drawn
     from engram.domain.settings import Settings
     from engram.domain.similarity.recent_text import Said
     from engram.usecases.store.accepted_settings import HeldBack

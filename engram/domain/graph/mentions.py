@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.entity_rules import key_of
+from engram.domain.graph.entity_rules import key_of
 from engram.domain.text.everyday_words import EVERYDAY_WORDS
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
 
 MOST = 12  # entities that are taken from one text
 _SHORTEST = 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from engram.domain.entity import TYPES, Entity, Relationship
 from engram.domain.entry.lore import MAX_CONTENT
 from engram.domain.entry.slug import FALLBACK, MAX_SLUG, slug
 from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text, check_words
 from engram.domain.errors import AmbiguousError, ValidationError
+from engram.domain.graph.entity import TYPES, Entity, Relationship
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

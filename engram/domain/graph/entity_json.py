@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
 
 
 def entity_json(entity: Entity) -> dict[str, object]:

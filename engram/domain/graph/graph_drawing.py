@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from engram.domain.graph import LORE, MENTIONS, NAME
-from engram.domain.graph_walk import TOGETHER
+from engram.domain.graph.graph import LORE, MENTIONS, NAME
+from engram.domain.graph.graph_walk import TOGETHER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.graph import Edge, Node
-    from engram.domain.graph_walk import Reached, Step
+    from engram.domain.graph.graph import Edge, Node
+    from engram.domain.graph.graph_walk import Reached, Step
 
 SHAPES = {
     "person": "ellipse",

@@ -7,7 +7,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from engram.domain.graph import Graph, Node
+    from engram.domain.graph.graph import Graph, Node
 
 TOGETHER = "together"
 DEEPEST = 3

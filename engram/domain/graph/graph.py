@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.entity import Entity
+    from engram.domain.graph.entity import Entity
 
 LORE, ENTITY, NAME = KINDS = ("lore", "entity", "name")
 ABOUT, MENTIONS = "about", "mentions"

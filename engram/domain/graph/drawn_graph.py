@@ -7,8 +7,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.entity import Entity
-    from engram.domain.graph import Graph
+    from engram.domain.graph.entity import Entity
+    from engram.domain.graph.graph import Graph
 
 
 class Drawn(NamedTuple):

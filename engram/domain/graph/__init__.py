@@ -1,0 +1,1 @@
+"""Entities, agents and the graph that entries and entities make."""
