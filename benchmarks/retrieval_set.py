@@ -15,9 +15,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from engram.domain.admission.secrets import find_secrets, redact  # noqa: E402
 from engram.domain.entry.confidence import DEFAULT_PRIOR  # noqa: E402
 from engram.domain.entry.lore import MAX_CONTENT  # noqa: E402
-from engram.domain.secrets import find_secrets, redact  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

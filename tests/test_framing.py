@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.admission.tiers import tier_of
 from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quoted
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
-from engram.domain.tiers import tier_of
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWN = "01JAAAAAAAAAAAAAAAAAAAAAAA"

@@ -11,9 +11,9 @@ import pytest
 from apikit import SetClock, ok, opened
 from hookkit import ABOUT_FILE, ERROR, FAILURE, LESSON, PROMPT, UNRELATED, answer, call, make_store, text_of
 
+from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence
 from engram.domain.recall.budget import tokens
-from engram.domain.tiers import Tier
 from engram.hooks.events import telling
 from engram.usecases.agents import auto_recall
 from engram.usecases.agents import brief as briefing

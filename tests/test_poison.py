@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp_kit import inside, text
 
+from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence
 from engram.domain.agents.harmless import harmless
 from engram.domain.agents.injected import (
@@ -27,7 +28,6 @@ from engram.domain.agents.injected import (
     leaks_of_fence,
     leaks_of_quotes,
 )
-from engram.domain.tiers import Tier
 from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine as held
 from engram.usecases.store.clock import Clock

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from engram.domain.admission.secrets import find_secrets
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import MAX_TITLE, Lore
 from engram.domain.entry.validation import check
-from engram.domain.secrets import find_secrets
 from engram.domain.text.stop_words import without_stop_words
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks" / "recall_dev"

@@ -8,8 +8,8 @@ import pytest
 from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened, plain
 from sync_kit import Clones
 
+from engram.domain.admission.junk import why_junk
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
-from engram.domain.junk import why_junk
 from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.edit import Edit

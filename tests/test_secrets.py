@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_secrets_labelled import NEGATIVES, POSITIVES, key_block, made
 
+from engram.domain.admission.secret_rules import RULES
+from engram.domain.admission.secrets import Finding, _names, find_secrets, mask, redact, refuse
 from engram.domain.errors import USAGE, SecretFoundError
-from engram.domain.secret_rules import RULES
-from engram.domain.secrets import Finding, _names, find_secrets, mask, redact, refuse
 
 TOKEN = "gh" + "p_" + made(36)
 HOSTILE_LENGTH = 500_000
@@ -319,7 +319,7 @@ def test_ten_megabytes_of_noise_are_read_within_seconds():
 
 
 def test_importing_it_loads_nothing_heavy():
-    probe = "import sys, engram.domain.secrets; print(*sorted(sys.modules))"
+    probe = "import sys, engram.domain.admission.secrets; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     heavy = {"dataclasses", "pathlib", "hashlib", "logging", "json", "base64", "string", "random", "asyncio"}
     assert not heavy & set(done.stdout.split())

@@ -11,7 +11,7 @@ from base64 import b64encode, urlsafe_b64encode
 
 import pytest
 
-from engram.domain.secrets import find_secrets, redact
+from engram.domain.admission.secrets import find_secrets, redact
 
 ALNUM = string.ascii_letters + string.digits
 WORD = ALNUM + "_-"

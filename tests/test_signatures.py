@@ -13,7 +13,7 @@ import pytest
 from gitkit import git, make_repository
 
 from engram.adapters.git.signatures import signatures
-from engram.domain.trust import Signature, why_held
+from engram.domain.admission.trust import Signature, why_held
 
 if TYPE_CHECKING:
     from engram.adapters.git.layout import Repository

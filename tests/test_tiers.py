@@ -10,10 +10,10 @@ from apikit import QUEUE, ok, opened, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.admission.tiers import TIERS, tier_of, writer
+from engram.domain.admission.trust import BAD, GOOD, NOT_SIGNED, UNKNOWN_KEY, Signature
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
-from engram.domain.tiers import TIERS, tier_of, writer
-from engram.domain.trust import BAD, GOOD, NOT_SIGNED, UNKNOWN_KEY, Signature
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ELSEWHERE = ", another clone"

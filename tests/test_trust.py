@@ -13,8 +13,8 @@ from malicious_kit import copied
 from sync_kit import Clones, files, push_from_outside
 
 from engram.adapters.state.trust_tables import Held
+from engram.domain.admission.trust import Signature
 from engram.domain.errors import EngramError
-from engram.domain.trust import Signature
 
 NOTE = "The door code of the archive changes on Mondays."
 

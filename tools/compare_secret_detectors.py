@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from test_secrets_labelled import NEGATIVES, POSITIVES  # noqa: E402
 
-from engram.domain.secrets import find_secrets  # noqa: E402
+from engram.domain.admission.secrets import find_secrets  # noqa: E402
 
 Detector = Callable[[str], list[str]]
 

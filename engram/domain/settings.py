@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engram.domain.admission.trust import HOLDS
 from engram.domain.entry.categories import TYPES, fold
 from engram.domain.errors import ConfigError
-from engram.domain.trust import HOLDS
 from engram.domain.typed import NamedTuple
 
 PLACEMENTS = ("dedicated", "branch", "in-tree")
@@ -261,13 +261,13 @@ def _check_keys(value: Mapping[str, object], where: str) -> None:
 
 
 def _check_members(value: Mapping[str, object], where: str) -> None:
-    from engram.domain.policy import check_members  # few stores have any
+    from engram.domain.admission.policy import check_members  # few stores have any
 
     check_members(value, where)
 
 
 def _check_policies(value: Mapping[str, object], where: str) -> None:
-    from engram.domain.policy import check_policies
+    from engram.domain.admission.policy import check_policies
 
     check_policies(value, where)
 

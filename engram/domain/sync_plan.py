@@ -5,8 +5,8 @@ Files are known by what a commit holds at a path: (mode, object id), or None for
 
 from __future__ import annotations
 
+from engram.domain.admission.safe_paths import impostor, unsafe_name
 from engram.domain.entry.named_files import FOLDERS, is_named
-from engram.domain.safe_paths import impostor, unsafe_name
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

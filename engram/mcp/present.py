@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
+from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.harmless import harmless
@@ -13,7 +14,6 @@ from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.recall.budget import tokens
-from engram.domain.tiers import QUARANTINED
 from engram.mcp import results
 from engram.mcp.tools.tool import answer
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
+    from engram.domain.admission.tiers import Tier
     from engram.domain.agents.framing import Framed
     from engram.domain.entry.lore import Lore
-    from engram.domain.tiers import Tier
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found
     from engram.usecases.recall.query import Answer

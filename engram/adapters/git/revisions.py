@@ -8,9 +8,9 @@ from engram.adapters.git.differences import blobs
 from engram.adapters.git.runner import listing, run
 from engram.adapters.git.tree import Entry
 from engram.adapters.git.versions import commit_id
+from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
-from engram.domain.safe_paths import unsafe_name
 from engram.domain.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING
 

@@ -11,8 +11,8 @@ import os
 from engram.adapters.git import objects
 from engram.adapters.git.configuration import settings
 from engram.adapters.git.runner import run
+from engram.domain.admission.trust import STATES, UNCHECKED, Signature
 from engram.domain.errors import GitError
-from engram.domain.trust import STATES, UNCHECKED, Signature
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.trust import NOT_SIGNED, Signature
+from engram.domain.admission.trust import NOT_SIGNED, Signature
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

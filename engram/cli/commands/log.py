@@ -6,10 +6,10 @@ import sys
 
 from engram.cli.output import DIM, counted
 from engram.cli.progress import progress
+from engram.domain.admission.trust import NOT_SIGNED
 from engram.domain.entry.times import render
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
-from engram.domain.trust import NOT_SIGNED
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

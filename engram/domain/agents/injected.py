@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from engram.domain.admission.tiers import FOREIGN, IMPORT, TIERS
 from engram.domain.agents import fence, framing
 from engram.domain.agents.harmless import FRAME, UNCHECKED
 from engram.domain.agents.packing import HEADINGS, WRITTEN
-from engram.domain.tiers import FOREIGN, IMPORT, TIERS
 from engram.domain.typed import NamedTuple
 
 RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (

@@ -9,7 +9,8 @@ import contextlib
 
 from engram.adapters.git.differences import blobs
 from engram.adapters.state.trust_tables import Held
-from engram.domain import sync_plan, trust
+from engram.domain import sync_plan
+from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lineage import read_lore
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from engram.adapters.git.differences import Difference
     from engram.adapters.git.layout import Repository
     from engram.adapters.git.tree import Entry
+    from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
-    from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 
 

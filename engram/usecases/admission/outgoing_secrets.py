@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from engram.adapters.git import tree
 from engram.adapters.git.differences import blobs, introduced, outgoing, sizes
+from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretFoundError
-from engram.domain.secrets import find_secrets
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from engram.domain.secrets import Finding
+    from engram.domain.admission.secrets import Finding
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500

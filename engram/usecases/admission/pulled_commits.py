@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.domain import trust
+from engram.domain.admission import trust
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import watermarks

@@ -46,7 +46,7 @@ class Change(NamedTuple):
         """The change as a unified diff, secrets masked."""
         from difflib import unified_diff
 
-        from engram.domain.secrets import find_secrets, redact
+        from engram.domain.admission.secrets import find_secrets, redact
 
         before, after = (
             (raw or b"").decode("utf-8", "replace").splitlines() for raw in (self.before, self.after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.admission.tiers import FOREIGN
 from engram.domain.agents.framing import Framed, frame
 from engram.domain.agents.harmless import harmless
 from engram.domain.agents.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
@@ -9,7 +10,6 @@ from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.refs import fold
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
-from engram.domain.tiers import FOREIGN
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
 from engram.usecases.graph.entities import with_names

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from engram.adapters.files import further_keys
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.validation import check_content
 from engram.domain.errors import EngramError, ValidationError
 from engram.domain.graph.team import SUMMARY, SessionKeys, goes_on
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.recording import record as recording

@@ -10,11 +10,11 @@ import os
 
 from engram.adapters.files.jottings import Jottings
 from engram.adapters.state.hook_memory import HookMemory
+from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import MAX_CONTENT, PENDING
 from engram.domain.errors import ConflictError, EngramError, StoreError, UsageError, ValidationError
-from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.detached import OBSERVATIONS
@@ -135,8 +135,8 @@ def _persist(store: Store, job: dict[str, object]) -> int:
 
 
 def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
+    from engram.domain.admission.junk import why_junk
     from engram.domain.agents.extraction import AGENT, Turn, extract
-    from engram.domain.junk import why_junk
     from engram.usecases.recording.record import Draft
 
     text, listed = _text(job, "text"), job.get("files")

@@ -11,11 +11,11 @@ import os
 from engram.adapters.agents import transcript
 from engram.adapters.files.spool import Spool
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
+from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
 from engram.domain.agents.candidates import Candidate, candidates
 from engram.domain.entry.lore import PENDING
 from engram.domain.errors import EngramError
-from engram.domain.secrets import find_secrets, redact
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents.extract import record_new
 from engram.usecases.recording import record as recording

@@ -199,7 +199,7 @@ def _operation(store: Store, profile: AgentProfile, written: Change, *, new: boo
 
 
 def _refuse_secrets(store: Store, profile: AgentProfile) -> None:
-    from engram.domain.secrets import find_secrets, refuse
+    from engram.domain.admission.secrets import find_secrets, refuse
 
     said = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
     for text in said:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from engram.adapters.files import atomic, codec, entity_file
 from engram.adapters.files.journal import Change, Operation
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError
 from engram.domain.graph.entity import Entity, Relationship
@@ -22,7 +23,6 @@ from engram.domain.graph.entity_rules import (
     slug_of,
     the_one,
 )
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import folder_of, known
 from engram.usecases.lookup.resolve import resolve

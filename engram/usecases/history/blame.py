@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.state.history_table import CommitRow, EventRow
-    from engram.domain.trust import Signature
+    from engram.domain.admission.trust import Signature
     from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 

@@ -15,7 +15,7 @@ from engram.usecases.store.signature_state import signatures_of
 
 if TYPE_CHECKING:
     from engram.adapters.state.history_table import CommitRow, EventRow
-    from engram.domain.trust import Signature
+    from engram.domain.admission.trust import Signature
     from engram.usecases.history.history_feed import Step
     from engram.usecases.store.store import Store
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 
+from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
-from engram.domain.tiers import Tier, tier_of
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
-    from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 
 

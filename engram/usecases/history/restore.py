@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.entry.confidence import Vote, larger
 from engram.domain.errors import NotFoundError
 from engram.domain.merge.merge import united
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history import past
 from engram.usecases.lookup.resolve import home_of

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from engram.adapters.files import atomic, codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
+from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import LoreFileError, NotFoundError, StoreError
-from engram.domain.secrets import find_secrets
 from engram.domain.text.passages import passages
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.lore_text import searchable, text_digest

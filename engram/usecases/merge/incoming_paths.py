@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engram.adapters.git import merging
 from engram.adapters.git.differences import check_countable, commit_sizes, names_in, sizes
-from engram.domain import safe_paths, sync_plan
+from engram.domain import sync_plan
+from engram.domain.admission import safe_paths
 from engram.domain.errors import GitError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 

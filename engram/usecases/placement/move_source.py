@@ -283,7 +283,7 @@ def _deleted(path: str) -> None:
 
 
 def _without_secrets(store: Store, path: str, content: bytes) -> bytes:
-    from engram.domain.secrets import find_secrets
+    from engram.domain.admission.secrets import find_secrets
 
     if find_secrets(content.decode("utf-8", "replace"), store.allowed_secrets):
         raise StoreError(

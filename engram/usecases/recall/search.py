@@ -157,7 +157,7 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
 
 def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
     """Candidates by substring, reading every file: slow, and always possible."""
-    from engram.domain.secrets import find_secrets
+    from engram.domain.admission.secrets import find_secrets
     from engram.domain.text.stop_words import without_stop_words
     from engram.usecases.store.lore_text import searchable
 

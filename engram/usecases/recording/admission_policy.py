@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engram.domain.admission.junk import why_junk
 from engram.domain.entry.confidence import state
 from engram.domain.entry.lore import ACTIVE, HUMAN, PENDING, Lore
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.junk import why_junk
 from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import CONTRADICTION, NEAR, SAME, compare
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence, times
 from engram.domain.entry.categories import parse_types
 from engram.domain.entry.lore import Relation
 from engram.domain.entry.validation import check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve

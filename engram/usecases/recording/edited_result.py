@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.errors import UsageError
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from engram.adapters.files import atomic, codec, origin
 from engram.adapters.files.journal import Change
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.files.origin import Origin
+from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence
 from engram.domain.entry.lore import NO_VOTES
 from engram.domain.errors import ConflictError, LoreFileError, NotFoundError, UsageError
 from engram.domain.scopes import SESSION, checked_scope
-from engram.domain.secrets import find_secrets, refuse
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import Found, hits_by_id, resolve
 from engram.usecases.opening import scopes

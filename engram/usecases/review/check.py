@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Repository
     from engram.adapters.index.generation import Generation
-    from engram.domain.secrets import Finding
+    from engram.domain.admission.secrets import Finding
     from engram.usecases.review.check_scope import Checked
     from engram.usecases.store.store import Store
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain import trust
+from engram.domain.admission import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.adapters.state.trust_tables import Held
+    from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
-    from engram.domain.trust import Signature
     from engram.usecases.store.store import Store
 
 _AT_ONCE = 500

@@ -145,7 +145,7 @@ def _commit_outside(store: Store) -> int:
 
 def _safe_content(store: Store, path: str) -> bytes | None:
     """The bytes of a hand-edited file, or None where they must not go into history (a secret) or are gone."""
-    from engram.domain.secrets import find_secrets
+    from engram.domain.admission.secrets import find_secrets
 
     try:
         raw = store.files.read(path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engram.domain.admission.policy import why_not
 from engram.domain.errors import EngramError, NotAllowedError
-from engram.domain.policy import why_not
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 
+from engram.domain.admission.trust import NONE
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, StoreError
-from engram.domain.trust import NONE
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.trust import UNCHECKED, Signature
+from engram.domain.admission.trust import UNCHECKED, Signature
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from re import Match
 
-from engram.domain import secret_rules as rules
+from engram.domain.admission import secret_rules as rules
 from engram.domain.errors import SecretFoundError
 from engram.domain.typed import NamedTuple
 
