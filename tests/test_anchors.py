@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.domain.anchors import first_words, may_name, plain_name, version_claims
+from engram.domain.review.anchors import first_words, may_name, plain_name, version_claims
 
 NAMES = st.text("abZ_-.@/é1", min_size=1, max_size=8)
 

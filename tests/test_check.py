@@ -12,8 +12,8 @@ from apikit import QUEUE, SECRET, TIDES, cli, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.domain.annotations import annotation, logged
 from engram.domain.entry.text_links import text_links
+from engram.domain.review.annotations import annotation, logged
 
 TWIN = "Make every handler of a queue consumer idempotent, because brokers deliver twice."
 

@@ -10,7 +10,18 @@ from sync_kit import Clones
 
 from engram.domain.admission.junk import why_junk
 from engram.domain.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
-from engram.domain.review import ACCEPT, ARCHIVE, KINDS, MERGE, REJECT, SNOOZE, TAKE, Item, allowed, item_id
+from engram.domain.review.review import (
+    ACCEPT,
+    ARCHIVE,
+    KINDS,
+    MERGE,
+    REJECT,
+    SNOOZE,
+    TAKE,
+    Item,
+    allowed,
+    item_id,
+)
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review import review

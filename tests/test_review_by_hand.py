@@ -8,14 +8,14 @@ import pytest
 from apikit import QUEUE, SECRET, TIDES, ok, opened, plain
 
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
-from engram.domain.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_of
+from engram.domain.review.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_of
 from engram.domain.text.word_diff import word_diff
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.app import Engram
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
 
 
 @pytest.fixture

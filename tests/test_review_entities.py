@@ -17,14 +17,14 @@ from engram.domain.entry.lore import Conflict
 from engram.domain.errors import ConflictError, UsageError, ValidationError
 from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.merge.entity_versions import take_version
-from engram.domain.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
+from engram.domain.review.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.review.review import item_named
 from engram_tui.shell.editing import TextEditor
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
 
 QUEUE = "---\nname: Queue\ntype: {}\nport: {}\n---\n\nIt {}.\n"
 CONFLICTS = """conflicts:

@@ -9,7 +9,7 @@ import pytest
 from apikit import SetClock, git, ok, opened
 from code_kit import add, code, day
 
-from engram.domain.review import ACCEPT, EDIT
+from engram.domain.review.review import ACCEPT, EDIT
 from engram.usecases.opening.init import init
 from engram.usecases.review import review
 from engram.usecases.review.decisions import decide
@@ -17,7 +17,7 @@ from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
 
 WORKER = '''RETRIES = 3
 

@@ -26,7 +26,7 @@ from engram.cli.parsing import command_parser, full_parser, module_of  # noqa: E
 from engram.domain import errors  # noqa: E402
 from engram.domain.entry.categories import ALIASES, Categories  # noqa: E402
 from engram.domain.recall import strength  # noqa: E402
-from engram.domain.review import KINDS, allowed  # noqa: E402
+from engram.domain.review.review import KINDS, allowed  # noqa: E402
 from engram.domain.settings import KEYS, TEAM_KEYS  # noqa: E402
 
 DOCS = ROOT / "docs"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from engram.domain.consolidation import Plan
     from engram.domain.entry.lore import Lore
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.agents.extract import Outcome
     from engram.usecases.consolidation.apply import Consolidated
     from engram.usecases.consolidation.usefulness import Worths

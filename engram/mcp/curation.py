@@ -16,7 +16,7 @@ from engram.domain.agents.framing import NOTICE, quoted
 from engram.domain.agents.harmless import harmless
 from engram.domain.consolidation import KINDS, SAYS
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.review import (
+from engram.domain.review.review import (
     CONTRADICTION,
     DUPLICATE,
     EDIT,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.domain.consolidation import Plan, Step
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recording.promote import Promoted
 

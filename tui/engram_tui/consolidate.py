@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.consolidation import Plan
     from engram.domain.entry.lore import Lore
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram_tui.merge_source import MergeSource
 
 CURSOR_REST, CHOICE_REST = 0.05, 0.6  # seconds without a key before a result is shown, a choice is rehearsed

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from engram.adapters.files import entity_file
-from engram.domain import review
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
+from engram.domain.review import review
 from engram.usecases.recording.resolve_conflict import take_version
 from engram_tui.preview import since
 from engram_tui.rows import bar, fraction
@@ -22,7 +22,7 @@ from engram_tui.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_sid
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
 
 NEAR = 0.35  # cosine from which another lore is worth looking at beside

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.errors import UsageError
-from engram.domain.review import ACCEPT, CONFLICT, MERGE
+from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
 from engram_tui.exhibits import Version, versions_of
 
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
 
 
 class MergeSource(NamedTuple):

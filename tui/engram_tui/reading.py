@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain import review
 from engram.domain.errors import NotFoundError
+from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
 from engram.usecases.lookup.listing import Narrow, list_packed
 from engram.usecases.opening.scopes import reach

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
-from engram.domain.review import CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK
+from engram.domain.review.review import CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK
 from engram_tui.actions.action import bindings
 from engram_tui.actions.review import ACTIONS
 from engram_tui.exhibits import PAIRS, Exhibit, read_exhibit, read_use
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review.review import Queue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.domain.review import (
+from engram.domain.review.review import (
     ACCEPT,
     ARCHIVE,
     CONFLICT,
@@ -26,7 +26,7 @@ from engram_tui.shell.screen import ShellScreen
 if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.entry.lore import Lore
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram_tui.merge_source import MergeSource
     from engram_tui.shell.work import Deed, Written
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from engram.domain.review import KINDS, Item
+from engram.domain.review.review import KINDS, Item
 
 
 class ReviewQueue:

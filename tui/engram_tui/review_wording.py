@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engram.domain.review import (
+from engram.domain.review.review import (
     ACCEPT,
     ARCHIVE,
     CONFLICT,
@@ -28,7 +28,7 @@ from engram_tui.rows import count
 from engram_tui.shell.gate import words
 
 if TYPE_CHECKING:
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram_tui.review_queue import ReviewQueue
 

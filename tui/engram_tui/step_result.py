@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engram.domain.consolidation import ARCHIVE, DECAY, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
-from engram.domain.review import merge_of
+from engram.domain.review.review import merge_of
 from engram_tui.rows import bar, fraction
 from engram_tui.shell.gate import lines, words
 from engram_tui.word_marks import differ, inline
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.consolidation import Difference, Plan, Step
     from engram.domain.entry.lore import Lore
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram_tui.plan_rows import PlanRow
 
 _BECOMES = {ARCHIVE: "archived", SUPERSEDE: "superseded"}

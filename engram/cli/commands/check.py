@@ -69,7 +69,7 @@ def _checked(call: Call) -> Review:
 
 
 def _show(call: Call, one: Remark, prefix: str) -> None:
-    from engram.domain.annotations import annotation, logged
+    from engram.domain.review.annotations import annotation, logged
 
     path = prefix + one.path
     if call.arguments.annotations:

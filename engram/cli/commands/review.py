@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
 from engram.cli.parsing import add_filters
 from engram.domain.errors import UsageError
-from engram.domain.review import DECISIONS, EDIT, KINDS, MERGE, allowed
+from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.review import Item
+    from engram.domain.review.review import Item
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from engram.domain.agents.candidates import Candidate, candidate, paragraphs, said, section_of
-from engram.domain.anchors import code_names
+from engram.domain.review.anchors import code_names
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from engram.domain.review import REJECT
+from engram.domain.review.review import REJECT
 from engram.mcp import curation, present
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, Share, SomeRefs, Words

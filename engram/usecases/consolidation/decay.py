@@ -9,7 +9,7 @@ from engram.domain.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.entry import decay, ulid
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import FULL, Vote, clamp, two_decimals
-from engram.domain.review import STALE, item_id
+from engram.domain.review.review import STALE, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.review import detectors
 from engram.usecases.review.mark import mark

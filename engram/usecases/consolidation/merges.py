@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.domain.consolidation import MERGE, SUPERSEDE, Left, Step
 from engram.domain.entry.confidence import two_decimals
-from engram.domain.review import DUPLICATE, item_id
+from engram.domain.review.review import DUPLICATE, item_id
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.similarity.equivalence import NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups

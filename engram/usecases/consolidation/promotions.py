@@ -9,7 +9,7 @@ from engram.adapters.files import scan
 from engram.domain.consolidation import PROMOTE, Step
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
-from engram.domain.review import item_id
+from engram.domain.review.review import item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.typed import TYPE_CHECKING
 from engram.domain.worth import PROMOTED_FROM, PROMOTED_USES, importance

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, entity_file
 from engram.adapters.files.journal import Change
-from engram.domain import review
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.entity_versions import take_version
-from engram.domain.review import Item, item_id, versions_told
+from engram.domain.review import review
+from engram.domain.review.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import known, load
 from engram.usecases.graph.link_entity import operation_about

@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain import review
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
 from engram.domain.entry.validation import check
 from engram.domain.errors import ConflictError, UsageError
-from engram.domain.review import Item, check_decision
+from engram.domain.review import review
+from engram.domain.review.review import Item, check_decision
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph import entity_conflicts

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from engram.domain import review
 from engram.domain.admission.junk import DOUBTFUL_LETTERS, why_junk
-from engram.domain.code_changes import CHANGED
 from engram.domain.entry import times
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
-from engram.domain.review import Item, item_id, versions_told
+from engram.domain.review import review
+from engram.domain.review.code_changes import CHANGED
+from engram.domain.review.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import known
 from engram.usecases.graph.entity_conflicts import entity_conflicts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.domain import review
 from engram.domain.recall.budget import tokens
-from engram.domain.review import Item, item_id
+from engram.domain.review import review
+from engram.domain.review.review import Item, item_id
 from engram.domain.similarity.equivalence import CONTRADICTION, SAME
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING

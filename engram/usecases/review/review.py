@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
-from engram.domain.review import FOREIGN, KINDS, Item, check_kinds
+from engram.domain.review.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.listing import Narrow, list_hits

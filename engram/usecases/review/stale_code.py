@@ -11,11 +11,11 @@ import posixpath
 from functools import cached_property
 
 from engram.adapters.git import code_history
-from engram.domain import code_changes as changes
-from engram.domain.anchors import first_words, identifiers, may_name, version_claims
 from engram.domain.entry import times
 from engram.domain.errors import EngramError
-from engram.domain.manifests import is_lock, is_manifest, versions
+from engram.domain.review import code_changes as changes
+from engram.domain.review.anchors import first_words, identifiers, may_name, version_claims
+from engram.domain.review.manifests import is_lock, is_manifest, versions
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.code_repository import code_repository, prefix_of, spellings
 from engram.usecases.store.store import IN_TREE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engram.adapters.git.code_history import Commit, Touch
     from engram.adapters.git.layout import Repository
     from engram.adapters.index.catalog import Hit
-    from engram.domain.code_changes import Finding
+    from engram.domain.review.code_changes import Finding
     from engram.usecases.store.store import Store
 
 MOST_LORE = 10_000

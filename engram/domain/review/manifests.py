@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from engram.domain.anchors import plain_name
+from engram.domain.review.anchors import plain_name
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
