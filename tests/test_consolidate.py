@@ -18,7 +18,7 @@ from engram.usecases.review.decisions import decide
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
-    from engram.domain.consolidation import Plan
+    from engram.domain.consolidation.consolidation import Plan
 
 JITTER = "Retry with full jitter: a fleet that retries in step brings the broker down again."
 SAME_JITTER = "Retry with full jitter: a fleet which retries in step brings the broker down again."

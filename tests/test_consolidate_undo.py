@@ -10,7 +10,7 @@ from effort import examples
 from test_consolidate import JITTER, SAME_JITTER, SLOW, SLOWER, clock, contents
 
 from engram.app import Engram
-from engram.domain.consolidation import KINDS
+from engram.domain.consolidation.consolidation import KINDS
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.review import review
 from engram.usecases.review.decisions import decide

@@ -12,7 +12,7 @@ from engram.usecases.consolidation.replay import rehearsing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engram.domain.worth import Answered
+    from engram.domain.consolidation.usefulness import Answered
     from engram.usecases.consolidation.replay_index import Facts
     from engram.usecases.store.store import Store
 

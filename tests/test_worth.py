@@ -9,8 +9,8 @@ from apikit import QUEUE, TIDES, SetClock, ok, opened, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.consolidation.usefulness import Answered, answers_by_lore, importance
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.worth import Answered, answers_by_lore, importance
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.domain.consolidation import Plan
+    from engram.domain.consolidation.consolidation import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram.usecases.agents.extract import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from engram.domain.consolidation import KINDS, MERGE, SAYS, Left, Plan, Step, Withheld, counts
+from engram.domain.consolidation.consolidation import KINDS, MERGE, SAYS, Left, Plan, Step, Withheld, counts
 from engram_tui.rows import count, fraction
 
 FEW = 12  # steps of a kind that are shown without being asked for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.domain.worth import importance
+from engram.domain.consolidation.usefulness import importance
 from engram.usecases.lookup.listing import Shown
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
-from engram.domain.consolidation import KINDS, MERGE, SAYS
+from engram.domain.consolidation.consolidation import KINDS, MERGE, SAYS
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.times import render, whole_seconds
 from engram.domain.text.safe_text import safe_text
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.domain.consolidation import Plan, Step
+    from engram.domain.consolidation.consolidation import Plan, Step
 
 DESCRIPTION = (
     "Without --apply: what would be done, and what that would do to the queries asked so far. A step for which a\n"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.worth import Worth
+    from engram.domain.consolidation.usefulness import Worth
     from engram.usecases.consolidation.usefulness import Worths
     from engram.usecases.recall.recall_preview import WouldAnswer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.domain.consolidation import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, counts
+from engram.domain.consolidation.consolidation import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, counts
 from engram.domain.entry import times
 from engram.domain.entry.decay import decayed
 from engram.domain.entry.lore import ARCHIVED, SUPERSEDED
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.files.codec import LoreFile
-    from engram.domain.consolidation import Plan, Step
+    from engram.domain.consolidation.consolidation import Plan, Step
     from engram.usecases.store.store import Store
 
 CONSOLIDATION = "Engram-Consolidation"

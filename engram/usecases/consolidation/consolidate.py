@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.consolidation import (
+from engram.domain.consolidation.consolidation import (
     ARCHIVE,
     DECAY,
     MERGE,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.consolidation import Left, Step
-    from engram.domain.worth import Answered
+    from engram.domain.consolidation.consolidation import Left, Step
+    from engram.domain.consolidation.usefulness import Answered
     from engram.usecases.consolidation import replay
     from engram.usecases.store.store import Store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from engram.domain.consolidation import ARCHIVE, DECAY, Step
+from engram.domain.consolidation.consolidation import ARCHIVE, DECAY, Step
 from engram.domain.entry import decay, ulid
 from engram.domain.entry.categories import SEMANTIC
 from engram.domain.entry.confidence import FULL, Vote, clamp, two_decimals

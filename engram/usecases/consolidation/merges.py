@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.consolidation import MERGE, SUPERSEDE, Left, Step
+from engram.domain.consolidation.consolidation import MERGE, SUPERSEDE, Left, Step
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.review.review import DUPLICATE, item_id
 from engram.domain.similarity.deduplicate import fold

@@ -6,13 +6,13 @@ What a session learned comes into the store around it; what this store holds goe
 from __future__ import annotations
 
 from engram.adapters.files import scan
-from engram.domain.consolidation import PROMOTE, Step
+from engram.domain.consolidation.consolidation import PROMOTE, Step
+from engram.domain.consolidation.usefulness import PROMOTED_FROM, PROMOTED_USES, importance
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import item_id
 from engram.domain.scopes import SESSION, USER, checked_scope
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.worth import PROMOTED_FROM, PROMOTED_USES, importance
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import Found
@@ -24,8 +24,8 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from engram.domain.consolidation.usefulness import Worth
     from engram.domain.entry.lore import Lore
-    from engram.domain.worth import Worth
     from engram.usecases.consolidation.survey import Look
     from engram.usecases.store.store import Store
 

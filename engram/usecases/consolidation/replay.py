@@ -18,11 +18,11 @@ from engram.adapters.files.scan import FileStamp
 from engram.adapters.index.damage import damage_noticed
 from engram.adapters.index.generation import Generation
 from engram.adapters.index.writer import GenerationWriter
+from engram.domain.consolidation.usefulness import Answered
 from engram.domain.errors import NotFoundError, StoreError
 from engram.domain.recall import strength
 from engram.domain.recall.ranking import THRESHOLD_KEY
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.worth import Answered
 from engram.usecases.consolidation.replay_index import RehearsedIndex
 from engram.usecases.consolidation.replay_model import RehearsedModel
 from engram.usecases.index.catch_up import too_many_dead

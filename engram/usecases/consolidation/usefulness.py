@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engram.domain.consolidation.usefulness import Worth, answers_by_lore, importance
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.domain.worth import Worth, answers_by_lore, importance
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.consolidation.survey import Look
 from engram.usecases.index.index_query import consult
@@ -14,7 +14,7 @@ from engram.usecases.lookup.resolve import resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.worth import Answered
+    from engram.domain.consolidation.usefulness import Answered
     from engram.usecases.store.store import Store
 
 MOST_QUERIES = 500

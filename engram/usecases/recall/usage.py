@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.adapters.state.usage import shown_each, shown_of, usage
+from engram.domain.consolidation.usefulness import importance
 from engram.domain.recall.budget import tokens
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING
-from engram.domain.worth import importance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change
-from engram.domain.consolidation import DECAY
+from engram.domain.consolidation.consolidation import DECAY
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError

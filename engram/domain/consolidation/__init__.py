@@ -1,0 +1,1 @@
+"""Consolidation plans and the usefulness of entries, as values."""
