@@ -17,14 +17,14 @@ from mcp_kit import inside, refused, text
 from mcp_kit import ok as answered
 
 from engram.adapters.files import config_file, places
-from engram.domain import evolution
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
-from engram.domain.evolution import Evidence, Proposal
 from engram.domain.recall import judged, ranking
 from engram.domain.recall.judged import Interval, Quality, Question
 from engram.domain.recall.ranking import KEYS as RANKING
 from engram.domain.recall.ranking import Weights, weights_of
 from engram.domain.settings import Settings, key_named
+from engram.domain.tuning import evolution
+from engram.domain.tuning.evolution import Evidence, Proposal
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.accepted_settings import in_force

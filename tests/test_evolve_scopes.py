@@ -12,8 +12,8 @@ from evolve_kit import filled, lines
 
 import engram
 from engram.adapters.files import config_file, places
-from engram.domain.evolution import Evidence, Evolution, Proposal, steps, verdict
 from engram.domain.recall.judged import Interval, Quality
+from engram.domain.tuning.evolution import Evidence, Evolution, Proposal, steps, verdict
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.opening.scopes import others, reach
 from engram.usecases.tuning.scope_weights import ScopeTrial

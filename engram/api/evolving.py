@@ -6,7 +6,7 @@ from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.domain.evolution import Evolution
+    from engram.domain.tuning.evolution import Evolution
 
 
 class Evolving(Part):

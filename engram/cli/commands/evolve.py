@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Look, apply or revert, and show."""
-    from engram.domain.evolution import as_tables, is_of_scope, verdict
+    from engram.domain.tuning.evolution import as_tables, is_of_scope, verdict
     from engram.usecases.tuning.apply import evolve_store
 
     given = call.arguments

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 
 from engram.domain.agents.framing import NOTICE
 from engram.domain.agents.harmless import harmless
-from engram.domain.evolution import as_tables, verdict
+from engram.domain.tuning.evolution import as_tables, verdict
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing

@@ -10,8 +10,8 @@ import stat
 from engram.adapters.files import atomic, config_file, places
 from engram.adapters.files.journal import Change, Operation
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
-from engram.domain.evolution import Evolution, is_of_scope
 from engram.domain.scopes import scope_named
+from engram.domain.tuning.evolution import Evolution, is_of_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.entry_writer import check_allowed, check_writable
@@ -20,7 +20,7 @@ from engram.usecases.tuning.evolve import evolve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.evolution import Proposal
+    from engram.domain.tuning.evolution import Proposal
     from engram.usecases.store.store import Store
 
 _NAME = "evolutions.json"

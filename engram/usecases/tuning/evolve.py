@@ -8,10 +8,10 @@ standing since, and would speak for itself.
 from __future__ import annotations
 
 from engram.adapters.state.judgements import own_votes
-from engram.domain import evolution
 from engram.domain.entry.lore import ACTIVE
-from engram.domain.evolution import LEAST_JUDGED, Evolution
 from engram.domain.recall import ranking
+from engram.domain.tuning import evolution
+from engram.domain.tuning.evolution import LEAST_JUDGED, Evolution
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.index.index_query import consult

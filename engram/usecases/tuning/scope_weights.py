@@ -17,8 +17,8 @@ from engram.usecases.tuning.settings_search import Trial
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.evolution import Proposal, Replay
     from engram.domain.recall.judged import Question
+    from engram.domain.tuning.evolution import Proposal, Replay
     from engram.usecases.consolidation.replay import Rehearsal
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store

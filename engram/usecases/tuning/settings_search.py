@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from engram.domain import evolution
-from engram.domain.evolution import Evidence, Proposal, Replay
 from engram.domain.recall import judged, ranking
+from engram.domain.tuning import evolution
+from engram.domain.tuning.evolution import Evidence, Proposal, Replay
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.tuning.bootstrap import interval
 

@@ -1,0 +1,1 @@
+"""Bounds within which ranking may learn."""
