@@ -27,7 +27,7 @@ from engram.usecases.store.store import Caller
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.domain.tables import Table
+    from engram.domain.explore.tables import Table
 
 PROJECT = Path(__file__).resolve().parent.parent
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

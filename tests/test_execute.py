@@ -18,9 +18,9 @@ from sql_statements import FILES, STATEMENTS, THROUGH
 
 from engram.adapters.sql.functions import FUNCTIONS
 from engram.adapters.state.trust_tables import Held
-from engram.domain import sql_text
 from engram.domain.errors import StoreError, UsageError
-from engram.domain.tables import Limits, Table
+from engram.domain.explore import sql_text
+from engram.domain.explore.tables import Limits, Table
 from engram.usecases.explore.sql_query import VIEWS, execute
 from engram.usecases.store import activity_log
 

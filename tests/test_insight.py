@@ -11,8 +11,8 @@ from apikit import COLOUR, QUEUE, TIDES, SetClock, cli, opened, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.insight import Insight, Week
-from engram.domain.insight_charts import charts
+from engram.domain.explore.insight import Insight, Week
+from engram.domain.explore.insight_charts import charts
 from engram.domain.text.drawing import bars, columns, named_columns
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mcp_kit import inside, ok
 from engram.adapters.state.database import StateDatabase
 from engram.adapters.state.live_table import LiveEntry
 from engram.domain.errors import UsageError
-from engram.domain.metrics import COUNTER, HISTOGRAM, Metric, prometheus
+from engram.domain.explore.metrics import COUNTER, HISTOGRAM, Metric, prometheus
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store import remote
 from engram.usecases.store.activity_log import follow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain import sql_text
 from engram.domain.errors import UsageError
+from engram.domain.explore import sql_text
 
 EVERYDAY = """
     WITH judged AS (SELECT id, max(helpful) AS best, count(*) AS times FROM history WHERE op != '' GROUP BY id),

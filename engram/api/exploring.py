@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.domain.tables import Limits, Table
+    from engram.domain.explore.tables import Limits, Table
     from engram.usecases.agents.skills import Skill
     from engram.usecases.explore.explore import Explored
 

@@ -7,8 +7,8 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.state.live_table import LiveEntry
-    from engram.domain.insight import Insight
-    from engram.domain.metrics import Metric
+    from engram.domain.explore.insight import Insight
+    from engram.domain.explore.metrics import Metric
     from engram.usecases.graph.links import Link
     from engram.usecases.recall.recall_log import Surfaced
     from engram.usecases.recording.record import Weighed

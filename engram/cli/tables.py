@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from engram.cli.output import DIM, cells, fitted, shorten
-from engram.domain.tables import said
+from engram.domain.explore.tables import said
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.cli.output import Output
-    from engram.domain.tables import Table
+    from engram.domain.explore.tables import Table
 
 _BETWEEN = "  "
 _NARROWEST = 6

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from engram.domain.agents.framing import NOTICE
 from engram.domain.entry import times
 from engram.domain.errors import EngramError, ValidationError
-from engram.domain.metrics import CONTENT_TYPE, prometheus
+from engram.domain.explore.metrics import CONTENT_TYPE, prometheus
 from engram.domain.text.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
 from engram.http.conditions import entity_tag, is_known, lore_json

@@ -233,7 +233,7 @@ def _check(kinds: Sequence[str]) -> None:
 
 def _readable(engram: Engram, items: Sequence[Item]) -> list[Item]:
     """Those items of which an agent may see all lore."""
-    from engram.domain.tables import Limits
+    from engram.domain.explore.tables import Limits
 
     ids = list(dict.fromkeys(lore_id for item in items for lore_id in item.lore))
     seen: set[object] = set()

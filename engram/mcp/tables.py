@@ -8,13 +8,13 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel
 
 from engram.domain.agents.framing import NOTICE, QUOTE, harmless_data
-from engram.domain.tables import as_lines
+from engram.domain.explore.tables import as_lines
 from engram.mcp.tools.tool import answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.tables import Table
+    from engram.domain.explore.tables import Table
 
 _MORE = "There are more rows: filter, group, or LIMIT and OFFSET."
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Grid, Vertical, VerticalScroll
 from textual.widgets import Static
 
-from engram.domain.insight_charts import charts
+from engram.domain.explore.insight_charts import charts
 from engram_tui.actions.action import bindings
 from engram_tui.actions.insight import ACTIONS
 from engram_tui.preview import Preview
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.insight import Insight
-    from engram.domain.insight_charts import Chart
+    from engram.domain.explore.insight import Insight
+    from engram.domain.explore.insight_charts import Chart
     from engram.usecases.lookup.listing import Shown
 
 AROUND = 3  # cells that a panel takes for itself

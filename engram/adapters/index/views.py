@@ -5,7 +5,7 @@ The catalog's own tables may change with every version of the index; these may n
 
 from __future__ import annotations
 
-from engram.domain.tables import Column, View
+from engram.domain.explore.tables import Column, View
 
 CATALOG = "catalog"
 _ID = Column("id", "text", "the lore")

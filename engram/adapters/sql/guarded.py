@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from engram.adapters.sql.functions import FUNCTIONS, TABLE_FUNCTIONS
 from engram.domain.errors import StoreError, UsageError
-from engram.domain.tables import Table
+from engram.domain.explore.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 
 try:
@@ -27,7 +27,7 @@ except ImportError:  # Windows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from engram.domain.tables import Cell, Limits, View
+    from engram.domain.explore.tables import Cell, Limits, View
 
     Parameters = Mapping[str, object] | Sequence[object]
 

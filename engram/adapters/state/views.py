@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.tables import Column, View
+from engram.domain.explore.tables import Column, View
 
 STATE, HISTORY = "state", "past"
 _AT = "strftime('%Y-%m-%dT%H:%M:%SZ', {}, 'unixepoch') AS at"

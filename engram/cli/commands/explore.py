@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.domain.tables import Table
+    from engram.domain.explore.tables import Table
 
 DESCRIPTION = (
     "Find your way in a large store. Depth 0 counts lore by scope, 1 by kind and says which tables `engram sql`\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD
-from engram.domain.insight_charts import charts
+from engram.domain.explore.insight_charts import charts
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import UsageError
-from engram.domain.metrics import HISTOGRAM, prometheus
+from engram.domain.explore.metrics import HISTOGRAM, prometheus
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.metrics import Metric
+    from engram.domain.explore.metrics import Metric
 
 DESCRIPTION = (
     "Show what was counted on this machine: lore recorded and recalled, how long queries took, syncs, sizes."

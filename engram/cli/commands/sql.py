@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.cli.call import text_or_stdin
 from engram.cli.tables import pairs, show_table
-from engram.domain.tables import Limits
+from engram.domain.explore.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

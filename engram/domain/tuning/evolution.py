@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from engram.domain.explore.tables import Table
 from engram.domain.recall.ranking import HALF_LIFE_KEY, STANDING_KEY, THRESHOLD_KEY, WORDS_KEY
 from engram.domain.settings import key_named
-from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from engram.adapters.state.live_sums import LiveSums
-from engram.domain import sql_text
 from engram.domain.agents.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.entry.categories import PROCEDURAL
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, UsageError
+from engram.domain.explore import sql_text
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.sql_query import DEFAULT, execute
 from engram.usecases.lookup.listing import get, list_lore
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engram.domain.entry.lore import Lore
-    from engram.domain.tables import Limits, Table
+    from engram.domain.explore.tables import Limits, Table
     from engram.usecases.store.store import Store
 
     Values = Mapping[str, object]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engram.domain.entry.refs import ref_number
 from engram.domain.errors import NotFoundError, UsageError
+from engram.domain.explore.tables import Table
 from engram.domain.recall import fusion
-from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.explore.explore import LIMITS
 from engram.usecases.explore.sql_query import asking

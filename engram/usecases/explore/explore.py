@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.domain.errors import UsageError
-from engram.domain.tables import Limits, Table
+from engram.domain.explore.tables import Limits, Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.sql_query import VIEWS, asking
 from engram.usecases.opening import scopes
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.sql.guarded import Guarded
-    from engram.domain.tables import Cell, View
+    from engram.domain.explore.tables import Cell, View
     from engram.usecases.store.store import Store
 
 SCOPES, KINDS, FIELDS, SAMPLES = LEVELS = range(4)

@@ -8,7 +8,7 @@ from engram.adapters.state.live_sums import LiveSums
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError
-from engram.domain.insight import (
+from engram.domain.explore.insight import (
     LATENCY_BOUNDS_MS,
     Asked,
     Growth,

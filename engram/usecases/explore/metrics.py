@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import EngramError
-from engram.domain.metrics import COUNTER, GAUGE, HISTOGRAM, Metric
+from engram.domain.explore.metrics import COUNTER, GAUGE, HISTOGRAM, Metric
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

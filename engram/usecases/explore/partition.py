@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import UsageError
-from engram.domain.tables import Table
+from engram.domain.explore.tables import Table
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.explore.explore import LIMITS, stores
 from engram.usecases.explore.sql_query import asking

@@ -9,7 +9,7 @@ from engram.usecases.explore.sql_query import asking
 from engram.usecases.opening import scopes
 
 if TYPE_CHECKING:
-    from engram.domain.tables import Table
+    from engram.domain.explore.tables import Table
     from engram.usecases.store.store import Store
 
 _QUESTIONS = {

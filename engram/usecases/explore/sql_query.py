@@ -10,9 +10,9 @@ from engram.adapters.index.views import VIEWS as OF_CATALOG
 from engram.adapters.sql.guarded import Guarded
 from engram.adapters.state.views import HISTORY, STATE
 from engram.adapters.state.views import VIEWS as OF_STATE
-from engram.domain import sql_text
 from engram.domain.entry.lore import PENDING
-from engram.domain.tables import Limits
+from engram.domain.explore import sql_text
+from engram.domain.explore.tables import Limits
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.index_query import consult
 from engram.usecases.store import quarantine
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Catalog, Hit
     from engram.adapters.sql.guarded import Parameters
-    from engram.domain.tables import Table, View
+    from engram.domain.explore.tables import Table, View
     from engram.usecases.store.store import Store
 
 VIEWS: Sequence[View] = (*OF_CATALOG, *OF_STATE)

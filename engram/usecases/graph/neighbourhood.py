@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from engram.domain.entry.refs import fold
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
+from engram.domain.explore.tables import Table
 from engram.domain.graph import graph_walk
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph.graph_drawing import way_said
 from engram.domain.recall.ranking import weigh
-from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn

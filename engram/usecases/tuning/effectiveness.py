@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
+from engram.domain.explore.tables import Table
 from engram.domain.recall import ranking
-from engram.domain.tables import Table
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.explore.explore import stores
 from engram.usecases.index.index_query import consult

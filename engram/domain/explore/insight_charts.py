@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.domain.insight import LATENCY_BOUNDS_MS
+from engram.domain.explore.insight import LATENCY_BOUNDS_MS
 from engram.domain.text.drawing import bars, columns, named_columns
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.domain.insight import Asked, Insight, Noted, Share
+    from engram.domain.explore.insight import Asked, Insight, Noted, Share
 
 _DAY = 86_400
 HIGH = 4  # lines of a drawing

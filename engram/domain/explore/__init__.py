@@ -1,0 +1,1 @@
+"""Tables, figures and metrics that describe a whole memory."""
