@@ -27,12 +27,12 @@ from engram.adapters.files import codec, config_file, interchange  # noqa: E402
 from engram.adapters.index.words import Words  # noqa: E402
 from engram.cli.main import main as command_line  # noqa: E402
 from engram.domain.admission.secrets import find_secrets, redact  # noqa: E402
-from engram.domain.classify import guess_category  # noqa: E402
-from engram.domain.documents import split_document  # noqa: E402
 from engram.domain.entry import refs, slug, times, ulid  # noqa: E402
 from engram.domain.entry.categories import Categories  # noqa: E402
 from engram.domain.entry.lore import MAX_CONTENT, title_of  # noqa: E402
 from engram.domain.errors import ConfigError, LoreFileError, ValidationError  # noqa: E402
+from engram.domain.exchange.classify import guess_category  # noqa: E402
+from engram.domain.exchange.documents import split_document  # noqa: E402
 from engram.domain.text.safe_text import safe_json, safe_text  # noqa: E402
 
 if TYPE_CHECKING:

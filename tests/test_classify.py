@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.classify import guess_category
 from engram.domain.entry.categories import Categories
+from engram.domain.exchange.classify import guess_category
 
 SHELL = "Run this:\n\n```bash\nbrew install thing\n```\n\nThen:\n\n```\n$ thing --serve\n```\n"
 STEPS = "1. Stop the worker\n2. Run the migration\n3. Start the worker\n"
@@ -98,6 +98,6 @@ def test_signs_inside_code_do_not_count_as_prose() -> None:
 
 
 def test_every_category_it_can_give_is_a_built_in_one() -> None:
-    from engram.domain import classify
+    from engram.domain.exchange import classify
 
     assert set(classify._LABELS) <= set(Categories().names)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.domain.documents import Part, split_document, tags_from_folders, title_from_file_name
 from engram.domain.entry.lore import title_of
+from engram.domain.exchange.documents import Part, split_document, tags_from_folders, title_from_file_name
 
 PARAGRAPH = "Connections are pooled, so a query that hangs holds one of only ten. "
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engram.adapters.files.interchange import read_rows
 from engram.adapters.files.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
-from engram.domain.memory_kinds import KINDS
+from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.exchange.import_found import find_memories
 from engram.usecases.exchange.import_kinds import told_kind
 from engram.usecases.exchange.import_lore import Options, import_lore

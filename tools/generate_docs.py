@@ -304,7 +304,7 @@ def sql_views() -> str:
 
 def memory_kinds() -> str:
     """What `engram import` knows of other tools."""
-    from engram.domain.memory_kinds import KINDS as IMPORTED
+    from engram.domain.exchange.memory_kinds import KINDS as IMPORTED
 
     return (
         "\n".join(_table(("Kind", "What it is"), [(f"`{kind.name}`", kind.what) for kind in IMPORTED])) + "\n"

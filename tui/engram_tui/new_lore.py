@@ -9,8 +9,8 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static, TextArea
 
-from engram.domain.classify import guess_category
 from engram.domain.entry.lore import MAX_CONTENT, title_of
+from engram.domain.exchange.classify import guess_category
 from engram.domain.text.safe_text import safe_text
 from engram_tui.actions.action import bindings
 from engram_tui.actions.new_lore import ACTIONS

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from engram.domain.entry.categories import OTHER_WORDS
-from engram.domain.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
+from engram.domain.exchange.memory_kinds import EXPERIENCE, GENTLEMAN, JSON, MCP_MEMORY, MEM0, RECALL
 from engram.domain.typed import NamedTuple
 
 Row = Mapping[str, object]

@@ -8,7 +8,7 @@ from engram.cli.output import counted
 from engram.cli.parsing import add_tags
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
-from engram.domain.memory_kinds import KINDS
+from engram.domain.exchange.memory_kinds import KINDS
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 

@@ -6,7 +6,7 @@ import os
 import re
 
 from engram.adapters.agents import folders
-from engram.domain import memory_kinds as kinds
+from engram.domain.exchange import memory_kinds as kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.domain import memory_kinds as kinds
 from engram.domain.errors import EngramError, NotFoundError, UsageError
+from engram.domain.exchange import memory_kinds as kinds
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.import_sources import (
     MARKDOWN,

@@ -7,12 +7,18 @@ import re
 
 from engram.adapters.files import frontmatter, tool_notes
 from engram.adapters.files.tree import Problem
-from engram.domain.classify import guess_category
-from engram.domain.documents import split_document, title_from_file_name
 from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
 from engram.domain.entry.slug import slug
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.memory_kinds import BASIC_MEMORY, CLAUDE_MEMORY, MEMORY_FOLDER, RULES, kind_named
+from engram.domain.exchange.classify import guess_category
+from engram.domain.exchange.documents import split_document, title_from_file_name
+from engram.domain.exchange.memory_kinds import (
+    BASIC_MEMORY,
+    CLAUDE_MEMORY,
+    MEMORY_FOLDER,
+    RULES,
+    kind_named,
+)
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.exchange.import_own import time_of
 from engram.usecases.exchange.import_sources import (

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, codec, frontmatter, interchange
 from engram.adapters.files.tree import Problem
-from engram.domain.classify import guess_category
-from engram.domain.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.memory_kinds import JSON
+from engram.domain.exchange.classify import guess_category
+from engram.domain.exchange.documents import split_document, tags_from_folders, title_from_file_name
+from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.recording.record import Draft

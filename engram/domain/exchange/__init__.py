@@ -1,0 +1,1 @@
+"""Foreign documents: where to cut them, what category they have."""
