@@ -11,7 +11,7 @@ from engram.adapters.git.versions import commit_id
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError
-from engram.domain.sync_plan import REGULAR
+from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.git import objects
 from engram.adapters.git.runner import run
-from engram.domain.sync_plan import REGULAR
+from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import contextlib
 
 from engram.adapters.git.differences import blobs
 from engram.adapters.state.trust_tables import Held
-from engram.domain import sync_plan
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.lineage import read_lore
 from engram.usecases.store.lore_text import searchable, text_digest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import layout, merging, tree
 from engram.adapters.git.differences import Difference, between, blobs, differences, learn
-from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import incoming_paths
 from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees

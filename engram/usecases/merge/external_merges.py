@@ -17,11 +17,11 @@ from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.git import merging, tree
 from engram.adapters.git.differences import blobs, differences, hold
 from engram.adapters.git.foreign import REPAIRS, foreign_merges
-from engram.domain import sync_plan
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.merge import NEVER, united
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import commit_merge
 from engram.usecases.merge.file_merge import merge_one

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engram.adapters.files import codec
-from engram.domain import sync_plan
 from engram.domain.errors import LoreFileError
 from engram.domain.similarity.deduplicate import carried, fold_later
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engram.adapters.git import merging
 from engram.adapters.git.differences import check_countable, commit_sizes, names_in, sizes
-from engram.domain import sync_plan
 from engram.domain.admission import safe_paths
 from engram.domain.errors import GitError, SyncBlockedError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from engram.adapters.git.differences import Difference
-from engram.domain import sync_plan
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

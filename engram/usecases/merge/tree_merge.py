@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from engram.adapters.files.merge_file import may_follow
 from engram.adapters.git import tree
 from engram.adapters.git.tree import Entry
-from engram.domain import sync_plan
 from engram.domain.errors import SyncBlockedError
 from engram.domain.merge.merge import reference_time
 from engram.domain.merge.text_merge import merge_text
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.merge.folded_entries import Gone, follow_folds

@@ -7,9 +7,9 @@ import os
 from engram.adapters.files import atomic
 from engram.adapters.git import create, failures, layout, remotes
 from engram.adapters.git.runner import run
-from engram.domain import sync_plan
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.errors import EngramError, StoreError, UsageError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.opening.init import FOLDER, init

@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import scan as walk
 from engram.domain.errors import EngramError, UsageError
-from engram.domain.sync_plan import REGULAR
+from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import LARGEST
 

@@ -13,10 +13,10 @@ from engram.adapters.files.journal import Change
 from engram.adapters.git import layout
 from engram.adapters.git.differences import differences
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.domain import sync_plan
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.similarity.deduplicate import fold, may_fold
 from engram.domain.similarity.equivalence import DUPLICATE, NEAR, SAME, compare
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer, watermarks
 from engram.usecases.store.quarantine import texts, waits

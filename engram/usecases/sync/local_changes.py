@@ -12,7 +12,7 @@ import os
 from engram.adapters.files import atomic
 from engram.adapters.git import layout, tree
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
-from engram.domain.sync_plan import is_lore
+from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed

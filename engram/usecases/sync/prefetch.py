@@ -8,9 +8,9 @@ from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import read_ahead
 from engram.adapters.git import tree_edit
 from engram.adapters.git.differences import blobs, differences, hold, let_go
-from engram.domain import sync_plan
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import EngramError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
-    from engram.domain import sync_plan
+    from engram.domain.sync import sync_plan
     from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store
 

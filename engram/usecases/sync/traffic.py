@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from engram.adapters.git import identity, layout, merging, remotes, tree
 from engram.adapters.git.differences import blobs, differences
-from engram.domain import sync_plan
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
+from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import MERGED, with_history
 from engram.usecases.lookup.listing import list_hits

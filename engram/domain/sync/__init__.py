@@ -1,0 +1,1 @@
+"""A sync's plan, as a value."""
