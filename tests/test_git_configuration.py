@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from gitkit import git, isolate, make_repository
 
-from engram.adapters.git import configuration, runner
-from engram.adapters.git.configuration import settings, value
+from engram.adapters.git.run import configuration, runner
+from engram.adapters.git.run.configuration import settings, value
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from gitkit import apply, assert_sound, change, git, state_folder, status
 from engram.adapters.git import maintain as maintenance
 from engram.adapters.git.commits import commit_all
 from engram.adapters.git.create import init, never_convert
-from engram.adapters.git.layout import MAIN, read_head
 from engram.adapters.git.maintain import loose_objects, maintain
+from engram.adapters.git.run.layout import MAIN, read_head
 from engram.domain.errors import StoreError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -16,7 +16,7 @@ from engram.adapters.git.commits import commit_all
 from engram.adapters.git.history import log
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from gitkit import (
 
 from engram.adapters.git import commits, staging
 from engram.adapters.git.commits import commit_all, landed
-from engram.adapters.git.layout import Repository, read_head
+from engram.adapters.git.run.layout import Repository, read_head
 from engram.adapters.git.staging import sync_index
 from engram.domain.errors import GitError
 

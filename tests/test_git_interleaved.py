@@ -26,7 +26,7 @@ from gitkit import (
 
 from engram.adapters.git import commits, staging
 from engram.adapters.git.commits import Commit, commit_all
-from engram.adapters.git.layout import Repository, read_head
+from engram.adapters.git.run.layout import Repository, read_head
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
 from engram.adapters.git import differences, own_moves
-from engram.adapters.git.layout import Repository, read_head
+from engram.adapters.git.run.layout import Repository, read_head
 from engram.adapters.git.tree import Entry
 from engram.usecases.index import freshness
 from engram.usecases.merge import commit_merge, incoming_paths

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from gitkit import git, make_repository, opened, person_commits, repository_of
 
-from engram.adapters.git import layout
-from engram.adapters.git.layout import Head, Repository, busy, find_repository, read_head
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.layout import Head, Repository, busy, find_repository, read_head
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -13,12 +13,12 @@ from gitkit import git, make_repository, repository_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git import environment, failures
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import environment, failures
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -15,7 +15,7 @@ from engram.adapters.git.commits import FileChange, commit_all
 from engram.adapters.git.snapshot import outside_changes
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engram.adapters.git import merging, tree_edit
-from engram.adapters.git.layout import Repository, find_repository
 from engram.adapters.git.pack import BLOB, FEW, NewObjects
+from engram.adapters.git.run.layout import Repository, find_repository
 from engram.adapters.git.tree import Entry, blob_oid
 from engram.domain.errors import GitError
 

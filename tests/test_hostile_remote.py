@@ -24,7 +24,7 @@ from malicious_kit import (
 )
 from sync_kit import executable
 
-from engram.adapters.git import environment
+from engram.adapters.git.run import environment
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED, USAGE
 from engram.domain.text.safe_text import safe_text
 

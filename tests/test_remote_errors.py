@@ -16,7 +16,7 @@ from apikit import cli, git
 from remote_kit import allow_loopback, answering, damage, hanging_up, listening, refusing
 from sync_kit import Clones, ManyClock, bare, executable, files, opened, push_from_outside, settled
 
-from engram.adapters.git import locks
+from engram.adapters.git.run import locks
 from engram.cli import registry
 from engram.domain.errors import NEEDS_HUMAN, REMOTE_FAILED
 from engram.usecases.store import remote

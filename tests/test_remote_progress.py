@@ -15,9 +15,10 @@ from apikit import git, variables
 from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
-from engram.adapters.git import remotes, transfer
-from engram.adapters.git.interrupts import HeldBack
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git import remotes
+from engram.adapters.git.run import transfer
+from engram.adapters.git.run.interrupts import HeldBack
+from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
 from engram.usecases.sync import sync

@@ -16,7 +16,7 @@ from engram.adapters.git.signatures import signatures
 from engram.domain.admission.trust import Signature, why_held
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 pytestmark = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="ssh-keygen signs and verifies")
 ADA = "ada@example.org"

@@ -9,7 +9,8 @@ from sync_kit import Clones
 
 from engram.adapters.files import codec
 from engram.adapters.files.merge_file import merge_files
-from engram.adapters.git import differences, runner
+from engram.adapters.git import differences
+from engram.adapters.git.run import runner
 from engram.domain.entry.categories import Categories
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from engram.usecases.sync.local_changes import settle
 from engram.usecases.sync.sync import Options
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 class Scene:

@@ -269,7 +269,7 @@ def test_a_merge_that_engram_made_of_signed_versions_counts(
 def test_signatures_are_not_looked_at_during_a_query(
     clones: Clones, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.adapters.git import runner
+    from engram.adapters.git.run import runner
 
     hold(home, "foreign")
     learn(clones)

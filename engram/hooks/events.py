@@ -246,7 +246,7 @@ def _hand_in(store: Store, event: str, payload: Payload, agent: str) -> Reply:
 
 def _as_lore_name_them(store: Store, payload: Payload) -> list[str]:
     """The files of a tool's call in the spellings that lore may have: from the repository's top, from the folder."""
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
 
     if not payload.files:
         return []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App
 
-from engram.adapters.git import runner
-from engram.adapters.git.failures import without_credentials
+from engram.adapters.git.run import runner
+from engram.adapters.git.run.failures import without_credentials
 from engram_tui import reading
 from engram_tui.actions import everywhere
 from engram_tui.shell.command_log import CommandLog

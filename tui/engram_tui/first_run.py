@@ -197,7 +197,7 @@ def _options(choices: dict[str, tuple[str, str]]) -> list[Option]:
 
 
 def _kept(folder: str) -> str:
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
 
     return " (a branch of its repository)" if find_repository(folder) is not None else ""
 

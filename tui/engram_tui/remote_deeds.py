@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram.adapters.git.failures import without_credentials
+from engram.adapters.git.run.failures import without_credentials
 from engram_tui.shell.work import Deed
 
 if TYPE_CHECKING:

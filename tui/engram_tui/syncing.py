@@ -44,7 +44,7 @@ class _Ear:
         self._heard = ""
 
     def __call__(self, what: str) -> None:
-        from engram.adapters.git.layout import read_head
+        from engram.adapters.git.run.layout import read_head
 
         if self._cancel.is_set():
             raise CancelledError

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, layout, locks, lore_branch, merging, own_moves, staging
-from engram.adapters.git.environment import DURABLE
-from engram.adapters.git.runner import run
+from engram.adapters.git import lore_branch, merging, own_moves, staging
+from engram.adapters.git.run import failures, layout, locks
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.tree import Entry
 
 REASON = "engram sync"  # in the reflog

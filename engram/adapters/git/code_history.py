@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import layout
-from engram.adapters.git.runner import listing, run
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import listing, run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 LOG_SECONDS = 20.0
 MOST_COMMITS = 10_000

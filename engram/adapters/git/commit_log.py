@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import trailers
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 120.0
 _FORMAT = "%H%x00%an <%ae>%x00%at%x00%s%x00%(trailers:only=true,unfold=true)"

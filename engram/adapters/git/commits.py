@@ -8,28 +8,17 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import (
-    failures,
-    identity,
-    layout,
-    locks,
-    lore_branch,
-    own_moves,
-    signing,
-    staging,
-    stream,
-    trailers,
-    tree,
-)
-from engram.adapters.git.environment import DURABLE
-from engram.adapters.git.runner import run
+from engram.adapters.git import lore_branch, own_moves, signing, staging, stream, trailers, tree
+from engram.adapters.git.run import failures, identity, layout, locks
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.stream import Draft
     from engram.adapters.git.tree import Entry
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import identity, objects, stream
+from engram.adapters.git import objects, stream
 from engram.adapters.git.commits import IMPORT_SECONDS
-from engram.adapters.git.environment import DURABLE
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import identity
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 REF = "refs/engram/moving"  # what is on its way; no branch, so that nobody sees it before it is whole
 SECONDS = 600.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import layout
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 ATTRIBUTES = ".gitattributes"
 BRANCH = "main"

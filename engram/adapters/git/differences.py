@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 
-from engram.adapters.git import layout, objects
-from engram.adapters.git.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
+from engram.adapters.git import objects
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
 from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 120.0
 DEEPEST = 8192  # bytes of a path; far beyond that git itself breaks

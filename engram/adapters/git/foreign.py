@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import identity
 from engram.adapters.git.merging import learn_moments
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import identity
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 REPAIRS = "Engram-Repairs"  # the trailer that names the merge commits which a commit puts right
 SECONDS = 60.0

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 
-from engram.adapters.git import identity, layout, stream
-from engram.adapters.git.environment import DURABLE
+from engram.adapters.git import stream
 from engram.adapters.git.lore_branch import BRANCH, REF, root_in
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import identity, layout
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.adapters.git.tree import PLAIN, Entry
 from engram.adapters.git.versions import commit_id
 from engram.domain.errors import GitError
@@ -20,7 +21,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 NAME = "engram-lore"  # under which git keeps the work tree, and the folder in which it is made ready
 _BACK, _LOCKED = "gitdir", "locked"  # files of git's: where the work tree is; why it is not to be removed

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import layout, trailers
-from engram.adapters.git.runner import listing, run
+from engram.adapters.git import trailers
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import listing, run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 LOG_SECONDS = 60.0
 PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from engram.adapters.git import layout
+from engram.adapters.git.run import layout
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Head, Repository
+    from engram.adapters.git.run.layout import Head, Repository
 
 BRANCH = "engram/lore"
 REF = layout.BRANCHES + BRANCH

@@ -6,13 +6,13 @@ import contextlib
 import os
 import time
 
-from engram.adapters.git import failures
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import failures
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 THRESHOLD = 5000  # loose objects
 FOLDERS = 256

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 
-from engram.adapters.git import layout
-from engram.adapters.git.configuration import settings
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.configuration import settings
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 ATTRIBUTE = "merge=engram"
 _COMMAND = "merge.engram.driver"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import identity
 from engram.adapters.git.objects import BLOB, COMMIT
 from engram.adapters.git.pack import NewObjects
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import identity
+from engram.adapters.git.run.runner import run
 from engram.adapters.git.tree_edit import edited
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
@@ -19,7 +19,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.tree import Entry
 
 AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 120.0
 COMMIT, TREE, BLOB = b"commit", b"tree", b"blob"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import identity, layout, trailers
-from engram.adapters.git.runner import run
+from engram.adapters.git import trailers
+from engram.adapters.git.run import identity, layout
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 LORE = "Engram-Lore"
 ENTITY = "Engram-Entity"

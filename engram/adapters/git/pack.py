@@ -12,17 +12,17 @@ import zlib
 from bisect import bisect_left
 from contextlib import suppress
 
-from engram.adapters.git import layout
-from engram.adapters.git.environment import DURABLE
 from engram.adapters.git.objects import BLOB, COMMIT, TREE
-from engram.adapters.git.runner import run
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 120.0
 FEW = 100  # objects; so few are better off as files of their own (as for git: fetch.unpackLimit)

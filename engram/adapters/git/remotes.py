@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import failures, layout, lore_branch
-from engram.adapters.git.configuration import settings, value
-from engram.adapters.git.runner import Result, run
+from engram.adapters.git import lore_branch
+from engram.adapters.git.run import failures, layout
+from engram.adapters.git.run.configuration import settings, value
+from engram.adapters.git.run.runner import Result, run
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.layout import Repository
-    from engram.adapters.git.transfer import Tell
+    from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.run.transfer import Tell
 
 DEADLINE = 120.0  # seconds
 DEFAULT = "origin"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git.differences import blobs
-from engram.adapters.git.runner import listing, run
+from engram.adapters.git.run.runner import listing, run
 from engram.adapters.git.tree import Entry
 from engram.adapters.git.versions import commit_id
 from engram.domain.admission.safe_paths import unsafe_name
@@ -17,7 +17,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 LIST_SECONDS = 120.0
 AT_ONCE = 2000  # files

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import objects
-from engram.adapters.git.configuration import settings
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.configuration import settings
+from engram.adapters.git.run.runner import run
 from engram.domain.admission.trust import STATES, UNCHECKED, Signature
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
@@ -18,7 +18,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 60.0
 AT_ONCE = 1000  # commits

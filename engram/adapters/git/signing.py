@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.adapters.git import configuration, signatures
-from engram.adapters.git.environment import DURABLE
-from engram.adapters.git.runner import run
+from engram.adapters.git import signatures
+from engram.adapters.git.run import configuration
+from engram.adapters.git.run.environment import DURABLE
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.stream import Draft
 
 SECONDS = 15.0  # for one signature

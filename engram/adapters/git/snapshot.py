@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
-from engram.adapters.git import layout, tree
-from engram.adapters.git.runner import run
+from engram.adapters.git import tree
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SCAN_SECONDS = 120.0
 

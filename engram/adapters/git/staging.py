@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import layout, locks, tree
-from engram.adapters.git.runner import run
+from engram.adapters.git import tree
+from engram.adapters.git.run import layout, locks
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.tree import Entry
 
 PATIENCE = 3.0  # seconds

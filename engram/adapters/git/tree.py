@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 PLAIN, EXECUTABLE = "100644", "100755"
 PATHS_PER_CALL = 200  # under the 32 KiB that Windows allows for a command line

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 LOG_SECONDS = 60.0
 MOST_MERGES = 50

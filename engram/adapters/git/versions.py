@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from engram.adapters.git import objects
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 class PathChange(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = 60.0
 

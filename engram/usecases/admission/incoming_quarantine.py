@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.differences import Difference
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.tree import Entry
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore

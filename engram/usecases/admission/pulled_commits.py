@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 _MARK = "weighed-up-to"
@@ -40,8 +40,9 @@ def weighed(store: Store, theirs: str) -> None:
 
 
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
-    from engram.adapters.git import layout, merging
+    from engram.adapters.git import merging
     from engram.adapters.git.differences import differences
+    from engram.adapters.git.run import layout
     from engram.usecases.admission.incoming_quarantine import weigh
 
     head = layout.read_head(repo).oid
@@ -55,7 +56,8 @@ def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
 
 
 def _tracked(repo: Repository) -> str | None:
-    from engram.adapters.git import layout, remotes
+    from engram.adapters.git import remotes
+    from engram.adapters.git.run import layout
 
     branch = layout.read_head(repo).branch
     return remotes.tracked(repo, remotes.counterpart(repo, branch)) if branch else None

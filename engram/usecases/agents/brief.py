@@ -84,8 +84,8 @@ def worth(
 
 def touched_files(working: str) -> list[str]:
     """What was changed in the repository of a folder lately, as paths from its top; empty where that is not known."""
-    from engram.adapters.git.layout import find_repository
-    from engram.adapters.git.runner import run
+    from engram.adapters.git.run.layout import find_repository
+    from engram.adapters.git.run.runner import run
 
     try:
         repository = find_repository(working)

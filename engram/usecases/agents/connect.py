@@ -93,7 +93,7 @@ class Presence(NamedTuple):
 
 def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
     """What connecting would write here: with this Python, in the repository around `working`."""
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
     return Wish(sys.executable, repository.worktree if repository else "", allow_tools, rules)

@@ -167,7 +167,7 @@ def _summary(report: Report, found: transcript.Transcript) -> str:
 
 def _relative(files: Sequence[str], working: str) -> list[str]:
     """Paths from the top of the repository that was worked in; those outside of it are left out."""
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working) if working else None
     top = repository.worktree if repository is not None else working

@@ -18,7 +18,7 @@ def place(agent: str, working: str) -> str:
     if host is None or not host.session:
         return ""
     from engram.adapters.agents.folders import resolve
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
     from engram.usecases.agents import connections
 
     repository = find_repository(working)

@@ -45,7 +45,7 @@ def find_memories(
     working: str, *, own: bool = False, environment: Mapping[str, str] | None = None
 ) -> list[Found]:
     """Memories of agents about the project of a folder; with `own` those that are a person's, for their own store."""
-    from engram.adapters.git.layout import find_repository
+    from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
     project = repository.worktree if repository is not None else working

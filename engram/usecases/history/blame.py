@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import frontmatter
 from engram.adapters.files.tree import Problem
-from engram.adapters.git.layout import hash_name
+from engram.adapters.git.run.layout import hash_name
 from engram.domain.merge.text_merge import common
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.history.history_feed import with_history

@@ -77,7 +77,7 @@ def keep_fed(store: Store) -> None:
 
 def feed(store: Store, table: HistoryTable, step: Step | None = None) -> None:
     """Bring the table up to HEAD. Raises TableError, StoreError, GitError."""
-    from engram.adapters.git.layout import read_head
+    from engram.adapters.git.run.layout import read_head
 
     head, mark = read_head(repository_of(store)).oid or "", _mark(store)
     if _is_fed(table.meta(), head, mark):

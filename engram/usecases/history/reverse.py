@@ -15,7 +15,7 @@ from engram.usecases.merge.file_merge import merge_one
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

@@ -17,8 +17,8 @@ from engram.usecases.store.store import BY_ITSELF
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
     from engram.adapters.git.operations import OwnCommit
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.history.reverse import Reversed
     from engram.usecases.store.store import Store
 

@@ -140,7 +140,7 @@ def head(store: Store) -> str:
     repository = store.places.repository
     if repository is None:
         return ""
-    from engram.adapters.git.layout import read_head
+    from engram.adapters.git.run.layout import read_head
 
     try:
         return read_head(repository).oid or ""

@@ -16,7 +16,7 @@ from engram.usecases.store.accepted_settings import GUARDED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 BYTES_AT_ONCE = 16 * 1024 * 1024
 

@@ -29,7 +29,7 @@ from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
     from engram.adapters.git.foreign import Foreign
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 _MARK = "merges-looked-at"

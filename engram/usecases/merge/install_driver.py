@@ -11,7 +11,7 @@ import sys
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 _INSTALLED = ("site-packages", "dist-packages")

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 
 from engram.adapters.files import atomic, config_file, places
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError
 from engram.domain.merge.merge import reference_time
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.files.merge_file import Merged
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.clock import Clock
 
 

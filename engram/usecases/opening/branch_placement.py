@@ -8,13 +8,14 @@ from engram.adapters.files import atomic
 from engram.adapters.files.journal import Journal
 from engram.adapters.files.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import hidden_tree, layout, lore_branch, tree
+from engram.adapters.git import hidden_tree, lore_branch, tree
+from engram.adapters.git.run import layout
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 _LOCK = "making.lock"
 

@@ -6,13 +6,13 @@ import os
 
 from engram.adapters.files import atomic, config_file, places
 from engram.adapters.git import lore_branch
-from engram.adapters.git.layout import common_dir_at, find_repository, repository_at
+from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 FOLDER = "lore"
 _CONFIG = """# Engram keeps this project's lore here; `engram config` lists every setting.

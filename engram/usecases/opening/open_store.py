@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import config_file, places
 from engram.adapters.git import lore_branch
-from engram.adapters.git.layout import common_dir_at, find_repository
+from engram.adapters.git.run.layout import common_dir_at, find_repository
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named
@@ -19,7 +19,7 @@ from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Calle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.domain.settings import Settings
     from engram.usecases.store.accepted_settings import InForce
 

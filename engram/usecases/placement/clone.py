@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.git import create, failures, layout, remotes
-from engram.adapters.git.runner import run
+from engram.adapters.git import create, remotes
+from engram.adapters.git.run import failures, layout
+from engram.adapters.git.run.runner import run
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.sync import sync_plan
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engram.adapters.git import tree
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 
 class Cloned(NamedTuple):

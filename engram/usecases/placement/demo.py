@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from engram.adapters.git.layout import read_head
+from engram.adapters.git.run.layout import read_head
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -187,7 +187,7 @@ class _Demonstration:
 
 
 def _make_hub(path: str) -> None:
-    from engram.adapters.git.runner import run
+    from engram.adapters.git.run.runner import run
 
     run(os.path.dirname(path), "init", "--quiet", "--bare", "--template=", "--initial-branch=main", path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import config_file, places
-from engram.adapters.git import failures
+from engram.adapters.git.run import failures
 from engram.adapters.index.standing import standing
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import checked_team_name, past_retention, scope_named
@@ -156,8 +156,8 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         done = clone(url, root, timeout=timeout, step=step)
         return Added(name, done.root, done.lore, done.empty, existed=False)
-    from engram.adapters.git.layout import find_repository
     from engram.adapters.git.remotes import remotes
+    from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(root)
     wanted = failures.without_credentials(absolute(url))
@@ -195,8 +195,9 @@ def _delete(root: str) -> None:
 
 def _is_pushed(root: str) -> bool:
     """Whether all that is in a clone is known to be on its remote."""
-    from engram.adapters.git import layout, remotes
-    from engram.adapters.git.runner import run
+    from engram.adapters.git import remotes
+    from engram.adapters.git.run import layout
+    from engram.adapters.git.run.runner import run
 
     repo = layout.find_repository(root)
     if repo is None or os.path.realpath(repo.worktree) != os.path.realpath(root):

@@ -6,7 +6,8 @@ import os
 
 from engram.adapters.files import scan
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, layout, lore_branch
+from engram.adapters.git import copying, lore_branch
+from engram.adapters.git.run import layout
 from engram.domain.errors import UsageError
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from engram.usecases.placement import move_target as target
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 

@@ -9,8 +9,9 @@ import shutil
 
 from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, hidden_tree, layout, lore_branch, tree
+from engram.adapters.git import copying, hidden_tree, lore_branch, tree
 from engram.adapters.git.create import read_attributes, with_attributes
+from engram.adapters.git.run import layout
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Places, Store
 
 _MARK = "moved-from"

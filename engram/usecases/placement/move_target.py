@@ -7,8 +7,9 @@ import shutil
 
 from engram.adapters.files import atomic
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, hidden_tree, layout, lore_branch
-from engram.adapters.git.runner import run
+from engram.adapters.git import copying, hidden_tree, lore_branch
+from engram.adapters.git.run import layout
+from engram.adapters.git.run.runner import run
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
@@ -17,7 +18,7 @@ from engram.usecases.placement import move_source as source
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 _DRAFT = ".engram-moving"

@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import PLAIN, Places, Store
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 _FOLDER = "as-of"
 _KEPT = 4

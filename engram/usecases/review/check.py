@@ -21,7 +21,7 @@ from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.generation import Generation
     from engram.domain.admission.secrets import Finding
     from engram.usecases.review.check_scope import Checked
@@ -91,8 +91,9 @@ def fork_of(repository: Repository, since: str) -> str:
 
     Raises NotFoundError, GitError.
     """
-    from engram.adapters.git import layout, merging
+    from engram.adapters.git import merging
     from engram.adapters.git.revisions import resolve
+    from engram.adapters.git.run import layout
 
     head = layout.read_head(repository).oid
     if head is None:
@@ -183,7 +184,7 @@ def _settings(store: Store) -> list[Remark]:
 
 def _in_commits(store: Store, repository: Repository, base: str) -> Iterator[Remark]:
     """Secrets in versions of lore files between the commit and now, which a later commit may have taken out again."""
-    from engram.adapters.git import layout
+    from engram.adapters.git.run import layout
 
     head, prefix = layout.read_head(repository).oid, git_prefix(store, repository)
     for path, secrets in secrets_of_commits(store, base, head, prefix + store.places.folder) if head else ():

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from engram.adapters.files import places
 from engram.adapters.files.write import LoreFolder
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
@@ -25,7 +25,7 @@ from engram.usecases.store.store import IN_TREE, PLAIN, Places, Store
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Caller
 
 

@@ -13,7 +13,7 @@ from engram.usecases.admission.outgoing_secrets import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.tree import Entry
     from engram.usecases.store.store import Store
 
@@ -36,8 +36,8 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     here = sorted(path for path in there if wanted(path))
     if not base:
         return Checked(tuple(here))
-    from engram.adapters.git import layout
     from engram.adapters.git.revisions import entries_at
+    from engram.adapters.git.run import layout
     from engram.usecases.store.lineage import repository_of
 
     repository = repository_of(store)

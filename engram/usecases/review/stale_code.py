@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.code_history import Commit, Touch
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.catalog import Hit
     from engram.domain.review.code_changes import Finding
     from engram.usecases.store.store import Store

@@ -10,8 +10,8 @@ import contextlib
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.adapters.git import layout
 from engram.adapters.git.differences import differences
+from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.similarity.deduplicate import fold, may_fold
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.codec import LoreFile
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

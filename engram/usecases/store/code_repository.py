@@ -6,13 +6,13 @@ import os
 import posixpath
 
 from engram.adapters.git import lore_branch
-from engram.adapters.git.layout import find_repository
+from engram.adapters.git.run.layout import find_repository
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, IN_TREE
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 

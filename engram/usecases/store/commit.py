@@ -58,8 +58,8 @@ def why_waiting(store: Store) -> str:
     repository = store.places.repository
     if repository is None or not store.places.owns_branch:
         return ""
-    from engram.adapters.git.layout import busy, read_head
     from engram.adapters.git.lore_branch import check_head
+    from engram.adapters.git.run.layout import busy, read_head
 
     state = busy(repository)
     try:

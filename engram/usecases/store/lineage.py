@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.files.codec import LoreFile
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 

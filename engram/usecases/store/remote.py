@@ -10,8 +10,8 @@ from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import DEDICATED
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
     from engram.adapters.git.remotes import Remote
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engram.adapters.embed.errors import EmbeddingError
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.files.watch import FolderWatch
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
     from engram.domain.graph.drawn_graph import Drawn
     from engram.domain.settings import Settings

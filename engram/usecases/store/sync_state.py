@@ -38,7 +38,8 @@ def remember(store: Store, remote: str, error: EngramError | None) -> None:
 
 def distance(store: Store) -> tuple[int, int]:
     """How many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
-    from engram.adapters.git import layout, merging, remotes
+    from engram.adapters.git import merging, remotes
+    from engram.adapters.git.run import layout
 
     places = store.places
     if places.repository is None or not places.owns_branch:

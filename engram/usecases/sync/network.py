@@ -9,8 +9,8 @@ from engram.usecases.admission.outgoing_secrets import check_outgoing
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from engram.adapters.git.layout import Repository
     from engram.adapters.git.remotes import Counterpart
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
     Hear = Callable[[str], None]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from engram.adapters.git.differences import Difference
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
 MOST = 2000  # files; what is more is done when it is needed, and tells how far it is

@@ -11,9 +11,10 @@ import contextlib
 import time
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import failures, layout, lore_branch, remotes
+from engram.adapters.git import lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
 from engram.adapters.git.differences import differences
+from engram.adapters.git.run import failures, layout
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import commit_merge, external_merges
@@ -28,8 +29,8 @@ from engram.usecases.sync.background_task import Beside
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from engram.adapters.git.layout import Head, Repository
     from engram.adapters.git.remotes import Counterpart
+    from engram.adapters.git.run.layout import Head, Repository
     from engram.domain.sync import sync_plan
     from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store

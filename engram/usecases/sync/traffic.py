@@ -5,8 +5,9 @@ Each lore comes with its change in one phrase. Nothing here uses the network: th
 
 from __future__ import annotations
 
-from engram.adapters.git import identity, layout, merging, remotes, tree
+from engram.adapters.git import merging, remotes, tree
 from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git.run import identity, layout
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.sync import sync_plan
@@ -19,7 +20,7 @@ from engram.usecases.sync.sync import own_repository
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.history_table import CommitRow, EventRow
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

@@ -99,7 +99,7 @@ def _git(store: Store) -> dict[str, object]:
             "remotes": [],
             "sync": None,
         }
-    from engram.adapters.git.layout import read_head
+    from engram.adapters.git.run.layout import read_head
     from engram.adapters.git.signing import trouble
     from engram.usecases.store.sync_state import distance, last, remote_names
 

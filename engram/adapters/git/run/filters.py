@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.configuration import settings
+from engram.adapters.git.run.configuration import settings
 
 
 def without_filters(folder: str) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
-from engram.adapters.git.runner import run
+from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 SECONDS = (
     2.0  # for what no file known here shows: the condition of an include, the first file of a whole system

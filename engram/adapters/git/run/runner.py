@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
-from engram.adapters.git import environment, failures
+from engram.adapters.git.run import environment, failures
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Mapping
 
-    from engram.adapters.git.layout import Repository
-    from engram.adapters.git.transfer import Tell
+    from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.run.transfer import Tell
 
 DEADLINE = 30.0  # seconds
 GRACE = 2.0  # seconds between asking git to stop, so that it removes its lock files, and killing it
@@ -56,7 +56,7 @@ def run(
     """
     folder = where if isinstance(where, str) else where.worktree
     if failures.subcommand(args) in LOOKING:
-        from engram.adapters.git.filters import without_filters
+        from engram.adapters.git.run.filters import without_filters
 
         args = (*without_filters(folder), *args)
     variables = {**environment.safe_environment(), **(env or {})}
@@ -142,7 +142,7 @@ def unlisted(args: tuple[str, ...], what: str) -> GitError:
 
 def _ssh_command(folder: str) -> str:
     # GIT_SSH_COMMAND would hide a person's core.sshCommand, so it is built upon that.
-    from engram.adapters.git.configuration import value
+    from engram.adapters.git.run.configuration import value
 
     return environment.batch_mode(value(folder, "core.sshcommand").strip() or "ssh")
 
@@ -157,7 +157,7 @@ def _execute(
 ) -> Result:
     import subprocess
 
-    from engram.adapters.git.interrupts import HeldBack
+    from engram.adapters.git.run.interrupts import HeldBack
 
     process = None
     interrupts = HeldBack()
@@ -167,7 +167,7 @@ def _execute(
         if tell is None:
             stdout, stderr = process.communicate(stdin, timeout=deadline)
         else:
-            from engram.adapters.git.transfer import listen
+            from engram.adapters.git.run.transfer import listen
 
             stdout, stderr = listen(process, deadline, tell)
     except subprocess.TimeoutExpired:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.configuration import settings
+from engram.adapters.git.run.configuration import settings
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.layout import Repository
+    from engram.adapters.git.run.layout import Repository
 
 NAME = "Engram"
 EMAIL = "engram@localhost"

@@ -224,14 +224,14 @@ def _checked_oid(repo: Repository, name: str, text: str) -> str:
 
 
 def _ask_git(repo: Repository) -> Head:
-    from engram.adapters.git.runner import run
+    from engram.adapters.git.run.runner import run
 
     name = run(repo, "symbolic-ref", "--quiet", "HEAD", check=False).stdout.decode().strip()
     return Head(_oid_of(repo, "HEAD"), name.removeprefix(BRANCHES) or None)
 
 
 def _oid_of(repo: Repository, name: str) -> str | None:
-    from engram.adapters.git.runner import run
+    from engram.adapters.git.run.runner import run
 
     words = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     return run(repo, *words, check=False).stdout.decode().strip() or None

@@ -1,0 +1,1 @@
+"""Run one git command: environment, deadlines, configuration, the repository's layout, locks."""
