@@ -25,8 +25,8 @@ from gitkit import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git import tree
 from engram.adapters.git.commits import Commit, commit_all, landed
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.layout import Repository, read_head
 from engram.domain.errors import GitError

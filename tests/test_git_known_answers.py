@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sync_kit import Clones, commit
 
-from engram.adapters.git import differences, own_moves
+from engram.adapters.git import own_moves
+from engram.adapters.git.read import differences
+from engram.adapters.git.read.tree import Entry
 from engram.adapters.git.run.layout import Repository, read_head
-from engram.adapters.git.tree import Entry
 from engram.usecases.index import freshness
 from engram.usecases.merge import commit_merge, incoming_paths
 

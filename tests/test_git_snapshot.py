@@ -12,7 +12,7 @@ from gitkit import apply, change, git, make_repository, person_commits, reposito
 
 from engram.adapters.git import staging
 from engram.adapters.git.commits import FileChange, commit_all
-from engram.adapters.git.snapshot import outside_changes
+from engram.adapters.git.read.snapshot import outside_changes
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository

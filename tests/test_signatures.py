@@ -12,7 +12,7 @@ import gitkit
 import pytest
 from gitkit import git, make_repository
 
-from engram.adapters.git.signatures import signatures
+from engram.adapters.git.read.signatures import signatures
 from engram.domain.admission.trust import Signature, why_held
 
 if TYPE_CHECKING:

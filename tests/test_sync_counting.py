@@ -9,7 +9,7 @@ from sync_kit import Clones
 
 from engram.adapters.files import codec
 from engram.adapters.files.merge_file import merge_files
-from engram.adapters.git import differences
+from engram.adapters.git.read import differences
 from engram.adapters.git.run import runner
 from engram.domain.entry.categories import Categories
 

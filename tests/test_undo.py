@@ -25,7 +25,7 @@ from apikit import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git.operations import OwnCommit
+from engram.adapters.git.read.operations import OwnCommit
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import redoable, standing
 from engram.usecases.recording.edit import Edit

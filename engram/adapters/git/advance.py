@@ -13,8 +13,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Head, Repository
-    from engram.adapters.git.tree import Entry
 
 REASON = "engram sync"  # in the reflog
 

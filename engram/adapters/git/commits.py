@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import lore_branch, own_moves, signing, staging, stream, trailers, tree
+from engram.adapters.git import lore_branch, own_moves, signing, staging, stream
+from engram.adapters.git.read import trailers, tree
 from engram.adapters.git.run import failures, identity, layout, locks
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run
@@ -18,9 +19,9 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Head, Repository
     from engram.adapters.git.stream import Draft
-    from engram.adapters.git.tree import Entry
 
 ATTEMPTS = 25  # a script of somebody's may commit again and again
 # Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.objects import BLOB, COMMIT
 from engram.adapters.git.pack import NewObjects
+from engram.adapters.git.read.objects import BLOB, COMMIT
 from engram.adapters.git.run import identity
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.tree_edit import edited
@@ -19,8 +19,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
 
 AUTHOR = f"{identity.NAME} <{identity.EMAIL}>"
 SECONDS = 60.0

@@ -12,7 +12,7 @@ import zlib
 from bisect import bisect_left
 from contextlib import suppress
 
-from engram.adapters.git.objects import BLOB, COMMIT, TREE
+from engram.adapters.git.read.objects import BLOB, COMMIT, TREE
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run

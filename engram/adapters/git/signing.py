@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.adapters.git import signatures
+from engram.adapters.git.read import signatures
 from engram.adapters.git.run import configuration
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import tree
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout, locks
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError, StoreError
@@ -21,8 +21,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
 
 PATIENCE = 3.0  # seconds
 

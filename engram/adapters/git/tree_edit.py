@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from engram.adapters.git.objects import TREE, read
+from engram.adapters.git.read.objects import TREE, read
 from engram.adapters.git.run.runner import run
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engram.adapters.git.pack import NewObjects
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
 
     # What becomes of the names in a folder: a file, nothing, or the same of a folder in it.
     Edits = dict[bytes, "Entry | Edits | None"]

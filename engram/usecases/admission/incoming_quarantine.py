@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.git.differences import blobs
+from engram.adapters.git.read.differences import blobs
 from engram.adapters.state.trust_tables import Held
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError
@@ -20,9 +20,9 @@ from engram.usecases.store.signature_state import signatures_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.differences import Difference
+    from engram.adapters.git.read.differences import Difference
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -111,7 +111,7 @@ def _held(store: Store, hold: str, arriving: Iterable[_Arriving], now: float) ->
 
 def _signatures(store: Store, commits: list[str]) -> dict[str, Signature]:
     """The signatures of what people wrote; a merge that Engram made of others' versions says nothing of its own."""
-    from engram.adapters.git.versions import merges_among
+    from engram.adapters.git.read.versions import merges_among
 
     found = signatures_of(store, commits)
     unsigned = [oid for oid, signature in found.items() if signature.state == trust.NOT_SIGNED]
@@ -139,7 +139,7 @@ def _arriving(
     contents: Mapping[str, bytes],
 ) -> list[_Arriving]:
     """The lore whose text is not the one that the lore of this id had here."""
-    from engram.adapters.git.history import touching
+    from engram.adapters.git.read.history import touching
 
     repo = store.repository
     before = _read(store, repo, {path: found.before for path, found in changes.items()}, {})

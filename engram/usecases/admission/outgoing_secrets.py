@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import tree
-from engram.adapters.git.differences import blobs, introduced, outgoing, sizes
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.differences import blobs, introduced, outgoing, sizes
 from engram.domain.admission.secrets import find_secrets
 from engram.domain.errors import SecretFoundError
 from engram.domain.typed import TYPE_CHECKING

@@ -73,7 +73,7 @@ def _paths_with(store: Store, text: str) -> list[str]:
     """The files that hold a text: what git has is searched by git, what it does not have yet is read."""
     if store.places.repository is None:
         return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
-    from engram.adapters.git.word_search import files_with
+    from engram.adapters.git.read.word_search import files_with
     from engram.usecases.store.lineage import in_git, in_store
 
     repository = store.places.repository

@@ -63,7 +63,7 @@ def blame(store: Store, name: str, step: Step | None = None) -> tuple[str, list[
 
     `step` is told how far the table of the history is. Raises NotFoundError, AmbiguousError, GitError, StoreError.
     """
-    from engram.adapters.git.tree import blob_oid
+    from engram.adapters.git.read.tree import blob_oid
 
     store = home_of(store, name)
     repository = repository_of(store)
@@ -84,7 +84,7 @@ def _origins(
     store: Store, rows: Sequence[tuple[CommitRow, EventRow]]
 ) -> tuple[dict[str, _Origins], _Origins | None]:
     """The origins of each version, by the id of its content, and of the newest. `rows` are newest first."""
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.versions import read_objects
 
     oids = list(dict.fromkeys(event.after for _, event in rows if event.after))
     held = dict(zip(oids, read_objects(repository_of(store), oids), strict=True))

@@ -56,7 +56,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
     With one revision: from it to now. With none: what is not committed; where all is committed, what the last
     commit changed. Raises NotFoundError, AmbiguousError, UsageError, GitError, StoreError.
     """
-    from engram.adapters.git.revisions import resolve as resolve_revision
+    from engram.adapters.git.read.revisions import resolve as resolve_revision
 
     store = home_of(store, names[0]) if names else store
     repository = repository_of(store)
@@ -73,7 +73,7 @@ def diff(store: Store, names: Sequence[str]) -> Diff:
 
 def _lore_first(store: Store, names: Sequence[str]) -> tuple[past.Wanted | None, Sequence[str]]:
     """The lore that the first word names, if it names one, and the other words."""
-    from engram.adapters.git.revisions import resolve as resolve_revision
+    from engram.adapters.git.read.revisions import resolve as resolve_revision
 
     if not names:
         return None, names
@@ -93,7 +93,7 @@ def _lore_first(store: Store, names: Sequence[str]) -> tuple[past.Wanted | None,
 
 
 def _latest(store: Store, lore: past.Wanted | None) -> Diff:
-    from engram.adapters.git.history import log
+    from engram.adapters.git.read.history import log
 
     repository = repository_of(store)
     now = _between(store, "HEAD", FILES, lore)
@@ -106,8 +106,8 @@ def _latest(store: Store, lore: past.Wanted | None) -> Diff:
 
 def _between(store: Store, start: str, end: str, lore: past.Wanted | None) -> Diff:
     """The differences; a `start` that does not exist (before the first commit) holds nothing."""
-    from engram.adapters.git.versions import changed_paths, read_objects
-    from engram.adapters.git.versions import commit_id as known
+    from engram.adapters.git.read.versions import changed_paths, read_objects
+    from engram.adapters.git.read.versions import commit_id as known
 
     repository = repository_of(store)
     start, stop = known(repository, start), known(repository, end or "HEAD")
@@ -134,7 +134,7 @@ def _between(store: Store, start: str, end: str, lore: past.Wanted | None) -> Di
 
 
 def _uncommitted(store: Store) -> list[str]:
-    from engram.adapters.git.snapshot import outside_changes
+    from engram.adapters.git.read.snapshot import outside_changes
 
     folder = in_git(store, store.places.folder)
     return [found.path for found in outside_changes(repository_of(store), folder)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
-    from engram.adapters.git.commit_log import FileChange, Listed, LoggedCommit
+    from engram.adapters.git.read.commit_log import FileChange, Listed, LoggedCommit
     from engram.usecases.store.store import Store
 
     T = TypeVar("T")
@@ -162,7 +162,7 @@ class _Feed:
         self._table.note({"head": head, "target": ""})
 
     def _to_do(self, known: dict[str, str], head: str) -> tuple[list[str], list[Listed]]:
-        from engram.adapters.git.commit_log import between
+        from engram.adapters.git.read.commit_log import between
 
         try:
             gone, come = between(self._repository, known.get("head", ""), head, self._folder)
@@ -175,7 +175,7 @@ class _Feed:
         return gone, come
 
     def _page(self, listed: Sequence[Listed], ranks: dict[str, int], highest: int) -> None:
-        from engram.adapters.git.commit_log import logged
+        from engram.adapters.git.read.commit_log import logged
 
         found = {
             commit.oid: commit._replace(changes=tuple(filter(self._is_lore, commit.changes)))
@@ -212,7 +212,7 @@ class _Feed:
 
     def _read_blobs(self, commits: Iterable[LoggedCommit]) -> None:
         """Read every version that these commits tell of, and forget those of pages before."""
-        from engram.adapters.git.versions import read_objects
+        from engram.adapters.git.read.versions import read_objects
 
         wanted = {
             (change.path, oid): None

@@ -33,8 +33,8 @@ def wanted(store: Store, name: str, commit: str) -> Wanted:
 
 def path_at(store: Store, commit: str, lore_id: str, likely: str = "") -> str:
     """The path (as git knows it) of a lore in a commit; "" where it is not in it. `likely` is looked at first."""
-    from engram.adapters.git.versions import names_at, read_objects
-    from engram.adapters.git.word_search import files_with
+    from engram.adapters.git.read.versions import names_at, read_objects
+    from engram.adapters.git.read.word_search import files_with
 
     repository = repository_of(store)
     folder = in_git(store, store.places.folder)
@@ -60,7 +60,7 @@ def _known_before(store: Store, name: str, commit: str) -> str:
         return prefix
     if len(prefix) < refs.MIN_PREFIX or not set(prefix) <= set(ulid.ALPHABET):
         return ""
-    from engram.adapters.git.versions import names_at
+    from engram.adapters.git.read.versions import names_at
 
     names = names_at(repository_of(store), commit, in_git(store, store.places.folder))
     endings = {name.removesuffix(".md").rpartition("--")[2] for name in names}

@@ -39,8 +39,8 @@ def restore(store: Store, name: str, at: str) -> Restored:
     or commit, or it was not there), AmbiguousError, LoreFileError (it was unreadable then), SecretFoundError,
     StoreError, ConflictError.
     """
-    from engram.adapters.git.revisions import resolve as resolve_revision
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.revisions import resolve as resolve_revision
+    from engram.adapters.git.read.versions import read_objects
     from engram.usecases.store.commit import commit_pending
 
     store = home_of(store, name)

@@ -57,7 +57,7 @@ class _Reversal:
         self._kept: list[str] = []
 
     def run(self, commits: Sequence[str]) -> Reversed:
-        from engram.adapters.git.versions import changes_of, is_shared, read_objects
+        from engram.adapters.git.read.versions import changes_of, is_shared, read_objects
 
         for commit in commits:
             exact = commit in self._exactly and not is_shared(self._repository, commit)

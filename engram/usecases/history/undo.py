@@ -17,7 +17,7 @@ from engram.usecases.store.store import BY_ITSELF
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from engram.adapters.git.operations import OwnCommit
+    from engram.adapters.git.read.operations import OwnCommit
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.history.reverse import Reversed
     from engram.usecases.store.store import Store
@@ -107,7 +107,7 @@ def redoable(commits: Iterable[OwnCommit]) -> OwnCommit | None:
 
 
 def _own(store: Store) -> Iterable[OwnCommit]:
-    from engram.adapters.git.operations import own_commits
+    from engram.adapters.git.read.operations import own_commits
     from engram.usecases.store.commit import commit_pending
 
     repository = _repository(store)
@@ -128,7 +128,7 @@ def _repository(store: Store) -> Repository:
 
 def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Undone | None:
     """Take back the next `count` operations; None where somebody else changed a file meanwhile."""
-    from engram.adapters.git.operations import UNDO
+    from engram.adapters.git.read.operations import UNDO
     from engram.usecases.history.reverse import reverse
 
     wanted = list(islice(operations, count))
@@ -158,7 +158,7 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
 
 def _redo(store: Store, target: OwnCommit) -> Undone | None:
     """Take back an undo; None where somebody else changed a file meanwhile."""
-    from engram.adapters.git.operations import REDO
+    from engram.adapters.git.read.operations import REDO
     from engram.usecases.history.reverse import reverse
 
     found = reverse(store, _repository(store), [target.oid], _whole([target]))

@@ -18,8 +18,8 @@ def version(store: Store, name: str, at: str) -> Lore:
 
     Raises NotFoundError (no such lore or commit, it was not in it, or could not be read), AmbiguousError, StoreError, GitError.
     """
-    from engram.adapters.git.revisions import resolve as resolve_revision
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.revisions import resolve as resolve_revision
+    from engram.adapters.git.read.versions import read_objects
     from engram.usecases.store.lineage import in_git
 
     store = home_of(store, name)

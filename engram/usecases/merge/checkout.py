@@ -6,8 +6,8 @@ import os
 
 from engram.adapters.files import config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import tree
-from engram.adapters.git.differences import blobs, differences, sizes
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.differences import blobs, differences, sizes
 from engram.domain.errors import ConfigError, SyncBlockedError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import incoming_paths

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import merging, tree
-from engram.adapters.git.differences import Difference, between, blobs, differences, learn
+from engram.adapters.git import merging
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.differences import Difference, between, blobs, differences, learn
 from engram.adapters.git.run import layout
 from engram.domain.errors import SyncBlockedError
 from engram.domain.sync import sync_plan
@@ -15,8 +16,8 @@ from engram.usecases.merge.tree_merge import Rules, Side, Tree, merge_trees
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
     from engram.usecases.store.store import Store
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.files.codec import LoreFile
-    from engram.adapters.git.differences import Difference
-    from engram.adapters.git.tree import Entry
+    from engram.adapters.git.read.differences import Difference
+    from engram.adapters.git.read.tree import Entry
     from engram.domain.entry.lore import Lore
     from engram.usecases.merge.tree_merge import Reader, Rules, Tree
 

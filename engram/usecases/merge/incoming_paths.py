@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.git import merging
-from engram.adapters.git.differences import check_countable, commit_sizes, names_in, sizes
+from engram.adapters.git.read.differences import check_countable, commit_sizes, names_in, sizes
 from engram.domain.admission import safe_paths
 from engram.domain.errors import GitError, SyncBlockedError
 from engram.domain.sync import sync_plan
@@ -12,8 +12,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
 
 NOT_SYNCED = "nothing was changed here"
 NOT_CLONED = "nothing was cloned"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.git.differences import Difference
+from engram.adapters.git.read.differences import Difference
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from engram.adapters.git.tree import Entry
+    from engram.adapters.git.read.tree import Entry
 
     Side = dict[str, Difference]
     Reader = Callable[[Iterable[str]], dict[str, bytes]]

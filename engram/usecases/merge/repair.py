@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.merge_file import Merged
-    from engram.adapters.git.unmerged import MergeCommit
+    from engram.adapters.git.read.unmerged import MergeCommit
     from engram.usecases.store.store import Store
 
 INDEX, PARENTS, MARKERS = "the merge under way", "the parents of the merge", "the markers"
@@ -86,7 +86,7 @@ def _repair(store: Store, path: str) -> Repaired:
     _write(store, path, raw, merged)
     under_way = versions.source == INDEX
     if under_way and store.places.owns_branch:
-        from engram.adapters.git.unmerged import resolve
+        from engram.adapters.git.read.unmerged import resolve
 
         resolve(repository_of(store), [in_git(store, path), *(in_git(store, k.path) for k in merged.kept)])
     return Repaired(path, versions.source, tuple(entry.field for entry in merged.conflicts), under_way)
@@ -105,8 +105,8 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
 
 def _from_index(store: Store, path: str) -> _Versions | None:
     from engram.adapters.git.merge_driver import merged_heads
-    from engram.adapters.git.unmerged import unmerged
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.unmerged import unmerged
+    from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     name = in_git(store, path)
@@ -120,8 +120,8 @@ def _from_index(store: Store, path: str) -> _Versions | None:
 
 def _from_parents(store: Store, path: str, raw: bytes | None) -> _Versions | None:
     """The versions of the merge whose commit holds just these bytes, where no parent held markers."""
-    from engram.adapters.git.unmerged import merges_of
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.unmerged import merges_of
+    from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     name = in_git(store, path)
@@ -145,7 +145,7 @@ def _of_merge(
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
     """The last common version of two commits; of several, the merge (docs/merge-rules.md, Several clones)."""
     from engram.adapters.git.merging import bases as common
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     bases = common(repository, one, other)
@@ -195,8 +195,8 @@ def _id_of(store: Store, path: str, raw: bytes) -> str:
 
 def _unmerged(store: Store) -> list[str]:
     """The store paths that git left unmerged and that nobody has changed since."""
-    from engram.adapters.git.unmerged import unmerged
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.unmerged import unmerged
+    from engram.adapters.git.read.versions import read_objects
 
     repository = repository_of(store)
     if not os.path.exists(os.path.join(repository.git_dir, "index")):

@@ -9,8 +9,8 @@ import hashlib
 from datetime import UTC, datetime
 
 from engram.adapters.files.merge_file import may_follow
-from engram.adapters.git import tree
-from engram.adapters.git.tree import Entry
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.tree import Entry
 from engram.domain.errors import SyncBlockedError
 from engram.domain.merge.merge import reference_time
 from engram.domain.merge.text_merge import merge_text
@@ -23,7 +23,7 @@ from engram.usecases.merge.moved_entries import follow_moves
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from engram.adapters.git.differences import Difference
+    from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
 
     Reader = Callable[[Iterable[str]], dict[str, bytes]]

@@ -8,7 +8,8 @@ from engram.adapters.files import atomic
 from engram.adapters.files.journal import Journal
 from engram.adapters.files.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import hidden_tree, lore_branch, tree
+from engram.adapters.git import hidden_tree, lore_branch
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING

@@ -24,7 +24,7 @@ def weigh_all(root: str) -> None:
 
 
 def _weigh(store: Store) -> None:
-    from engram.adapters.git.differences import differences
+    from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run.layout import read_head
     from engram.usecases.admission.incoming_quarantine import note, weigh
 

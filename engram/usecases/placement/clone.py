@@ -21,7 +21,7 @@ from engram.usecases.store.store import DEDICATED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.adapters.git import tree
+    from engram.adapters.git.read import tree
     from engram.adapters.git.run.layout import Repository
 
 

@@ -9,8 +9,9 @@ import shutil
 
 from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, hidden_tree, lore_branch, tree
+from engram.adapters.git import copying, hidden_tree, lore_branch
 from engram.adapters.git.create import read_attributes, with_attributes
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
@@ -83,8 +84,8 @@ def at_rest(store: Store) -> Iterator[None]:
 
 def check(store: Store, *, settled: bool = False) -> None:
     """Raise StoreError or GitError where the store cannot be moved as it is; `settled` says that all was committed."""
-    from engram.adapters.git.snapshot import outside_changes
-    from engram.adapters.git.unmerged import unmerged
+    from engram.adapters.git.read.snapshot import outside_changes
+    from engram.adapters.git.read.unmerged import unmerged
     from engram.usecases.store.commit import has_work
 
     places, repo = store.places, _repository(store)

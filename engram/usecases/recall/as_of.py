@@ -26,7 +26,7 @@ def store_as_of(store: Store, revision: str) -> Store:
         raise StoreError(
             "This store is a folder outside git, so it has no past.", "`git init` there starts one."
         )
-    from engram.adapters.git.revisions import resolve
+    from engram.adapters.git.read.revisions import resolve
     from engram.usecases.store.commit import commit_quietly
 
     commit_quietly(store)
@@ -44,7 +44,7 @@ def store_as_of(store: Store, revision: str) -> Store:
 
 def _take_out(store: Store, repository: Repository, commit: str, root: str) -> None:
     """Write the commit's lore below `root`, which appears whole or not at all."""
-    from engram.adapters.git.revisions import files_at
+    from engram.adapters.git.read.revisions import files_at
 
     prefix = os.path.relpath(os.path.realpath(store.places.root), os.path.realpath(repository.worktree))
     prefix = "" if prefix == "." else prefix.replace(os.sep, "/") + "/"

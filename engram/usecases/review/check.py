@@ -92,7 +92,7 @@ def fork_of(repository: Repository, since: str) -> str:
     Raises NotFoundError, GitError.
     """
     from engram.adapters.git import merging
-    from engram.adapters.git.revisions import resolve
+    from engram.adapters.git.read.revisions import resolve
     from engram.adapters.git.run import layout
 
     head = layout.read_head(repository).oid

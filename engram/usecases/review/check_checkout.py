@@ -75,7 +75,7 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
 
 def _accept_what_was(root: str, repository: Repository, state: str, commit: str) -> None:
     """Have the settings of a commit be those that this clone has accepted."""
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.versions import read_objects
 
     below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
     name = places.CONFIG_NAME if below == "." else f"{below.replace(os.sep, '/')}/{places.CONFIG_NAME}"

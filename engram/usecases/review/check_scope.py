@@ -13,8 +13,8 @@ from engram.usecases.admission.outgoing_secrets import LARGEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.tree import Entry
     from engram.usecases.store.store import Store
 
 
@@ -36,7 +36,7 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
     here = sorted(path for path in there if wanted(path))
     if not base:
         return Checked(tuple(here))
-    from engram.adapters.git.revisions import entries_at
+    from engram.adapters.git.read.revisions import entries_at
     from engram.adapters.git.run import layout
     from engram.usecases.store.lineage import repository_of
 
@@ -95,7 +95,7 @@ def _is_as_before(store: Store, path: str, before: Entry | None, algorithm: str)
     raw = bytes_of(store, path)
     if raw is None:
         return False
-    from engram.adapters.git.tree import blob_oid
+    from engram.adapters.git.read.tree import blob_oid
 
     return before.oid in (blob_oid(raw, algorithm), blob_oid(raw.replace(b"\r\n", b"\n"), algorithm))
 
@@ -112,7 +112,7 @@ def bytes_of(store: Store, path: str) -> bytes | None:
 
 
 def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
-    from engram.adapters.git.differences import blobs
+    from engram.adapters.git.read.differences import blobs
     from engram.usecases.store.lineage import read_lore
 
     files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from functools import cached_property
 
-from engram.adapters.git import code_history
+from engram.adapters.git.read import code_history
 from engram.domain.entry import times
 from engram.domain.errors import EngramError
 from engram.domain.review import code_changes as changes
@@ -23,7 +23,7 @@ from engram.usecases.store.store import IN_TREE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.git.code_history import Commit, Touch
+    from engram.adapters.git.read.code_history import Commit, Touch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.catalog import Hit
     from engram.domain.review.code_changes import Finding

@@ -10,7 +10,7 @@ import contextlib
 
 from engram.adapters.files import atomic, codec
 from engram.adapters.files.journal import Change
-from engram.adapters.git.differences import differences
+from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import ConflictError, EngramError, GitError

@@ -117,7 +117,7 @@ def _commit_outside(store: Store) -> int:
         if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
             return 0
     from engram.adapters.git.commits import Commit, FileChange, commit_all
-    from engram.adapters.git.snapshot import outside_changes
+    from engram.adapters.git.read.snapshot import outside_changes
     from engram.usecases.store.outside_changes import note_outside
 
     repository = store.repository

@@ -24,7 +24,7 @@ def signatures_of(store: Store, commits: Iterable[str]) -> dict[str, Signature]:
     found = store.state.trust.known(wanted, now)
     missing = [oid for oid in wanted if oid not in found]
     if missing:
-        from engram.adapters.git.signatures import signatures
+        from engram.adapters.git.read.signatures import signatures
 
         new = signatures(repository, missing)
         store.state.trust.remember(((oid, one) for oid, one in new.items() if one.state != UNCHECKED), now)

@@ -13,9 +13,9 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
-from engram.adapters.git import tree
 from engram.adapters.git.advance import advance
-from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
@@ -24,7 +24,7 @@ from engram.usecases.store import entry_writer, sync_state
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.differences import Difference
+    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Head
     from engram.usecases.merge.commit_merge import Merge
     from engram.usecases.store.store import Store

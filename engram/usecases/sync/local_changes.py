@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.git import tree
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import is_lore

@@ -7,7 +7,7 @@ import contextlib
 from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import read_ahead
 from engram.adapters.git import tree_edit
-from engram.adapters.git.differences import blobs, differences, hold, let_go
+from engram.adapters.git.read.differences import blobs, differences, hold, let_go
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan
@@ -17,7 +17,7 @@ from engram.usecases.admission.outgoing_secrets import check_outgoing
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from engram.adapters.git.differences import Difference
+    from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 

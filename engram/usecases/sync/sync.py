@@ -13,7 +13,7 @@ import time
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git import lore_branch, remotes
 from engram.adapters.git.commits import UNFINISHED
-from engram.adapters.git.differences import differences
+from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import failures, layout
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -5,8 +5,9 @@ Each lore comes with its change in one phrase. Nothing here uses the network: th
 
 from __future__ import annotations
 
-from engram.adapters.git import merging, remotes, tree
-from engram.adapters.git.differences import blobs, differences
+from engram.adapters.git import merging, remotes
+from engram.adapters.git.read import tree
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import identity, layout
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
@@ -154,7 +155,7 @@ def came_in(
     `since` a commit's id: only what is in HEAD's history and not in that commit's. `step` as in `history`. Raises
     StoreError, GitError.
     """
-    from engram.adapters.git.commit_log import between
+    from engram.adapters.git.read.commit_log import between
 
     repo = repository_of(store)
     oids = None

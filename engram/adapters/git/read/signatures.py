@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import objects
+from engram.adapters.git.read import objects
 from engram.adapters.git.run.configuration import settings
 from engram.adapters.git.run.runner import run
 from engram.domain.admission.trust import STATES, UNCHECKED, Signature

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from engram.adapters.git import tree
+from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

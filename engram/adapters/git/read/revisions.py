@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.differences import blobs
+from engram.adapters.git.read.differences import blobs
+from engram.adapters.git.read.tree import Entry
+from engram.adapters.git.read.versions import commit_id
 from engram.adapters.git.run.runner import listing, run
-from engram.adapters.git.tree import Entry
-from engram.adapters.git.versions import commit_id
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.entry import times
 from engram.domain.errors import NotFoundError

@@ -100,7 +100,7 @@ def moved(repo: Repository, commits: Sequence[Commit]) -> dict[tuple[str, str], 
 
 def texts(repo: Repository, ids: Sequence[str]) -> dict[str, str]:
     """The text of each of these contents, by id, without what is no text, too large, or beyond 64 MiB in all."""
-    from engram.adapters.git.versions import read_objects
+    from engram.adapters.git.read.versions import read_objects
 
     wanted = _readable(repo, list(dict.fromkeys(ids)))
     found = zip(wanted, read_objects(repo, wanted), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import trailers
+from engram.adapters.git.read import trailers
 from engram.adapters.git.run.runner import run
 from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

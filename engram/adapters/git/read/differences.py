@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 
-from engram.adapters.git import objects
+from engram.adapters.git.read import objects
+from engram.adapters.git.read.tree import Entry
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import MOST_MEMORY, limits_memory, listing, run, unlisted
-from engram.adapters.git.tree import Entry
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

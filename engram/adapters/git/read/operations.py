@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import trailers
+from engram.adapters.git.read import trailers
 from engram.adapters.git.run import identity, layout
 from engram.adapters.git.run.runner import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

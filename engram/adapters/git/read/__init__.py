@@ -1,0 +1,1 @@
+"""Read a repository: commits, trees, objects, differences, history."""
