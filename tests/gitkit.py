@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engram.adapters.git.commits import Commit, FileChange
 from engram.adapters.git.run.layout import Repository, find_repository
+from engram.adapters.git.write.commits import Commit, FileChange
 
 if TYPE_CHECKING:
     import pytest

@@ -25,10 +25,10 @@ from gitkit import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git.commits import Commit, commit_all, landed
 from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.layout import Repository, read_head
+from engram.adapters.git.write.commits import Commit, commit_all, landed
 from engram.domain.errors import GitError
 
 LORE = "lore/2026/01/02/a-title--01J0000000000000000000000A.md"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from gitkit import apply, assert_sound, change, git, state_folder, status
 
-from engram.adapters.git import maintain as maintenance
-from engram.adapters.git.commits import commit_all
-from engram.adapters.git.create import init, never_convert
-from engram.adapters.git.maintain import loose_objects, maintain
 from engram.adapters.git.run.layout import MAIN, read_head
+from engram.adapters.git.write import maintain as maintenance
+from engram.adapters.git.write.commits import commit_all
+from engram.adapters.git.write.create import init, never_convert
+from engram.adapters.git.write.maintain import loose_objects, maintain
 from engram.domain.errors import StoreError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -11,9 +11,9 @@ from gitkit import AUTHOR, MOMENT, apply, change, git, make_repository, person_c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.git.commits import commit_all
 from engram.adapters.git.read import trailers
 from engram.adapters.git.read.history import log
+from engram.adapters.git.write.commits import commit_all
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository

@@ -24,10 +24,10 @@ from gitkit import (
     status,
 )
 
-from engram.adapters.git import commits, staging
-from engram.adapters.git.commits import commit_all, landed
 from engram.adapters.git.run.layout import Repository, read_head
-from engram.adapters.git.staging import sync_index
+from engram.adapters.git.write import commits, staging
+from engram.adapters.git.write.commits import commit_all, landed
+from engram.adapters.git.write.staging import sync_index
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -24,9 +24,9 @@ from gitkit import (
     status,
 )
 
-from engram.adapters.git import commits, staging
-from engram.adapters.git.commits import Commit, commit_all
 from engram.adapters.git.run.layout import Repository, read_head
+from engram.adapters.git.write import commits, staging
+from engram.adapters.git.write.commits import Commit, commit_all
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from gitkit import CODE_AND_LORE, WORK, apply, repository_of, state_folder, status
 
-from engram.adapters.git import commits, staging
-from engram.adapters.git.commits import commit_all
 from engram.adapters.git.run import locks
 from engram.adapters.git.run.layout import Repository, read_head
+from engram.adapters.git.write import commits, staging
+from engram.adapters.git.write.commits import commit_all
 from engram.domain.errors import GitError
 
 pytestmark = pytest.mark.usefixtures("persons_git")

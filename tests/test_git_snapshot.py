@@ -10,9 +10,9 @@ import gitkit
 import pytest
 from gitkit import apply, change, git, make_repository, person_commits, repository_of, state_folder, status
 
-from engram.adapters.git import staging
-from engram.adapters.git.commits import FileChange, commit_all
 from engram.adapters.git.read.snapshot import outside_changes
+from engram.adapters.git.write import staging
+from engram.adapters.git.write.commits import FileChange, commit_all
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository

@@ -15,10 +15,10 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.git import merging, tree_edit
-from engram.adapters.git.pack import BLOB, FEW, NewObjects
 from engram.adapters.git.read.tree import Entry, blob_oid
 from engram.adapters.git.run.layout import Repository, find_repository
+from engram.adapters.git.write import merging, tree_edit
+from engram.adapters.git.write.pack import BLOB, FEW, NewObjects
 from engram.domain.errors import GitError
 
 # Names that git sorts otherwise than Python does, where one of them is a folder; odd ones; many in one folder.

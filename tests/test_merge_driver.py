@@ -13,8 +13,8 @@ import pytest
 from apikit import QUEUE, SetClock, cli, dedicated, git, lore_files, ok, opened
 
 from engram.adapters.files.merge_file import merge_files
-from engram.adapters.git.merge_driver import command_line, configure, configured, merged_heads
 from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.write.merge_driver import command_line, configure, configured, merged_heads
 from engram.domain.entry.categories import Categories
 from engram.domain.merge.merge import reference_time
 from engram.usecases.merge.install_driver import driver_command, install_merge_driver

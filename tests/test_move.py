@@ -14,7 +14,7 @@ from apikit import QUEUE, SECRET, TIDES, cli, dedicated, git, lore_files, ok, pl
 from effort import is_thorough
 
 import engram
-from engram.adapters.git import hidden_tree
+from engram.adapters.git.write import hidden_tree
 from engram.usecases.opening.init import init
 from engram.usecases.placement import move as moving
 from engram.usecases.placement import move_source

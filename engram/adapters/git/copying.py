@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import stream
-from engram.adapters.git.commits import IMPORT_SECONDS
 from engram.adapters.git.read import objects
 from engram.adapters.git.read.tree import PLAIN, Entry
 from engram.adapters.git.run import identity
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import stream
+from engram.adapters.git.write.commits import IMPORT_SECONDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

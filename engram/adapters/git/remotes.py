@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import lore_branch
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.configuration import settings, value
 from engram.adapters.git.run.runner import Result, run
+from engram.adapters.git.write import lore_branch
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

@@ -40,9 +40,9 @@ def weighed(store: Store, theirs: str) -> None:
 
 
 def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
-    from engram.adapters.git import merging
     from engram.adapters.git.read.differences import differences
     from engram.adapters.git.run import layout
+    from engram.adapters.git.write import merging
     from engram.usecases.admission.incoming_quarantine import weigh
 
     head = layout.read_head(repo).oid

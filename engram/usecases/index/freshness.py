@@ -115,9 +115,11 @@ def moved_by_others(store: Store, generation: Generation) -> bool:
     now, repository = head(store), store.places.repository
     if generation.head == now:
         return False
-    from engram.adapters.git import own_moves
+    from engram.adapters.git.write import branch_move_log
 
-    return repository is None or not own_moves.lead(repository, store.places.state, generation.head, now)
+    return repository is None or not branch_move_log.lead(
+        repository, store.places.state, generation.head, now
+    )
 
 
 def sweep_age(generation: Generation) -> int:

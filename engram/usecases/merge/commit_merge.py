@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import merging
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import Difference, between, blobs, differences, learn
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import merging
 from engram.domain.errors import SyncBlockedError
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 from engram.adapters.files import codec
 from engram.adapters.files.marked import holds_markers, sides_of
-from engram.adapters.git import merging
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences, hold
 from engram.adapters.git.read.external_merges import REPAIRS, foreign_merges
+from engram.adapters.git.write import merging
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError

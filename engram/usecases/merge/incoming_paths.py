@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import merging
 from engram.adapters.git.read.differences import check_countable, commit_sizes, names_in, sizes
+from engram.adapters.git.write import merging
 from engram.domain.admission import safe_paths
 from engram.domain.errors import GitError, SyncBlockedError
 from engram.domain.sync import sync_plan

@@ -27,8 +27,8 @@ def install_merge_driver(
     Returns what had to be changed: `attributes` (a file to commit), `command`. Doing it again changes nothing.
     Raises GitError, StoreError.
     """
-    from engram.adapters.git.create import add_attributes
-    from engram.adapters.git.merge_driver import configure
+    from engram.adapters.git.write.create import add_attributes
+    from engram.adapters.git.write.merge_driver import configure
 
     missing = what_is_missing(repository, folder, root)
     if not attributes:
@@ -42,7 +42,7 @@ def install_merge_driver(
 
 def complete(store: Store, missing: tuple[str, ...]) -> None:
     """Complete a store that was made before, or cloned by plain git; a changed .gitattributes is committed."""
-    from engram.adapters.git.create import ATTRIBUTES, read_attributes, with_attributes
+    from engram.adapters.git.write.create import ATTRIBUTES, read_attributes, with_attributes
 
     places = store.places
     assert places.repository is not None
@@ -62,8 +62,8 @@ def complete(store: Store, missing: tuple[str, ...]) -> None:
 
 def what_is_missing(repository: Repository, folder: str = "lore", root: str = "") -> tuple[str, ...]:
     """Which of `attributes` and `command` git has not been told, or not for this interpreter."""
-    from engram.adapters.git.create import read_attributes, with_attributes
-    from engram.adapters.git.merge_driver import configured
+    from engram.adapters.git.write.create import read_attributes, with_attributes
+    from engram.adapters.git.write.merge_driver import configured
 
     content = read_attributes(root or repository.worktree)
     told = with_attributes(content, attribute_lines(folder)) == content
@@ -73,14 +73,14 @@ def what_is_missing(repository: Repository, folder: str = "lore", root: str = ""
 
 def attribute_lines(folder: str) -> list[str]:
     """The lines of .gitattributes: git leaves the bytes of lore files alone, and has Engram merge them."""
-    from engram.adapters.git.merge_driver import ATTRIBUTE
+    from engram.adapters.git.write.merge_driver import ATTRIBUTE
 
     return [f"{folder}/** -text", f"{folder}/** {ATTRIBUTE}"]
 
 
 def driver_command() -> str:
     """The command that runs this Engram with this interpreter, wherever git is called from."""
-    from engram.adapters.git.merge_driver import command_line
+    from engram.adapters.git.write.merge_driver import command_line
 
     package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     installed = os.path.basename(package_root) in _INSTALLED

@@ -45,14 +45,14 @@ def merge_driver(
 
 def heads_of(repository: Repository | None, environment: Mapping[str, str]) -> list[str]:
     """The commits that git merges just now, as far as it tells a driver."""
-    from engram.adapters.git.merge_driver import merged_heads
+    from engram.adapters.git.write.merge_driver import merged_heads
 
     return merged_heads(repository, environment) if repository is not None else []
 
 
 def time_of_merge(repository: Repository | None, commits: Sequence[str], clock: Clock) -> datetime:
     """The `now` of the merge of these commits; this machine's clock where there are none."""
-    from engram.adapters.git.merge_driver import committer_times
+    from engram.adapters.git.write.merge_driver import committer_times
 
     try:
         moments = committer_times(repository, commits) if repository is not None else []

@@ -104,9 +104,9 @@ def _versions(store: Store, path: str, raw: bytes | None) -> _Versions | None:
 
 
 def _from_index(store: Store, path: str) -> _Versions | None:
-    from engram.adapters.git.merge_driver import merged_heads
     from engram.adapters.git.read.unmerged import unmerged
     from engram.adapters.git.read.versions import read_objects
+    from engram.adapters.git.write.merge_driver import merged_heads
 
     repository = repository_of(store)
     name = in_git(store, path)
@@ -144,8 +144,8 @@ def _of_merge(
 
 def _base(store: Store, name: str, path: str, one: str, other: str) -> bytes | None:
     """The last common version of two commits; of several, the merge (docs/merge-rules.md, Several clones)."""
-    from engram.adapters.git.merging import bases as common
     from engram.adapters.git.read.versions import read_objects
+    from engram.adapters.git.write.merging import bases as common
 
     repository = repository_of(store)
     bases = common(repository, one, other)

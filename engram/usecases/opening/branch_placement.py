@@ -8,9 +8,9 @@ from engram.adapters.files import atomic
 from engram.adapters.files.journal import Journal
 from engram.adapters.files.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import hidden_tree, lore_branch
 from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
@@ -105,7 +105,7 @@ def branch_known(path: str) -> str:
 
 def attributes(folder: str) -> bytes:
     """The .gitattributes of a store that has a branch for itself."""
-    from engram.adapters.git.create import with_attributes
+    from engram.adapters.git.write.create import with_attributes
     from engram.usecases.merge.install_driver import attribute_lines
 
     return with_attributes(b"", attribute_lines(folder))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import atomic, config_file, places
-from engram.adapters.git import lore_branch
 from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
+from engram.adapters.git.write import lore_branch
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
@@ -121,7 +121,7 @@ def _check_no_branch(root: str) -> None:
 
 
 def _make_repository(root: str) -> None:
-    from engram.adapters.git.create import init as init_repository
+    from engram.adapters.git.write.create import init as init_repository
     from engram.usecases.opening.open_store import state_folder
 
     repository = find_repository(root)
@@ -150,7 +150,7 @@ def _tell_git(root: str, *, attributes: bool) -> None:
 
 
 def _commit_start(root: str) -> None:
-    from engram.adapters.git.commits import Commit, FileChange, commit_all
+    from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.opening.open_store import state_folder
     from engram.usecases.store.clock import Clock
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import config_file, places
-from engram.adapters.git import lore_branch
 from engram.adapters.git.run.layout import common_dir_at, find_repository
+from engram.adapters.git.write import lore_branch
 from engram.adapters.state.database import StateDatabase
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import PROJECT, SESSION, USER, checked_scope, scope_named

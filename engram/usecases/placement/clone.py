@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.git import create, remotes
+from engram.adapters.git import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import create
 from engram.domain.admission.safe_paths import unsafe_name
 from engram.domain.errors import EngramError, StoreError, UsageError
 from engram.domain.sync import sync_plan

@@ -6,8 +6,9 @@ import os
 
 from engram.adapters.files import scan
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, lore_branch
+from engram.adapters.git import copying
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import lore_branch
 from engram.domain.errors import UsageError
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -9,10 +9,11 @@ import shutil
 
 from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, hidden_tree, lore_branch
-from engram.adapters.git.create import read_attributes, with_attributes
+from engram.adapters.git import copying
 from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
+from engram.adapters.git.write import hidden_tree, lore_branch
+from engram.adapters.git.write.create import read_attributes, with_attributes
 from engram.adapters.state.durable import carry
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

@@ -7,9 +7,10 @@ import shutil
 
 from engram.adapters.files import atomic
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying, hidden_tree, lore_branch
+from engram.adapters.git import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
@@ -80,7 +81,7 @@ def check_folder(root: str) -> None:
 
 def to_dedicated(store: Store, root: str) -> str:
     """Make a repository of the store's own at `root`. Raises as `to_branch`."""
-    from engram.adapters.git.create import init
+    from engram.adapters.git.write.create import init
 
     check_folder(root)
     draft = root + _DRAFT

@@ -91,9 +91,9 @@ def fork_of(repository: Repository, since: str) -> str:
 
     Raises NotFoundError, GitError.
     """
-    from engram.adapters.git import merging
     from engram.adapters.git.read.revisions import resolve
     from engram.adapters.git.run import layout
+    from engram.adapters.git.write import merging
 
     head = layout.read_head(repository).oid
     if head is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 
-from engram.adapters.git import lore_branch
 from engram.adapters.git.run.layout import find_repository
+from engram.adapters.git.write import lore_branch
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import BRANCH, IN_TREE

@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from engram.adapters.files.journal import Operation
-    from engram.adapters.git.commits import Commit
+    from engram.adapters.git.write.commits import Commit
     from engram.usecases.store.store import Store
 
 
@@ -58,8 +58,8 @@ def why_waiting(store: Store) -> str:
     repository = store.places.repository
     if repository is None or not store.places.owns_branch:
         return ""
-    from engram.adapters.git.lore_branch import check_head
     from engram.adapters.git.run.layout import busy, read_head
+    from engram.adapters.git.write.lore_branch import check_head
 
     state = busy(repository)
     try:
@@ -83,7 +83,7 @@ def _drain(store: Store) -> int:
 
 
 def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
-    from engram.adapters.git.commits import commit_all, landed
+    from engram.adapters.git.write.commits import commit_all, landed
 
     repository = store.repository
     operations = journal.read_batch(batch)
@@ -95,7 +95,7 @@ def _commit_batch(store: Store, batch: str, *, is_new: bool = False) -> int:
 
 
 def _commit(operation: Operation) -> Commit:
-    from engram.adapters.git.commits import Commit, FileChange
+    from engram.adapters.git.write.commits import Commit, FileChange
 
     changes = tuple(FileChange(change.path, change.content) for change in operation.changes)
     return Commit(message(operation), changes, None, operation.moment)
@@ -116,8 +116,8 @@ def _commit_outside(store: Store) -> int:
     except FileNotFoundError:
         if not os.path.exists(listed + _TAKEN):  # else whoever took it was killed, or git was busy
             return 0
-    from engram.adapters.git.commits import Commit, FileChange, commit_all
     from engram.adapters.git.read.snapshot import outside_changes
+    from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.usecases.store.outside_changes import note_outside
 
     repository = store.repository

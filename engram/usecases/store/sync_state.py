@@ -38,8 +38,9 @@ def remember(store: Store, remote: str, error: EngramError | None) -> None:
 
 def distance(store: Store) -> tuple[int, int]:
     """How many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
-    from engram.adapters.git import merging, remotes
+    from engram.adapters.git import remotes
     from engram.adapters.git.run import layout
+    from engram.adapters.git.write import merging
 
     places = store.places
     if places.repository is None or not places.owns_branch:

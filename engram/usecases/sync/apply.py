@@ -13,10 +13,10 @@ import os
 
 from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
-from engram.adapters.git.advance import advance
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
+from engram.adapters.git.write.advance import advance
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import entry_writer, sync_state

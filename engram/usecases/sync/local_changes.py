@@ -141,7 +141,7 @@ def _committing(store: Store) -> Iterator[None]:
 def _commit_settings(store: Store) -> None:
     """Commit the store's own configuration file where a person or `engram config` changed it."""
     from engram.adapters.files.places import CONFIG_NAME
-    from engram.adapters.git.commits import Commit, FileChange, commit_all
+    from engram.adapters.git.write.commits import Commit, FileChange, commit_all
     from engram.domain.admission.secrets import find_secrets
 
     repo = store.repository

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import lore_branch, remotes
+from engram.adapters.git import remotes
+from engram.adapters.git.write import lore_branch
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
 

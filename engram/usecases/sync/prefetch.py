@@ -6,8 +6,8 @@ import contextlib
 
 from engram.adapters.files import codec
 from engram.adapters.files.merge_canonical import read_ahead
-from engram.adapters.git import tree_edit
 from engram.adapters.git.read.differences import blobs, differences, hold, let_go
+from engram.adapters.git.write import tree_edit
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import EngramError
 from engram.domain.sync import sync_plan

@@ -11,10 +11,11 @@ import contextlib
 import time
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import lore_branch, remotes
-from engram.adapters.git.commits import UNFINISHED
+from engram.adapters.git import remotes
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import failures, layout
+from engram.adapters.git.write import lore_branch
+from engram.adapters.git.write.commits import UNFINISHED
 from engram.domain.errors import EngramError, GitError, RemoteError, SyncBlockedError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import commit_merge, external_merges

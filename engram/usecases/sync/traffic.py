@@ -5,10 +5,11 @@ Each lore comes with its change in one phrase. Nothing here uses the network: th
 
 from __future__ import annotations
 
-from engram.adapters.git import merging, remotes
+from engram.adapters.git import remotes
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import identity, layout
+from engram.adapters.git.write import merging
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase
 from engram.domain.errors import EngramError, NotFoundError, RemoteError, StoreError
 from engram.domain.sync import sync_plan

@@ -175,7 +175,7 @@ def _maintain(store: Store) -> None:
     repository = store.places.repository
     if repository is None or not store.files.journaled:
         return
-    from engram.adapters.git.maintain import loose_objects, maintain
+    from engram.adapters.git.write.maintain import loose_objects, maintain
 
     if loose_objects(repository) > 5000:
         maintain(repository)

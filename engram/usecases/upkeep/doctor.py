@@ -109,7 +109,7 @@ def _hidden_tree(store: Store, fix: bool) -> list[Finding]:
     """Whether git knows where the hidden work tree is, and never to remove it."""
     if store.places.placement != BRANCH or store.places.repository is None:
         return []
-    from engram.adapters.git import hidden_tree
+    from engram.adapters.git.write import hidden_tree
 
     if hidden_tree.is_registered(store.places.repository):
         return []
@@ -213,7 +213,7 @@ def _journal(store: Store, fix: bool) -> list[Finding]:
 
 
 def _unsigned(store: Store) -> list[Finding]:
-    from engram.adapters.git.signing import trouble
+    from engram.adapters.git.write.signing import trouble
 
     why = trouble(store.places.state)
     message = f"commits are not signed, though git is to sign them (commit.gpgsign): {why}"

@@ -166,7 +166,7 @@ def _objects(store: Store, dry_run: bool) -> int:
     repository = store.places.repository
     if repository is None or not store.files.journaled:
         return 0
-    from engram.adapters.git import maintain as git
+    from engram.adapters.git.write import maintain as git
 
     count = git.loose_objects(repository)
     if count <= git.THRESHOLD:

@@ -100,7 +100,7 @@ def _git(store: Store) -> dict[str, object]:
             "sync": None,
         }
     from engram.adapters.git.run.layout import read_head
-    from engram.adapters.git.signing import trouble
+    from engram.adapters.git.write.signing import trouble
     from engram.usecases.store.sync_state import distance, last, remote_names
 
     head, synced = read_head(repository), last(store)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.adapters.git.merging import learn_moments
 from engram.adapters.git.run import identity
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write.merging import learn_moments
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.run.layout import Repository
-    from engram.adapters.git.stream import Draft
+    from engram.adapters.git.write.stream import Draft
 
 SECONDS = 15.0  # for one signature
 _TRUE = ("true", "yes", "on", "1")

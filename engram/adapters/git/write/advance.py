@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import lore_branch, merging, own_moves, staging
 from engram.adapters.git.run import failures, layout, locks
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import branch_move_log, lore_branch, merging, staging
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def advance(
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
     if moved:
-        own_moves.note(repo, state_folder, head.oid, new)
+        branch_move_log.note(repo, state_folder, head.oid, new)
     return moved
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git.pack import NewObjects
 from engram.adapters.git.read.objects import BLOB, COMMIT
 from engram.adapters.git.run import identity
 from engram.adapters.git.run.runner import run
-from engram.adapters.git.tree_edit import edited
+from engram.adapters.git.write.pack import NewObjects
+from engram.adapters.git.write.tree_edit import edited
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 

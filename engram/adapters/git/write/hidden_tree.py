@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 
-from engram.adapters.git import stream
-from engram.adapters.git.lore_branch import BRANCH, REF, root_in
 from engram.adapters.git.read.tree import PLAIN, Entry
 from engram.adapters.git.read.versions import commit_id
 from engram.adapters.git.run import identity, layout
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import stream
+from engram.adapters.git.write.lore_branch import BRANCH, REF, root_in
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import lore_branch, own_moves, signing, staging, stream
 from engram.adapters.git.read import trailers, tree
 from engram.adapters.git.run import failures, identity, layout, locks
 from engram.adapters.git.run.environment import DURABLE
 from engram.adapters.git.run.runner import run
+from engram.adapters.git.write import branch_move_log, lore_branch, signing, staging, stream
 from engram.domain.errors import GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Head, Repository
-    from engram.adapters.git.stream import Draft
+    from engram.adapters.git.write.stream import Draft
 
 ATTEMPTS = 25  # a script of somebody's may commit again and again
 # Holds new commits until the branch moves to them; refs/worktree/ is private to each work tree.
@@ -163,7 +163,7 @@ def _land(
             staging.match_head(repo, entries)
     staging.forget(repo, state_folder)
     if moved:
-        own_moves.note(repo, state_folder, head.oid, oid)
+        branch_move_log.note(repo, state_folder, head.oid, oid)
     return oid if moved else None
 
 

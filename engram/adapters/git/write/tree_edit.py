@@ -16,9 +16,9 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from engram.adapters.git.pack import NewObjects
     from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.write.pack import NewObjects
 
     # What becomes of the names in a folder: a file, nothing, or the same of a folder in it.
     Edits = dict[bytes, "Entry | Edits | None"]

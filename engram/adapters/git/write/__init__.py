@@ -1,0 +1,1 @@
+"""Write commits, trees, packs and the index of a repository."""
