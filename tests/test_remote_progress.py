@@ -15,7 +15,7 @@ from apikit import git, variables
 from remote_kit import AS_AT_A_TERMINAL, allow_loopback, hanging_up, listening
 from sync_kit import ManyClock, bare, connected, executable, files
 
-from engram.adapters.git import remotes
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import transfer
 from engram.adapters.git.run.interrupts import HeldBack
 from engram.adapters.git.run.layout import find_repository

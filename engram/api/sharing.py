@@ -10,7 +10,7 @@ from engram.api.part import Part
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.git.remotes import Remote
+    from engram.adapters.git.remote.remotes import Remote
     from engram.domain.entry.lore import Lore
     from engram.usecases.history.blame import Blamed
     from engram.usecases.history.log import Event, Operation

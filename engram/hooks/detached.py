@@ -36,7 +36,7 @@ def main(root: str, what: str) -> int:
 
 def _sync(store: Store, *, push: bool) -> None:
     """Bring a dedicated store and its remote together; trouble is left for `engram status` to show."""
-    from engram.adapters.git.remotes import remotes
+    from engram.adapters.git.remote.remotes import remotes
     from engram.usecases.store.store import DEDICATED
     from engram.usecases.sync import sync
     from engram.usecases.sync.sync import Options

@@ -14,7 +14,7 @@ from engram_tui.line_list import BAD, GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import age, count
 
 if TYPE_CHECKING:
-    from engram.adapters.git.remotes import Remote
+    from engram.adapters.git.remote.remotes import Remote
     from engram.app import Engram
     from engram.usecases.sync.sync import Synced
     from engram.usecases.sync.traffic import Exchange, LoreChange, Waiting

@@ -56,7 +56,7 @@ def _weigh(store: Store, repo: Repository, known: str, theirs: str) -> int:
 
 
 def _tracked(repo: Repository) -> str | None:
-    from engram.adapters.git import remotes
+    from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
 
     branch = layout.read_head(repo).branch

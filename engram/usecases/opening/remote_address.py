@@ -12,7 +12,7 @@ def remote_of(store: Store) -> str:
     """The address of a store's own remote, without credentials; "" where it has none."""
     if store.places.repository is None:
         return ""
-    from engram.adapters.git.remotes import DEFAULT, remotes
+    from engram.adapters.git.remote.remotes import DEFAULT, remotes
 
     found = {remote.name: remote.url for remote in remotes(store.places.repository)}
     return found.get(DEFAULT, next(iter(found.values()), ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.files import atomic
-from engram.adapters.git import remotes
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import create

@@ -156,7 +156,7 @@ def _clone(name: str, url: str, root: str, timeout: float, step: Callable[[str],
     if not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
         done = clone(url, root, timeout=timeout, step=step)
         return Added(name, done.root, done.lore, done.empty, existed=False)
-    from engram.adapters.git.remotes import remotes
+    from engram.adapters.git.remote.remotes import remotes
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(root)
@@ -195,7 +195,7 @@ def _delete(root: str) -> None:
 
 def _is_pushed(root: str) -> bool:
     """Whether all that is in a clone is known to be on its remote."""
-    from engram.adapters.git import remotes
+    from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.run.runner import run
 

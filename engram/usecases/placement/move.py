@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import scan
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying
+from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import UsageError

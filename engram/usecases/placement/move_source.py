@@ -9,8 +9,8 @@ import shutil
 
 from engram.adapters.files import atomic, config_file
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying
 from engram.adapters.git.read import tree
+from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.adapters.git.write.create import read_attributes, with_attributes

@@ -7,7 +7,7 @@ import shutil
 
 from engram.adapters.files import atomic
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import copying
+from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout
 from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import hidden_tree, lore_branch

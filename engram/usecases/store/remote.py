@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.git import remotes
+from engram.adapters.git.remote import remotes
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store.store import DEDICATED
 
 if TYPE_CHECKING:
-    from engram.adapters.git.remotes import Remote
+    from engram.adapters.git.remote.remotes import Remote
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 

@@ -38,7 +38,7 @@ def remember(store: Store, remote: str, error: EngramError | None) -> None:
 
 def distance(store: Store) -> tuple[int, int]:
     """How many commits only we have, and only the remote had when we last looked; 0 where that is not known."""
-    from engram.adapters.git import remotes
+    from engram.adapters.git.remote import remotes
     from engram.adapters.git.run import layout
     from engram.adapters.git.write import merging
 

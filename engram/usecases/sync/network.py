@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.git import remotes
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.write import lore_branch
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import check_outgoing
@@ -10,7 +10,7 @@ from engram.usecases.admission.outgoing_secrets import check_outgoing
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from engram.adapters.git.remotes import Counterpart
+    from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 

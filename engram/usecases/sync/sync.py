@@ -11,8 +11,8 @@ import contextlib
 import time
 
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git import remotes
 from engram.adapters.git.read.differences import differences
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.write import lore_branch
 from engram.adapters.git.write.commits import UNFINISHED
@@ -30,7 +30,7 @@ from engram.usecases.sync.background_task import Beside
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from engram.adapters.git.remotes import Counterpart
+    from engram.adapters.git.remote.remotes import Counterpart
     from engram.adapters.git.run.layout import Head, Repository
     from engram.domain.sync import sync_plan
     from engram.usecases.merge.commit_merge import Merge

@@ -5,9 +5,9 @@ Each lore comes with its change in one phrase. Nothing here uses the network: th
 
 from __future__ import annotations
 
-from engram.adapters.git import remotes
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import identity, layout
 from engram.adapters.git.write import merging
 from engram.domain.entry.change_phrase import FOLDED, FORGOTTEN, NEW, phrase

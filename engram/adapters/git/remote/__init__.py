@@ -1,0 +1,1 @@
+"""Talk to other repositories: fetch, push, clone, copy."""
