@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import generate
 from measuring import Cost, cost_of, median
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from engram.adapters.files import codec, places  # noqa: E402
+from engram.adapters.files import places  # noqa: E402
+from engram.adapters.files.frontmatter import codec  # noqa: E402
 from engram.domain.entry.categories import Categories  # noqa: E402
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from run import compile_all, count_of, dedicated_store, say
 from scratch_store import FOLDER, ROOT, isolate
 from steady import ATTEMPTS, Steady, bare_python
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.confidence import HELPFUL, Vote, judge
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from engram.adapters.files.frontmatter import conflict_marker, normalise
+from engram.adapters.files.frontmatter.frontmatter import conflict_marker, normalise
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import TYPES, Categories
 from engram.domain.entry.confidence import Vote

@@ -9,7 +9,7 @@ from codec_kit import ID
 from codec_kit import NOW as START
 from merge_kit import CATEGORIES, merge, read
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import HELPFUL, Vote, judge
 from engram.domain.entry.lore import Lore
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from codec_strategies import CATEGORIES
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.git.read.differences import Difference
 from engram.adapters.git.read.tree import PLAIN, Entry, blob_oid
 from engram.domain.entry import times, ulid

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from codec_kit import CATEGORIES, ID, LATER, NOW, OTHER, PLAIN, SOURCE, read, with_fields
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Relation
 from engram.domain.errors import ValidationError

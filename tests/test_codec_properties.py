@@ -12,9 +12,9 @@ from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.files import codec, frontmatter, plain_yaml, scalars, yaml_events
-from engram.adapters.files.fields import KEYS
-from engram.adapters.files.tree import Problem
+from engram.adapters.files.frontmatter import codec, frontmatter, plain_yaml, scalars, yaml_events
+from engram.adapters.files.frontmatter.fields import KEYS
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError
 

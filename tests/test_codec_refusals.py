@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from codec_kit import CATEGORIES, ID, read, refused, with_fields
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 
 CORPUS = sorted((Path(__file__).parent / "corpus" / "lore").glob("*.md"))
 READABLE = {"rules-around-prose", "unclosed-foreign", "tab-after-colon", "old-mac", "only-opening"}

@@ -10,7 +10,7 @@ import pytest
 from apikit import cli, git, ok
 from sync_kit import files
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.times import parse
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from codec_kit import CATEGORIES, MODIFIED
 
-from engram.adapters.files import codec, config_file, fields
+from engram.adapters.files import config_file
+from engram.adapters.files.frontmatter import codec, fields
 from engram.adapters.index import words
 from engram.cli import registry
 from engram.cli.parsing import command_parser

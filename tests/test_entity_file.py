@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from merge_kit import quick
 
-from engram.adapters.files import entity_file
+from engram.adapters.files.frontmatter import entity_file
 from engram.adapters.files.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.entry.named_files import is_entity

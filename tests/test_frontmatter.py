@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engram.adapters.files import frontmatter, plain_yaml, scalars, yaml_events
-from engram.adapters.files.tree import Entry, Problem
+from engram.adapters.files.frontmatter import frontmatter, plain_yaml, scalars, yaml_events
+from engram.adapters.files.frontmatter.tree import Entry, Problem
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from merge_kit import NOW, PATH, changed_lore, quick
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge_canonical import merge_canonical
 from engram.adapters.files.merge_file import Merged, merge_files
 from engram.adapters.files.merge_readable import Job, merge_pair, pair_up, read_side

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from merge_kit import merge
 
-from engram.adapters.files.fields import KEYS
+from engram.adapters.files.frontmatter.fields import KEYS
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/merge-rules.md").read_text("utf-8")
 BLOCK = re.compile(r"^```markdown (base|ours|theirs|merged)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

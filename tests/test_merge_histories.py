@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from merge_history import CLONES, START, Clones, helpful, incorrect
 from merge_kit import CATEGORIES, quick, read
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sync_kit import bare
 
 import engram
-from engram.adapters.files import canonical, codec, frontmatter, origin, places
-from engram.adapters.files.origin import Origin
+from engram.adapters.files import places
+from engram.adapters.files.frontmatter import canonical, codec, frontmatter, origin
+from engram.adapters.files.frontmatter.origin import Origin
 from engram.app import Engram
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sync_kit import Clones
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge_file import merge_files
 from engram.adapters.git.read import differences
 from engram.adapters.git.run import runner

@@ -10,7 +10,7 @@ from codec_strategies import CATEGORIES
 from merge_kit import read
 from store_history import START, Commit, Repository, new_lore
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.entry.confidence import Vote
 from engram.domain.similarity.deduplicate import fold
 

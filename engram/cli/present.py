@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from engram.adapters.files.origin import Origin as Promoted
+    from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.adapters.index.catalog import Hit
     from engram.cli.call import Call
     from engram.domain.entry.lore import Lore

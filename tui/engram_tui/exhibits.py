@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from engram.adapters.files import entity_file
+from engram.adapters.files.frontmatter import entity_file
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review

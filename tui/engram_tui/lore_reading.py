@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engram.adapters.files.origin import origin_of
+from engram.adapters.files.frontmatter.origin import origin_of
 from engram.domain.errors import EngramError, NotFoundError, StoreError
 from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach

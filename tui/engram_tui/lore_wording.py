@@ -15,7 +15,7 @@ from engram_tui.shell.gate import words
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.origin import Origin as Promoted
+    from engram.adapters.files.frontmatter.origin import Origin as Promoted
     from engram.domain.entry.lore import Lore
     from engram.usecases.graph.links import Link
     from engram.usecases.history.log import Event

@@ -5,7 +5,7 @@ Pure. Both styles of git are read: with the two sides alone, and with the base b
 
 from __future__ import annotations
 
-from engram.adapters.files import frontmatter
+from engram.adapters.files.frontmatter import frontmatter
 from engram.domain.typed import NamedTuple
 
 _OURS, _BASE, _THEIRS, _END = b"<<<<<<<", b"|||||||", b"=======", b">>>>>>>"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram.adapters.files import codec, frontmatter, statement
+from engram.adapters.files.frontmatter import codec, frontmatter, statement
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.merge_readable import Job, Result, digest
-from engram.adapters.files.tree import Problem
 from engram.domain.errors import ValidationError
 from engram.domain.merge import merge as rules
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.adapters.files import frontmatter
-from engram.adapters.files.fields import KEYS
+from engram.adapters.files.frontmatter import frontmatter
+from engram.adapters.files.frontmatter.fields import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.files.frontmatter import Document
-    from engram.adapters.files.tree import Value
+    from engram.adapters.files.frontmatter.frontmatter import Document
+    from engram.adapters.files.frontmatter.tree import Value
 
 _RANK = {key: rank for rank, key in enumerate(KEYS)}
 _END = "\0"  # no key holds a NUL

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.adapters.files import merge_frame
+from engram.adapters.files.frontmatter.named_file import Said
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.files.merge_file import Merged, beside
 from engram.adapters.files.merge_readable import digest
-from engram.adapters.files.named_file import Said
-from engram.adapters.files.tree import Problem
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from engram.adapters.files.frontmatter.named_file import Kind
     from engram.adapters.files.merge_frame import Frame, Outline
-    from engram.adapters.files.named_file import Kind
 
 
 class _Job(NamedTuple):

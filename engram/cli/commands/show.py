@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Find and print it."""
-    from engram.adapters.files.origin import origin_of
+    from engram.adapters.files.frontmatter.origin import origin_of
     from engram.usecases.history.origin import origin
     from engram.usecases.lookup.listing import get
     from engram.usecases.opening.scopes import reach

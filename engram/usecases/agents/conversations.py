@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.files import further_keys
+from engram.adapters.files.frontmatter import further_keys
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.validation import check_content
@@ -24,7 +24,7 @@ from engram.usecases.store.quarantine import without_held
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store

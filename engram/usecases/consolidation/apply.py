@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.consolidation.consolidation import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, counts
 from engram.domain.entry import times
@@ -17,7 +18,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.consolidation.consolidation import Plan, Step
     from engram.usecases.store.store import Store
 

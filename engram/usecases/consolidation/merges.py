@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
     from engram.domain.similarity.pairs import Pair
     from engram.usecases.consolidation.survey import Look

@@ -16,7 +16,7 @@ from engram.usecases.store.quarantine import without_held
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.usecases.store.store import Store

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, PENDING, SUPERSEDED, Relation
@@ -16,7 +17,7 @@ from engram.usecases.store.lore_text import searchable, text_digest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

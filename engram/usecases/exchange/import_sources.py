@@ -6,8 +6,9 @@ import os
 import stat
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, codec, frontmatter, interchange
-from engram.adapters.files.tree import Problem
+from engram.adapters.files import atomic, interchange
+from engram.adapters.files.frontmatter import codec, frontmatter
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry import ulid
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
@@ -22,7 +23,7 @@ from engram.usecases.recording.record import Draft
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.categories import Categories
 
 MARKDOWN = (".md", ".markdown", ".mdx")

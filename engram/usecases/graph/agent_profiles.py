@@ -19,7 +19,7 @@ from engram.domain.scopes import checked_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.files.named_file import Said
+    from engram.adapters.files.frontmatter.named_file import Said
     from engram.domain.entry.lore import Conflict
     from engram.usecases.store.store import Store
 
@@ -42,7 +42,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
 
     Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
-    from engram.adapters.files import agent_file
+    from engram.adapters.files.frontmatter import agent_file
     from engram.domain.merge.merge import NEVER
     from engram.usecases.store import entry_writer
 
@@ -163,7 +163,7 @@ def _ids(store: Store) -> list[str]:
 
 
 def _said(store: Store, agent_id: str) -> Said:
-    from engram.adapters.files import agent_file
+    from engram.adapters.files.frontmatter import agent_file
 
     raw, path = _raw(store, agent_id), _path(store, agent_id)
     if raw is None:

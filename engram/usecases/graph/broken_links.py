@@ -16,7 +16,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.entry.text_links import TextLink

@@ -24,7 +24,7 @@ from engram.usecases.store.outside_changes import note_outside
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from engram.adapters.files.entity_file import EntityFile
+    from engram.adapters.files.frontmatter.entity_file import EntityFile
     from engram.domain.entry.lore import Conflict
     from engram.domain.graph.entity import Entity
     from engram.domain.graph.mentions import Names
@@ -136,7 +136,7 @@ def prepared(store: Store) -> Prepared:
 
 def load(store: Store, path: str) -> EntityFile:
     """Read one entity's file. Raises NotFoundError, StoreError, LoreFileError."""
-    from engram.adapters.files import entity_file
+    from engram.adapters.files.frontmatter import entity_file
 
     return entity_file.read(store.files.read(path), path)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, entity_file
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import entity_file
 from engram.adapters.files.journal import Change
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
@@ -18,7 +19,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.entity_file import EntityFile
+    from engram.adapters.files.frontmatter.entity_file import EntityFile
     from engram.adapters.index.generation import Generation
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store

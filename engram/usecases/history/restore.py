@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
@@ -16,7 +17,7 @@ from engram.usecases.store import entry_writer
 from engram.usecases.store.lineage import in_store, repository_of
 
 if TYPE_CHECKING:
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

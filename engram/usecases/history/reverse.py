@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.entry import times
 from engram.domain.entry.confidence import MERGE_GAIN, Vote, larger

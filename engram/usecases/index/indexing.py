@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText
 from engram.domain.admission.secrets import find_secrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.waiting import Waiting, waiting

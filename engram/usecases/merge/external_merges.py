@@ -12,7 +12,7 @@ import contextlib
 import os
 from datetime import UTC, datetime
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences, hold

@@ -23,7 +23,7 @@ def merge_one(
 ) -> Merged:
     """Merge two versions of the file at `path`, as `merge_file.merge_files` does; `folder` is the lore folder."""
     if is_entity(path, folder) or is_agent(path, folder):
-        from engram.adapters.files import agent_file, entity_file
+        from engram.adapters.files.frontmatter import agent_file, entity_file
         from engram.adapters.files.merge_named import merge_named
 
         kind = entity_file.KIND if is_entity(path, folder) else agent_file.KIND

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import LoreFileError
 from engram.domain.similarity.deduplicate import carried, fold_later
 from engram.domain.sync import sync_plan
@@ -17,7 +17,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.read.tree import Entry
     from engram.domain.entry.lore import Lore

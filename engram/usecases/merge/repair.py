@@ -11,7 +11,8 @@ import contextlib
 import os
 import stat
 
-from engram.adapters.files import atomic, frontmatter
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import frontmatter
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.marked import holds_markers, sides_of
 from engram.domain.entry.named_files import is_named
@@ -183,7 +184,7 @@ def _write(store: Store, path: str, raw: bytes | None, merged: Merged) -> None:
 
 
 def _id_of(store: Store, path: str, raw: bytes) -> str:
-    from engram.adapters.files import codec
+    from engram.adapters.files.frontmatter import codec
 
     if is_named(path, store.places.folder):
         return ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import codec
 from engram.adapters.files import scan as walk
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.damage import damage_noticed
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import codec
+from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.lookup.listing import Shown

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic, codec, origin
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec, origin
+from engram.adapters.files.frontmatter.origin import Origin
 from engram.adapters.files.journal import Change
 from engram.adapters.files.merge_file import merge_files
-from engram.adapters.files.origin import Origin
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence
 from engram.domain.entry.lore import NO_VOTES

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.admission.secrets import find_secrets, redact, refuse
 from engram.domain.entry import times, ulid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.fields import thousandths_of
+from engram.adapters.files.frontmatter.fields import thousandths_of
 from engram.domain.entry import times
 from engram.domain.entry.categories import parse_types
 from engram.domain.errors import UsageError

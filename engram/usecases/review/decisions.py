@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED, Lore, Relation
@@ -23,7 +24,7 @@ from engram.usecases.store import entry_writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.state.trust_tables import Held
     from engram.domain.graph.entity import Entity
     from engram.usecases.store.store import Store

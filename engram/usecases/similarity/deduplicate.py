@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import numpy
 
     from engram.adapters.embed.protocols import Embedder
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.git.run.layout import Repository
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
@@ -187,7 +188,7 @@ class _Folding:
 
 def own_keys(file: LoreFile) -> set[str]:
     """The keys of a file that Engram does not know."""
-    from engram.adapters.files import fields, frontmatter
+    from engram.adapters.files.frontmatter import fields, frontmatter
 
     entries = frontmatter.load(frontmatter.decode(file.raw))[1]
     return {entry.key for entry in entries} - {*fields.KEYS}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, codec
+from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.journal import Change, Operation
 from engram.domain.entry import times, ulid
 from engram.domain.entry.slug import slug
@@ -16,7 +17,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -116,7 +117,7 @@ def create(
 def _with_keys(content: bytes, keys: Mapping[str, str | tuple[str, ...]]) -> bytes:
     if not keys:
         return content
-    from engram.adapters.files.further_keys import with_keys
+    from engram.adapters.files.frontmatter.further_keys import with_keys
 
     return with_keys(content, keys)
 

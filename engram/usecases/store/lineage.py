@@ -8,7 +8,7 @@ from engram.domain.errors import EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.files.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.store import Store
 
@@ -40,7 +40,7 @@ def read_lore(store: Store, path: str, raw: bytes | None) -> LoreFile | None:
     """The lore of a version; None where it is none, or cannot be read."""
     if raw is None:
         return None
-    from engram.adapters.files import codec
+    from engram.adapters.files.frontmatter import codec
 
     try:
         return codec.read(raw, path, store.categories, store.clock.now())

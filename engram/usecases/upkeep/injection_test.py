@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files import codec
 from engram.adapters.files.atomic import write
+from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import Held
 from engram.domain.agents import fence, injected
 from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, whole_text

@@ -209,7 +209,7 @@ def _changed(
     dry_run: bool,
 ) -> int:
     """Change (or delete) these files as one commit; how many. One that cannot be read is left alone."""
-    from engram.adapters.files import codec
+    from engram.adapters.files.frontmatter import codec
 
     changes, lore = [], []
     for hit in hits[: _most(store)]:

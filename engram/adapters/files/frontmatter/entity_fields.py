@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engram.adapters.files import fields, render
-from engram.adapters.files.fields import ExpectedError, choice, mappings, part
-from engram.adapters.files.scalars import scalar
+from engram.adapters.files.frontmatter import fields, render
+from engram.adapters.files.frontmatter.fields import ExpectedError, choice, mappings, part
+from engram.adapters.files.frontmatter.scalars import scalar
 from engram.domain.graph.entity import TYPES, Relationship
 from engram.domain.graph.entity_rules import OWN_KEYS, RELATED
 from engram.domain.typed import TYPE_CHECKING
@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from engram.adapters.files.tree import Entry, Value
+    from engram.adapters.files.frontmatter.tree import Entry, Value
     from engram.domain.graph.entity import Entity
 
 KEYS = OWN_KEYS

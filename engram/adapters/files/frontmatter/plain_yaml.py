@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.files.scalars import WORDS, is_readable, read_quoted, reads_plain
-from engram.adapters.files.tree import Entry, comment_of
+from engram.adapters.files.frontmatter.scalars import WORDS, is_readable, read_quoted, reads_plain
+from engram.adapters.files.frontmatter.tree import Entry, comment_of
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.files.tree import Value
+    from engram.adapters.files.frontmatter.tree import Value
 
 # Most lines: a key and one word, a time or a number, which nothing can make anything but a plain string.
 _SIMPLE = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*): (\w(?:[\w./:+-]*\w)?)")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.files.tree import FIRST_LINE, Problem
+from engram.adapters.files.frontmatter.tree import FIRST_LINE, Problem
 from engram.domain.entry import ulid
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.files.tree import Entry
+    from engram.adapters.files.frontmatter.tree import Entry
 
 MAX_FILE = 256 * 1024
 MAX_FRONTMATTER = 16 * 1024
@@ -103,12 +103,12 @@ def load(text: str) -> tuple[Document, list[Entry]]:
 
 def _entries(block: str) -> list[Entry] | None:
     text = block.replace("\r\n", "\n") if "\r" in block else block
-    from engram.adapters.files import plain_yaml  # what Engram itself wrote does without
+    from engram.adapters.files.frontmatter import plain_yaml  # what Engram itself wrote does without
 
     entries = plain_yaml.parse(text)
     if entries is not None:
         return entries
-    from engram.adapters.files import yaml_events
+    from engram.adapters.files.frontmatter import yaml_events
 
     return yaml_events.parse(text)
 

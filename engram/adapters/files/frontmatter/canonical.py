@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from engram.adapters.files.scalars import WORDS, reads_plain
-from engram.adapters.files.statement import DEFAULT_CATEGORY
+from engram.adapters.files.frontmatter.scalars import WORDS, reads_plain
+from engram.adapters.files.frontmatter.statement import DEFAULT_CATEGORY
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals

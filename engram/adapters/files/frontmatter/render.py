@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from engram.adapters.files.scalars import is_readable, scalar
+from engram.adapters.files.frontmatter.scalars import is_readable, scalar
 from engram.domain.entry import times
 from engram.domain.typed import TYPE_CHECKING
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import canonical, frontmatter, statement
-from engram.adapters.files.tree import Problem
+from engram.adapters.files.frontmatter import canonical, frontmatter, statement
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry import times, ulid, validation
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.lore import MAX_CONTENT, Lore
@@ -13,8 +13,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.frontmatter import Document
-    from engram.adapters.files.tree import Entry
+    from engram.adapters.files.frontmatter.frontmatter import Document
+    from engram.adapters.files.frontmatter.tree import Entry
     from engram.domain.entry.categories import Categories
 
 
@@ -95,7 +95,7 @@ def read_canonical(text: str, categories: Categories) -> Lore | None:
 
 def read_any(text: str, raw: bytes, path: str, categories: Categories, modified: datetime) -> LoreFile:
     """Read a file in any form, however a person left it. Raises Problem."""
-    from engram.adapters.files import fields
+    from engram.adapters.files.frontmatter import fields
 
     document, entries = frontmatter.load(text)
     said = fields.parse(entries, categories)
@@ -106,7 +106,10 @@ def read_any(text: str, raw: bytes, path: str, categories: Categories, modified:
 
 def write_new(lore: Lore, categories: Categories) -> bytes:
     """The canonical file of a lore. Raises ValidationError where no file can say it."""
-    from engram.adapters.files import fields, render  # reading, the path of every query, does without
+    from engram.adapters.files.frontmatter import (  # reading, the path of every query, does without
+        fields,
+        render,
+    )
 
     lore = _valid(lore, categories)
     wanted, left_out = statement.wanted(lore), statement.defaults(lore, categories)
@@ -124,7 +127,7 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     lore = _valid(lore, categories)
     if lore == file.lore:
         return file.raw
-    from engram.adapters.files import edit, fields
+    from engram.adapters.files.frontmatter import edit, fields
 
     document, entries = frontmatter.load(frontmatter.decode(file.raw))
     values = edit.Values(
@@ -165,7 +168,7 @@ def _lore(
     lore_id = said.get("id")
     if isinstance(lore_id, str) and lore_id:
         return statement.lore_of(said, content, lore_id, None, categories)
-    from engram.adapters.files import fields
+    from engram.adapters.files.frontmatter import fields
 
     created = fields.foreign_date(entries) or times.whole_seconds(modified)
     return statement.lore_of(said, content, provisional_id(path, raw), created, categories)

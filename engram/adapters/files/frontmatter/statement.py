@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files.frontmatter import normalise
+from engram.adapters.files.frontmatter.frontmatter import normalise
 from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import DEFAULT_PRIOR, two_decimals
 from engram.domain.entry.lore import ACTIVE, NO_VOTES, Lore
@@ -65,7 +65,7 @@ def _prior(said: dict[str, Any]) -> int:
     votes, merged = said.get("votes") or NO_VOTES, len(said.get("merged_from", ()))
     if shown == two_decimals(confidence.derive(prior, votes, merged)):
         return prior
-    from engram.adapters.files.fields import thousandths_of  # a rare edit by hand
+    from engram.adapters.files.frontmatter.fields import thousandths_of  # a rare edit by hand
 
     return confidence.prior_for(thousandths_of(shown) or 0, votes, merged)
 

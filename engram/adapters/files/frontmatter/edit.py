@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engram.adapters.files import render
-from engram.adapters.files.fields import KEYS
+from engram.adapters.files.frontmatter import render
+from engram.adapters.files.frontmatter.fields import KEYS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from engram.adapters.files.tree import Entry
+    from engram.adapters.files.frontmatter.tree import Entry
 
 _REMOVED = ""
 

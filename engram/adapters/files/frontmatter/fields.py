@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from engram.adapters.files.tree import Problem
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry import times, ulid
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.tree import Entry, Value
+    from engram.adapters.files.frontmatter.tree import Entry, Value
     from engram.domain.entry.categories import Categories
 
 _DECIMAL = re.compile(r"([-+]?)([0-9]{0,18})(?:\.([0-9]*))?", re.ASCII)

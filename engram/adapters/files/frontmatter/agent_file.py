@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import edit, fields, frontmatter, render
-from engram.adapters.files.codec import encode
-from engram.adapters.files.entity_file import body_with, shell_of
-from engram.adapters.files.fields import ExpectedError
-from engram.adapters.files.named_file import Kind, Said
-from engram.adapters.files.scalars import scalar
-from engram.adapters.files.tree import Problem
+from engram.adapters.files.frontmatter import edit, fields, frontmatter, render
+from engram.adapters.files.frontmatter.codec import encode
+from engram.adapters.files.frontmatter.entity_file import body_with, shell_of
+from engram.adapters.files.frontmatter.fields import ExpectedError
+from engram.adapters.files.frontmatter.named_file import Kind, Said
+from engram.adapters.files.frontmatter.scalars import scalar
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError
 from engram.domain.graph.team import AgentProfile
 from engram.domain.typed import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from engram.adapters.files.tree import Value
+    from engram.adapters.files.frontmatter.tree import Value
 
 
 def read(raw: bytes, path: str) -> Said:

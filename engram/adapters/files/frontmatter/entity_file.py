@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import edit, entity_fields, frontmatter
-from engram.adapters.files.codec import encode
-from engram.adapters.files.named_file import Kind, Said
-from engram.adapters.files.tree import Problem
+from engram.adapters.files.frontmatter import edit, entity_fields, frontmatter
+from engram.adapters.files.frontmatter.codec import encode
+from engram.adapters.files.frontmatter.named_file import Kind, Said
+from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.graph.entity import Entity
 from engram.domain.graph.entity_rules import DEFAULT_TYPE, check, is_slug, slug_of
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from engram.adapters.files.frontmatter import Document
-    from engram.adapters.files.tree import Entry
+    from engram.adapters.files.frontmatter.frontmatter import Document
+    from engram.adapters.files.frontmatter.tree import Entry
     from engram.domain.entry.lore import Conflict
 
 

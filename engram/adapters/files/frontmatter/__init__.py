@@ -1,0 +1,1 @@
+"""The codec of entry, entity and agent files: bytes to values and back."""
