@@ -14,7 +14,7 @@ from engram.domain.entry.confidence import HELPFUL, Vote, judge
 from engram.domain.entry.lore import Lore
 
 if TYPE_CHECKING:
-    from engram.adapters.files.merge_file import Merged
+    from engram.adapters.files.merge.merge_file import Merged
 
 TEXT = "# Redelivery\n\nThe broker sends again.\n\nConsumers must be idempotent."
 LORE = Lore(ID, TEXT, "FACT", START, START, tags=("queue", "acks"), agent="claude-code")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from merge_kit import CATEGORIES, NOW, PATH, read
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry import times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote, judge
 

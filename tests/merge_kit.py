@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from engram.adapters.files.frontmatter import codec, frontmatter
-from engram.adapters.files.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import Vote
 from engram.domain.errors import LoreFileError, ValidationError
 

@@ -15,7 +15,7 @@ from team_kit import as_agent
 
 from engram.adapters.files.frontmatter import agent_file
 from engram.adapters.files.frontmatter.named_file import Said
-from engram.adapters.files.merge_named import merge_named
+from engram.adapters.files.merge.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError
 from engram.domain.graph.team import AgentProfile

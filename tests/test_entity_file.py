@@ -12,7 +12,7 @@ from hypothesis import given
 from merge_kit import quick
 
 from engram.adapters.files.frontmatter import entity_file
-from engram.adapters.files.merge_named import merge_named
+from engram.adapters.files.merge.merge_named import merge_named
 from engram.domain.entry.lore import Conflict
 from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import AmbiguousError, LoreFileError, ValidationError

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from merge_kit import NOW, PATH, changed_lore, quick
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge_canonical import merge_canonical
-from engram.adapters.files.merge_file import Merged, merge_files
-from engram.adapters.files.merge_readable import Job, merge_pair, pair_up, read_side
+from engram.adapters.files.merge.merge_canonical import merge_canonical
+from engram.adapters.files.merge.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_readable import Job, merge_pair, pair_up, read_side
 from engram.domain.entry.confidence import HELPFUL, Vote, judge
 from engram.domain.entry.lore import Lore
 from engram.domain.errors import ValidationError

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from apikit import QUEUE, SetClock, cli, dedicated, git, lore_files, ok, opened
 
-from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.run.layout import find_repository
 from engram.adapters.git.write.merge_driver import command_line, configure, configured, merged_heads
 from engram.domain.entry.categories import Categories

@@ -10,7 +10,7 @@ from codec_kit import NOW as START
 from merge_examples import BASE, LATER, SOON, TEXT, both, judged, merged, with_changes
 from merge_kit import CATEGORIES, NOW, PATH
 
-from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote
 from engram.domain.entry.lore import Conflict, Relation
 from engram.domain.merge.merge import reference_time

@@ -10,7 +10,7 @@ from codec_kit import ID, OTHER
 from merge_examples import BASE, LATER, SOON, TEXT, judged, merged, with_changes
 from merge_kit import CATEGORIES, NOW, PATH, foreign, merge, read
 
-from engram.adapters.files.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError

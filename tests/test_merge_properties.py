@@ -9,7 +9,7 @@ from codec_strategies import CATEGORIES
 from hypothesis import assume, given, settings
 from merge_kit import NOW, PATH, anything, foreign, merge, originals, quick, read, readable, triples
 
-from engram.adapters.files.merge_file import Merged, merge_files
+from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.merge.merge import DELETED, FILE
 
 Triple = tuple[bytes, bytes, bytes]

@@ -8,7 +8,7 @@ import pytest
 from sync_kit import Clones
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge_file import merge_files
+from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.read import differences
 from engram.adapters.git.run import runner
 from engram.domain.entry.categories import Categories

@@ -13,7 +13,7 @@ import os
 from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.marked import holds_markers, sides_of
+from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences, hold
 from engram.adapters.git.read.external_merges import REPAIRS, foreign_merges

@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.merge_file import Merged
+    from engram.adapters.files.merge.merge_file import Merged
     from engram.domain.entry.categories import Categories
 
 
@@ -24,10 +24,10 @@ def merge_one(
     """Merge two versions of the file at `path`, as `merge_file.merge_files` does; `folder` is the lore folder."""
     if is_entity(path, folder) or is_agent(path, folder):
         from engram.adapters.files.frontmatter import agent_file, entity_file
-        from engram.adapters.files.merge_named import merge_named
+        from engram.adapters.files.merge.merge_named import merge_named
 
         kind = entity_file.KIND if is_entity(path, folder) else agent_file.KIND
         return merge_named(base, ours, theirs, path, now, kind)
-    from engram.adapters.files.merge_file import merge_files
+    from engram.adapters.files.merge.merge_file import merge_files
 
     return merge_files(base, ours, theirs, path, categories, now)

@@ -16,7 +16,7 @@ from engram.usecases.merge.file_merge import merge_one
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engram.adapters.files.merge_file import Merged
+    from engram.adapters.files.merge.merge_file import Merged
     from engram.adapters.git.run.layout import Repository
     from engram.usecases.store.clock import Clock
 

@@ -14,7 +14,7 @@ import stat
 from engram.adapters.files import atomic
 from engram.adapters.files.frontmatter import frontmatter
 from engram.adapters.files.journal import Change, Operation
-from engram.adapters.files.marked import holds_markers, sides_of
+from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import ConflictError, EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -25,7 +25,7 @@ from engram.usecases.store.lineage import in_git, in_store, repository_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engram.adapters.files.merge_file import Merged
+    from engram.adapters.files.merge.merge_file import Merged
     from engram.adapters.git.read.unmerged import MergeCommit
     from engram.usecases.store.store import Store
 

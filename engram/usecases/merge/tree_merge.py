@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
-from engram.adapters.files.merge_file import may_follow
+from engram.adapters.files.merge.merge_file import may_follow
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.tree import Entry
 from engram.domain.errors import SyncBlockedError

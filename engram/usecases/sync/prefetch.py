@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.merge_canonical import read_ahead
+from engram.adapters.files.merge.merge_canonical import read_ahead
 from engram.adapters.git.read.differences import blobs, differences, hold, let_go
 from engram.adapters.git.write import tree_edit
 from engram.domain.entry.categories import Categories

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import merge_frame
 from engram.adapters.files.frontmatter.named_file import Said
 from engram.adapters.files.frontmatter.tree import Problem
-from engram.adapters.files.marked import holds_markers, sides_of
-from engram.adapters.files.merge_file import Merged, beside
-from engram.adapters.files.merge_readable import digest
+from engram.adapters.files.merge import merge_frame
+from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.merge_file import Merged, beside
+from engram.adapters.files.merge.merge_readable import digest
 from engram.domain.entry.lore import Conflict
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import named_merge as rules
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.frontmatter.named_file import Kind
-    from engram.adapters.files.merge_frame import Frame, Outline
+    from engram.adapters.files.merge.merge_frame import Frame, Outline
 
 
 class _Job(NamedTuple):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files import merge_frame
 from engram.adapters.files.frontmatter import codec, edit, frontmatter, statement
 from engram.adapters.files.frontmatter.fields import parse
 from engram.adapters.files.frontmatter.origin import NAME as ORIGIN
 from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.merge import merge_frame
 from engram.domain.errors import LoreFileError, ValidationError
 from engram.domain.merge import merge as rules
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engram.adapters.files.frontmatter.codec import LoreFile
-    from engram.adapters.files.merge_frame import Frame, Outline
+    from engram.adapters.files.merge.merge_frame import Frame, Outline
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Conflict, Lore
     from engram.domain.merge.merge import Settled, Version

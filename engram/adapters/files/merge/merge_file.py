@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engram.adapters.files.marked import holds_markers, sides_of
-from engram.adapters.files.merge_canonical import merge_canonical
-from engram.adapters.files.merge_readable import Job, Side, merge_pair, pair_up, read_side, with_conflict
+from engram.adapters.files.merge.marked import holds_markers, sides_of
+from engram.adapters.files.merge.merge_canonical import merge_canonical
+from engram.adapters.files.merge.merge_readable import (
+    Job,
+    Side,
+    merge_pair,
+    pair_up,
+    read_side,
+    with_conflict,
+)
 from engram.domain.entry.lore import Conflict
 from engram.domain.merge.merge import DELETED, FILE, NEVER, only_passing
 from engram.domain.similarity import deduplicate

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engram.adapters.files.frontmatter import codec, frontmatter, statement
 from engram.adapters.files.frontmatter.tree import Problem
-from engram.adapters.files.merge_readable import Job, Result, digest
+from engram.adapters.files.merge.merge_readable import Job, Result, digest
 from engram.domain.errors import ValidationError
 from engram.domain.merge import merge as rules
 

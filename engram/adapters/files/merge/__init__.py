@@ -1,0 +1,1 @@
+"""Merge two versions of a file, as bytes."""
