@@ -11,7 +11,7 @@ from apikit import cli, git, ok
 from storekit import wait_until
 from sync_kit import Clones, ManyClock, bare, connected, opened
 
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.app import Engram
 from engram.domain.settings import Settings
 from engram.usecases.store import sync_state

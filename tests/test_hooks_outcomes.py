@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters.agents import transcript
-from engram.adapters.files.spool import MOST_WAITING, Spool
+from engram.adapters.files.durable.spool import MOST_WAITING, Spool
 from engram.domain.agents.candidates import LONGEST, MOST, candidates
 from engram.domain.agents.fence import TAG
 from engram.hooks import process

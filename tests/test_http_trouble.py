@@ -15,7 +15,7 @@ import pytest
 from apikit import QUEUE, TIDES, lore_files, opened, plain
 from http_kit import asked, lore, serving
 
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError
 from engram.http.routes import RESOURCES, ROOT
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from storekit import SteadyClock, assert_settled, assert_sound, commit, engram_command, git, opened
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import GitError, StoreError
 from engram.usecases.store import commit as committing
 from engram.usecases.store.commit import has_work

@@ -14,7 +14,7 @@ from mcp import MCPError
 from mcp_kit import CACHE, CORE, ERAS, inside, ok, refused, working_in
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import UsageError
 from engram.domain.recall import budget
 from engram.mcp import folders

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from apikit import cli, git
 from sync_kit import Clones, commit, files
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.journal import Change
 from engram.domain.similarity.deduplicate import fold
 from engram.usecases.store import entry_writer
 

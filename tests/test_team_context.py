@@ -13,7 +13,7 @@ from apikit import QUEUE, SECRET, SetClock, lore_files, plain
 from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
-from engram.adapters.files.jottings import Jottings
+from engram.adapters.files.durable.append_queue import Jottings
 from engram.domain.agents.framing import Framed, as_text
 from engram.domain.agents.packing import Section, pack
 from engram.domain.errors import UsageError, ValidationError

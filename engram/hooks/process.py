@@ -151,7 +151,7 @@ def _rules(event: str, payload: Payload) -> str:
 
 def _first(store: Store, event: str, payload: Payload) -> bool:
     """Whether no other process answers this event: some agents also run the hooks of another's configuration."""
-    from engram.adapters.files.atomic import digest
+    from engram.adapters.files.durable.atomic import digest
     from engram.adapters.state.hook_memory import ANSWERED, HookMemory
 
     about = "\0".join(

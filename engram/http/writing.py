@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.http.calls import arguments_of, body_of, shaped
 from engram.http.conditions import Reply, entity_tag, write
 from engram.http.problems import ProblemError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from engram.adapters.files import atomic, places
+from engram.adapters.files import places
+from engram.adapters.files.durable import atomic
 from engram.domain import settings
 from engram.domain.errors import ConfigError, StoreError
 from engram.domain.settings import Settings

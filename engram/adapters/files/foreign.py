@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import ConflictError, StoreError
 
 LARGEST = 16 * 1024 * 1024

@@ -10,7 +10,7 @@ import os
 import stat
 from types import MappingProxyType
 
-from engram.adapters.files.atomic import SUFFIX
+from engram.adapters.files.durable.atomic import SUFFIX
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

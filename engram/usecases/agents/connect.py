@@ -13,7 +13,8 @@ from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of
 from engram.adapters.agents.refusal import CannotEditError
-from engram.adapters.files import atomic, foreign
+from engram.adapters.files import foreign
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import connections

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from engram.adapters.files import atomic, foreign, places
+from engram.adapters.files import foreign, places
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import NamedTuple
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files.jottings import Jottings
+from engram.adapters.files.durable.append_queue import Jottings
 from engram.adapters.state.hook_memory import HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence

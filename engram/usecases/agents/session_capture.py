@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import transcript
-from engram.adapters.files.spool import Spool
+from engram.adapters.files.durable.spool import Spool
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 
 from engram.adapters.files import scan as walk
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.scan import FileStamp
 from engram.adapters.index.damage import damage_noticed
 from engram.adapters.index.generation import Generation

@@ -9,7 +9,7 @@ import os
 import stat
 from weakref import WeakKeyDictionary
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
 from engram.domain.entry.named_files import ENTITIES

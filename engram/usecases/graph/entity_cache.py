@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.index.catalog import Problem
 from engram.domain.errors import EngramError
 from engram.domain.graph.entity import Entity, Relationship

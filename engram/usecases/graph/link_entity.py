@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change, Operation
 from engram.adapters.files.frontmatter import codec, entity_file
-from engram.adapters.files.journal import Change, Operation
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import times
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError, ValidationError

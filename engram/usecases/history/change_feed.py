@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from engram.adapters.files.atomic import digest
+from engram.adapters.files.durable.atomic import digest
 from engram.adapters.state.durable import FEED, DurableDatabase
 from engram.adapters.state.feed_table import GONE, SCHEMA, Feed, Seen, differences
 from engram.domain.entry import times, ulid

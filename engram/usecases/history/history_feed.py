@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.state import history_table
 from engram.adapters.state.history_table import CommitRow, EventRow, HistoryTable, TableError
 from engram.domain.entry.lore import Lore

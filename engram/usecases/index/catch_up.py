@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.freed import give_back
 from engram.adapters.index.writer import GenerationWriter

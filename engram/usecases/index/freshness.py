@@ -132,7 +132,7 @@ def rules(store: Store) -> str:
     found = [store.settings.get("store.categories"), store.settings.get("secrets.allow")]
     if not any(found):
         return ""
-    from engram.adapters.files.atomic import digest
+    from engram.adapters.files.durable.atomic import digest
 
     return digest(repr(found).encode())
 

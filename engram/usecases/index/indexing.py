@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.catalog import Entry, Known, Problem
 from engram.adapters.index.writer import NewText

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.adapters.index.waiting import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.entry.lore import STATUSES, Lore
 from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.domain.errors import EngramError, UsageError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic, config_file, places
+from engram.adapters.files import config_file, places
+from engram.adapters.files.durable import atomic
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.entry.categories import Categories
 from engram.domain.errors import ConfigError, GitError, StoreError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
-from engram.adapters.files.journal import Journal
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Journal
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout

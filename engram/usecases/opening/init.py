@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic, config_file, places
+from engram.adapters.files import config_file, places
+from engram.adapters.files.durable import atomic
 from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import StoreError, UsageError

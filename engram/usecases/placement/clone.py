@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.runner import run

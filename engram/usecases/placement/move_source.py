@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 
-from engram.adapters.files import atomic, config_file
+from engram.adapters.files import config_file
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.read import tree
 from engram.adapters.git.remote import copying

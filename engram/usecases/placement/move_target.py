@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.git.remote import copying
 from engram.adapters.git.run import layout

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.journal import Change
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence, times
 from engram.domain.entry.categories import parse_types

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.state.durable import KEYS, DurableDatabase
 from engram.adapters.state.key_table import SCHEMA, KeyTable
 from engram.domain.errors import ConflictError, EngramError, StoreError, ValidationError

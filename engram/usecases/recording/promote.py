@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec, origin
 from engram.adapters.files.frontmatter.origin import Origin
-from engram.adapters.files.journal import Change
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.admission.secrets import find_secrets, refuse
 from engram.domain.entry import confidence

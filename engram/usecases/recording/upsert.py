@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from engram.adapters.files import atomic
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import StaleError, ValidationError

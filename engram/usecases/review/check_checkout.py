@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager
 
 from engram.adapters.files import places
-from engram.adapters.files.write import LoreFolder
+from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.journal import Change
 from engram.adapters.git.read.differences import differences
 from engram.adapters.git.run import layout
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files import atomic, config_file, places
+from engram.adapters.files import config_file, places
+from engram.adapters.files.durable import atomic
 from engram.domain import settings as rules
 from engram.domain.errors import ConfigError, EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple

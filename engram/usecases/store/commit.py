@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic, journal
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable import atomic, journal
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import EngramError, GitError
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.files.journal import Operation
+    from engram.adapters.files.durable.journal import Operation
     from engram.adapters.git.write.commits import Commit
     from engram.usecases.store.store import Store
 

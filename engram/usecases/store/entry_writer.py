@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change, Operation
 from engram.adapters.files.frontmatter import codec
-from engram.adapters.files.journal import Change, Operation
 from engram.domain.entry import times, ulid
 from engram.domain.entry.slug import slug
 from engram.domain.entry.validation import check

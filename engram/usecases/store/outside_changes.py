@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import contextlib
 import os
 from _thread import RLock
 
-from engram.adapters.files import atomic
-from engram.adapters.files.write import LoreFolder
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.write import LoreFolder
 from engram.adapters.index.index import Index
 from engram.adapters.state.database import StateDatabase
 from engram.domain.entry import ulid

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.entry import times
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING

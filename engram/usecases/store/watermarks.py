@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.store import sync_state

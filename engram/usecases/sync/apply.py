@@ -11,8 +11,8 @@ import contextlib
 import json
 import os
 
-from engram.adapters.files import atomic
-from engram.adapters.files.journal import Change, Operation
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change, Operation
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.adapters.git.read import tree
 from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from engram.adapters.files import atomic
 from engram.adapters.files import scan as walk
+from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
 from engram.domain.errors import EngramError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files.atomic import write
+from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import Held
 from engram.domain.agents import fence, injected

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files import atomic
-from engram.adapters.files.journal import Change
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
 from engram.domain.consolidation.consolidation import DECAY
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED

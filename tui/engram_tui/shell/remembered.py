@@ -7,7 +7,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import EngramError
 
 if TYPE_CHECKING:

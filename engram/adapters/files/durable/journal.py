@@ -12,7 +12,7 @@ import json
 import os
 from itertools import accumulate
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 

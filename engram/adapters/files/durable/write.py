@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-from engram.adapters.files import atomic
-from engram.adapters.files.journal import Change, Journal, Operation
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change, Journal, Operation
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 

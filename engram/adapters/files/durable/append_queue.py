@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.files import atomic
-from engram.adapters.files.lock import FileLock
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.lock import FileLock
 from engram.domain.errors import NotFoundError
 from engram.domain.typed import TYPE_CHECKING
 

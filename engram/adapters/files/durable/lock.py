@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from engram.adapters.files import atomic
+from engram.adapters.files.durable import atomic
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
