@@ -23,7 +23,8 @@ HERE = Path(__file__).resolve().parent
 if __name__ == "__main__":
     sys.path[:0] = [str(HERE.parent), str(HERE.parent / "tui")]
 
-from engram.adapters.files import config_file, interchange  # noqa: E402
+from engram.adapters.files import config_file  # noqa: E402
+from engram.adapters.files.foreign import interchange  # noqa: E402
 from engram.adapters.files.frontmatter import codec  # noqa: E402
 from engram.adapters.index.words import Words  # noqa: E402
 from engram.cli.main import main as command_line  # noqa: E402

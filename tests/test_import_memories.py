@@ -12,8 +12,8 @@ from apikit import SECRET, cli, opened, plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engram.adapters.files.interchange import read_rows
-from engram.adapters.files.tool_notes import hashtags, linked, observed, read_note, without_index
+from engram.adapters.files.foreign.interchange import read_rows
+from engram.adapters.files.foreign.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.usecases.exchange.import_found import find_memories

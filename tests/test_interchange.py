@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.files.interchange import MAX_BYTES, ImportRow, read_rows, write_json, write_jsonl
+from engram.adapters.files.foreign.interchange import (
+    MAX_BYTES,
+    ImportRow,
+    read_rows,
+    write_json,
+    write_jsonl,
+)
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Conflict, Lore, Relation
 from engram.domain.entry.lore_json import lore_as_dict

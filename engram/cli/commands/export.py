@@ -33,8 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Write the export."""
-    from engram.adapters.files import interchange
     from engram.adapters.files.durable import atomic
+    from engram.adapters.files.foreign import interchange
     from engram.usecases.exchange.export import export_markdown, export_rows
 
     given = call.arguments

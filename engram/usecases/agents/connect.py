@@ -13,8 +13,8 @@ from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of
 from engram.adapters.agents.refusal import CannotEditError
-from engram.adapters.files import foreign
 from engram.adapters.files.durable import atomic
+from engram.adapters.files.foreign import foreign_files
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import connections
@@ -119,7 +119,7 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
     changes, refused, notes = list[Change](), list[Refused](), list[str]()
     for path, group in _by_path(found).items():
         try:
-            before = foreign.read(path)
+            before = foreign_files.read(path)
             changes.append(_change(path, before, group))
         except (CannotEditError, EngramError) as error:
             refused.append(_refused(path, error, group))
@@ -144,7 +144,7 @@ def unplan(host: Host, wanted: Wish) -> Plan:
             set(now.agents) - {host.name}
         )  # another connected agent needs it, too
         try:
-            before = foreign.read(path)
+            before = foreign_files.read(path)
             after, exact = (before, False) if shared else _without(before, group, now)
             changes.append(Change(path, before, after, _kinds(group)))
             restored += [path] if exact else []
@@ -163,13 +163,13 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
     try:
         for change in done.wanted:
             keep = change.before is not None and change.path not in done.restored
-            backup = foreign.back_up(change.path, change.before or b"", moment) if keep else ""
-            foreign.replace(change.path, change.before, change.after)
+            backup = foreign_files.back_up(change.path, change.before or b"", moment) if keep else ""
+            foreign_files.replace(change.path, change.before, change.after)
             backups[change.path] = backup
             if connected:
                 known[change.path] = _connection(known.get(change.path), change, backup, done.host)
             elif change.path in done.restored:
-                foreign.tidy_up(change.path, known[change.path].backup)
+                foreign_files.tidy_up(change.path, known[change.path].backup)
         for path in [change.path for change in done.changes]:
             _settle(known, path, done.host.name, connected=connected)
     finally:
@@ -300,7 +300,7 @@ def _presence(host: Host, wanted: Wish) -> Presence:
     found: dict[str, bool] = {}
     for part in parts(host, wanted):
         try:
-            there = edits.is_there(_decoded(foreign.read(part.path)), part.edit)
+            there = edits.is_there(_decoded(foreign_files.read(part.path)), part.edit)
         except (CannotEditError, EngramError):
             there = False
         found[part.kind] = found.get(part.kind, True) and there

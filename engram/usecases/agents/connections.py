@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from engram.adapters.files import foreign, places
+from engram.adapters.files import places
 from engram.adapters.files.durable import atomic
+from engram.adapters.files.foreign import foreign_files
 from engram.domain.errors import EngramError
 from engram.domain.typed import NamedTuple
 
@@ -26,7 +27,7 @@ class Connection(NamedTuple):
 def load() -> dict[str, Connection]:
     """Every changed file by its path; nothing where that was lost."""
     try:
-        raw = foreign.read(places.connections_file())
+        raw = foreign_files.read(places.connections_file())
         found = json.loads(raw or b"{}")
         return {
             str(path): Connection(**{**facts, "agents": tuple(facts["agents"])})
@@ -48,7 +49,7 @@ def original(known: Connection | None) -> bytes | None:
     if known is None or not known.before:
         return None
     try:
-        raw = foreign.read(known.backup)
+        raw = foreign_files.read(known.backup)
     except EngramError:
         return None
     return raw if raw is not None and atomic.digest(raw) == known.before else None

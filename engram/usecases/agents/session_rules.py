@@ -31,15 +31,15 @@ def put(path: str, notes: str) -> str:
     """Write the notes into a file that `place` named; returns those that are still to be said otherwise."""
     from engram.adapters.agents.edits import OWNED_MARK
     from engram.adapters.agents.guides import session_rules
-    from engram.adapters.files import foreign
+    from engram.adapters.files.foreign import foreign_files
 
     try:
-        before = foreign.read(path)
+        before = foreign_files.read(path)
         if before is None or OWNED_MARK.encode() not in before:
             return notes
         after = session_rules(notes).encode()
         if after != before:
-            foreign.replace(path, before, after)
+            foreign_files.replace(path, before, after)
     except EngramError:
         return notes
     return ""

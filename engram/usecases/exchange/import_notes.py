@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from engram.adapters.files import tool_notes
+from engram.adapters.files.foreign import tool_notes
 from engram.adapters.files.frontmatter import frontmatter
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry.lore import MAX_CONTENT, MAX_TITLE, title_of
@@ -35,7 +35,7 @@ from engram.usecases.recording.record import Draft
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engram.adapters.files.tool_notes import Note
+    from engram.adapters.files.foreign.tool_notes import Note
     from engram.domain.entry.categories import Categories
 
 SECTION = 800  # characters above which rules and logs are cut at their headings: each is about many things

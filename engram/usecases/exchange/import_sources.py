@@ -6,8 +6,8 @@ import os
 import stat
 from datetime import UTC, datetime
 
-from engram.adapters.files import interchange
 from engram.adapters.files.durable import atomic
+from engram.adapters.files.foreign import interchange
 from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.frontmatter.tree import Problem
 from engram.domain.entry import ulid

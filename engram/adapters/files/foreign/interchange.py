@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from engram.adapters.files import tool_rows
-from engram.adapters.files.import_fields import RowError, fields_of
+from engram.adapters.files.foreign import tool_rows
+from engram.adapters.files.foreign.import_fields import RowError, fields_of
 from engram.domain.text.safe_text import safe_json
 from engram.domain.typed import NamedTuple
 
