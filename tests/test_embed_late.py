@@ -7,26 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engram.adapters.embed import late
+from engram.adapters.embed import late_interaction
 from engram.adapters.embed.provider import open_embedder
 from engram.adapters.embed.table import TokenTable
 
 WORDS = 60
 DIMENSIONS = 160
 TABLE = TokenTable(np.random.default_rng(1).integers(-90, 90, (WORDS, DIMENSIONS)).astype("int8"))
-TOKENS = late.TokenDirections(TABLE)
+TOKENS = late_interaction.TokenDirections(TABLE)
 
 tokens = st.lists(st.integers(0, WORDS - 1), max_size=30)
-long = st.lists(st.integers(0, WORDS - 1), max_size=3 * late.STRETCH)
+long = st.lists(st.integers(0, WORDS - 1), max_size=3 * late_interaction.STRETCH)
 
 
 def _packed(ids: list[int]) -> bytes:
     return TOKENS.packed(np.array(ids, dtype="intc"))
 
 
-def _asked(ids: list[int]) -> late.Asked:
+def _asked(ids: list[int]) -> late_interaction.Asked:
     """Each of these asked, all alike."""
-    return late.Asked(np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids)))
+    return late_interaction.Asked(
+        np.array(ids), np.full(len(ids), 1 / len(ids), "float32"), np.arange(len(ids))
+    )
 
 
 @settings(deadline=None)
@@ -34,7 +36,7 @@ def _asked(ids: list[int]) -> late.Asked:
 def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
     asked: list[int], texts: list[list[int]]
 ) -> None:
-    rows = TABLE.rows(np.arange(WORDS))[:, : late.COMPARED].astype("float64")
+    rows = TABLE.rows(np.arange(WORDS))[:, : late_interaction.COMPARED].astype("float64")
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     expected = [
         [max((rows[one] @ rows[other] for other in text), default=0) for text in texts] for one in asked
@@ -50,9 +52,10 @@ def test_nearest_is_the_largest_cosine_of_any_token_of_a_text(
 def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_asked(
     asked: list[int], texts: list[list[int]]
 ) -> None:
-    step = late.STRETCH // 2
+    step = late_interaction.STRETCH // 2
     stretches = [
-        [text[at : at + late.STRETCH] for at in range(0, max(len(text) - step, 1), step)] for text in texts
+        [text[at : at + late_interaction.STRETCH] for at in range(0, max(len(text) - step, 1), step)]
+        for text in texts
     ]
     wanted = _asked(asked)
     found, anywhere = TOKENS.nearest(wanted, [_packed(text) for text in texts])
@@ -66,7 +69,7 @@ def test_of_a_long_text_the_stretch_counts_that_comes_nearest_to_all_that_is_ask
 @given(words=st.lists(st.tuples(tokens, st.floats(0.01, 9)), max_size=40))
 def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[int], float]]) -> None:
     tokens, shares, owners = TOKENS.asked([tokens for tokens, _ in words], [weight for _, weight in words])
-    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late.MOST_ASKED
+    assert len(set(tokens.tolist())) == len(tokens) == len(shares) <= late_interaction.MOST_ASKED
     assert all(
         token in words[owner][0] for token, owner in zip(tokens.tolist(), owners.tolist(), strict=True)
     )
@@ -77,7 +80,7 @@ def test_shares_are_of_each_token_once_and_one_together(words: list[tuple[list[i
 def test_of_a_very_long_question_the_heaviest_tokens_are_kept() -> None:
     words = [[token] for token in range(WORDS)]
     kept = set(TOKENS.asked(words, [float(token) for token in range(WORDS)]).tokens.tolist())
-    assert len(kept) == late.MOST_ASKED
+    assert len(kept) == late_interaction.MOST_ASKED
     assert {WORDS - 1, WORDS - 2} <= kept
     assert 1 not in kept
 

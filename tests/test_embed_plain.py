@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prepared import dedicated
 
-from engram.adapters.embed import plain
+from engram.adapters.embed import pure_python_cosine
 from engram.adapters.embed.provider import open_embedder
 from engram.adapters.embed.static import StaticEmbedder
 from engram.adapters.embed.tensorfile import Tensor
@@ -53,13 +53,13 @@ EMBEDDER = bundled()
 
 def without_numpy(text: str, others: list[str]) -> list[float]:
     tokenizer, tokens = EMBEDDER._open_tokenizer()
-    assert plain.fits(EMBEDDER._file, tokens)
-    return plain.likenesses(EMBEDDER._file, tokenizer, text, others)
+    assert pure_python_cosine.fits(EMBEDDER._file, tokens)
+    return pure_python_cosine.likenesses(EMBEDDER._file, tokenizer, text, others)
 
 
 @given(texts, st.lists(texts, max_size=3))
 def test_cosines_are_those_of_the_vectors(text: str, others: list[str]) -> None:
-    found = plain.likenesses(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
+    found = pure_python_cosine.likenesses(EMBEDDER._file, EMBEDDER._model().tokenizer, text, others)
     assert found == pytest.approx(EMBEDDER.likenesses(text, others), abs=2e-6)
 
 
@@ -71,10 +71,12 @@ def test_a_long_text_costs_no_accuracy() -> None:
 @pytest.mark.parametrize("name", ["weights", "mapping"])
 def test_a_model_of_another_form_is_left_to_numpy(name: str) -> None:
     file = EMBEDDER._file
-    assert not plain.fits(file._replace(tensors={**file.tensors, name: Tensor("F32", (1,), 0, 4)}), 1)
+    assert not pure_python_cosine.fits(
+        file._replace(tensors={**file.tensors, name: Tensor("F32", (1,), 0, 4)}), 1
+    )
     table = file.tensors["embeddings"]
-    assert not plain.fits(file._replace(tensors={"embeddings": table._replace(dtype="F16")}), 1)
-    assert not plain.fits(file, table.shape[0] + 1)
+    assert not pure_python_cosine.fits(file._replace(tensors={"embeddings": table._replace(dtype="F16")}), 1)
+    assert not pure_python_cosine.fits(file, table.shape[0] + 1)
 
 
 def test_a_near_twin_is_told_without_numpy_unless_it_goes_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import prepared
 import pytest
 from apikit import QUEUE, TIDES, SetClock, cli, dedicated, git, lore_files, ok, opened, plain, variables
 
-from engram.cli.commands.log import sparkline
+from engram.cli.commands.history.log import sparkline
 from engram.usecases.history.log import history
 from engram.usecases.recording.edit import Edit
 from engram.usecases.store.commit import commit_pending

@@ -10,7 +10,7 @@ from apikit import opened
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.index import forms
+from engram.adapters.index import word_forms
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -77,31 +77,31 @@ def test_what_no_lore_says_is_answered_by_nothing(store: Engram, asked: str) -> 
     ],
 )
 def test_a_text_is_kept_with_the_parts_of_its_names_and_in_pairs(text: str, kept: str) -> None:
-    assert forms.kept(text) == kept
+    assert word_forms.kept(text) == kept
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_text_without_names_is_asked_for_as_it_is_kept(text: str) -> None:
-    assert forms.asked(text, lambda _: True) == forms.paired(text)
-    assert forms.kept(text).startswith(forms.paired(text))
+    assert word_forms.asked(text, lambda _: True) == word_forms.paired(text)
+    assert word_forms.kept(text).startswith(word_forms.paired(text))
     lower = text.lower()
-    assert forms.kept(lower) == forms.asked(lower, lambda _: False) or lower != lower.lower()
+    assert word_forms.kept(lower) == word_forms.asked(lower, lambda _: False) or lower != lower.lower()
 
 
 @given(st.text("数据库连接池超时", min_size=2, max_size=20), st.data())
 def test_any_two_neighbours_are_a_word_of_the_text(run: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(run) - 2))
-    assert run[place : place + 2] in forms.kept(f"Redis{run}, x").split()
+    assert run[place : place + 2] in word_forms.kept(f"Redis{run}, x").split()
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,6}", fullmatch=True), min_size=2, max_size=5))
 def test_of_a_name_that_is_not_kept_the_parts_are_asked_for(parts: list[str]) -> None:
     name = "".join(parts)
-    assert forms.asked(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
-    assert forms.asked(f"why {name}?", lambda _: True) == f"why {name}?"
-    assert forms.kept(name).split() == [name, *parts]
+    assert word_forms.asked(f"why {name}?", lambda _: False) == f"why {' '.join(parts)}?"
+    assert word_forms.asked(f"why {name}?", lambda _: True) == f"why {name}?"
+    assert word_forms.kept(name).split() == [name, *parts]
 
 
 @given(st.text("abAB1_ é", max_size=30))
 def test_names_are_found_as_the_pattern_that_says_what_one_is_finds_them(text: str) -> None:
-    assert forms.names(text) == forms._NAME.findall(text)
+    assert word_forms.names(text) == word_forms._NAME.findall(text)

@@ -12,8 +12,8 @@ from apikit import COLOUR, QUEUE, TIDES, cli, dedicated, opened, plain
 from hookkit import answer
 from mcp_kit import inside, ok
 
+from engram.adapters.state.activity_table import LiveEntry
 from engram.adapters.state.database import StateDatabase
-from engram.adapters.state.live_table import LiveEntry
 from engram.domain.errors import UsageError
 from engram.domain.explore.metrics import COUNTER, HISTOGRAM, Metric, prometheus
 from engram.usecases.recording.edit import Edit

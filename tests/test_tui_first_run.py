@@ -113,7 +113,7 @@ async def test_the_demonstration_is_a_store_and_goes_away(folder: Path) -> None:
 
 
 def test_who_has_a_store_or_names_one_is_not_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engram.cli.commands import tui
+    from engram.cli.commands.interfaces import tui
 
     call = SimpleNamespace(arguments=SimpleNamespace(store=None), scope="")
     assert not tui._is_chosen(call)  # type: ignore[arg-type]

@@ -53,7 +53,10 @@ NUMBERS = (
         "engram.usecases.recall.search.FEW",
         "rows that get a second look (48 in a store where lore name others), at least",
     ),
-    ("engram.adapters.embed.late.STRETCH", "tokens of a stretch of text that is held against the question"),
+    (
+        "engram.adapters.embed.late_interaction.STRETCH",
+        "tokens of a stretch of text that is held against the question",
+    ),
     (
         "engram.usecases.recall.rerank.MOST_MISSING",
         "the share of a question that one word has at most, for what is missing",

@@ -6,7 +6,7 @@ from engram.api.part import Part, Words, words
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engram.adapters.state.live_table import LiveEntry
+    from engram.adapters.state.activity_table import LiveEntry
     from engram.domain.explore.insight import Insight
     from engram.domain.explore.metrics import Metric
     from engram.usecases.graph.links import Link

@@ -16,7 +16,7 @@ from engram_tui.line_list import GOOD, QUIET, STRONG, WARN, Line, Part
 from engram_tui.rows import count, fraction
 
 if TYPE_CHECKING:
-    from engram.adapters.state.live_table import LiveEntry
+    from engram.adapters.state.activity_table import LiveEntry
     from engram.app import Engram
 
 KEPT = 500  # entries on the screen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.embed.late import Nearness, TokenDirections
+from engram.adapters.embed.late_interaction import Nearness, TokenDirections
 from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import TokenTable, units
 from engram.adapters.embed.tokenizers_library import ID_FORMAT

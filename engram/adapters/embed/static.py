@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late import Nearness
+    from engram.adapters.embed.late_interaction import Nearness
     from engram.adapters.embed.model import StaticModel
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.embed.tokenizing import SizedTokenizer
@@ -78,12 +78,12 @@ class StaticEmbedder:
         A command asks once or twice and ends; who goes on asking has more of numpy than its import costs.
         """
         if "numpy" not in sys.modules and self._asked < _OF_A_COMMAND:
-            from engram.adapters.embed import plain
+            from engram.adapters.embed import pure_python_cosine
 
             self._asked += 1
             tokenizer, tokens = self._open_tokenizer()
-            if plain.fits(self._file, tokens):
-                return plain.likenesses(self._file, tokenizer, text, others)
+            if pure_python_cosine.fits(self._file, tokens):
+                return pure_python_cosine.likenesses(self._file, tokenizer, text, others)
         one, *rest = self.embed([text, *others])
         return [float(one @ other) for other in rest]
 

@@ -10,14 +10,14 @@ import marshal
 import sqlite3
 from functools import partial
 
-from engram.adapters.index import beside
+from engram.adapters.index import row_details
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from engram.adapters.index.beside import Link
+    from engram.adapters.index.row_details import Link
     from engram.domain.entry.lore import Lore
 
 FORMAT = 12
@@ -61,7 +61,7 @@ _SEEN = 6  # so many of the columns say when and how a file was seen, and change
 _ROW = COLUMNS.index("row")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
-    for table in beside.TABLES
+    for table in row_details.TABLES
 ]
 _INSERT = (
     f"INSERT OR REPLACE INTO files ({', '.join(COLUMNS)}, line_check)"  # noqa: S608
@@ -165,11 +165,11 @@ class Catalog:
         if create:
             # A log of what nobody reads yet would write everything twice; one left half made is thrown away.
             self.connection.execute("PRAGMA journal_mode=MEMORY")
-            self.connection.executescript(_SCHEMA + beside.SCHEMA)
+            self.connection.executescript(_SCHEMA + row_details.SCHEMA)
 
     def add_indexes(self) -> None:
         """What finds lines by anything but their path; a new catalog has it from its first commit on."""
-        for statement in (_INDEXES + beside.INDEXES).split(";"):
+        for statement in (_INDEXES + row_details.INDEXES).split(";"):
             self.connection.execute(statement)
 
     def share(self) -> None:
@@ -239,7 +239,7 @@ class Catalog:
         self.connection.executemany(_INSERT, map(_checked_values, entries))
         tags = [(e.row, tag) for e in entries if e.lore is not None for tag in e.lore.tags]
         self.connection.executemany("INSERT OR IGNORE INTO row_tags VALUES (?, ?)", tags)
-        beside.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
+        row_details.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
         """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
@@ -283,11 +283,11 @@ class Catalog:
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
         """The tokens of these rows, as far as there are any."""
-        return beside.tokens(self.connection, rows)
+        return row_details.tokens(self.connection, rows)
 
     def linked(self, rows: Sequence[int]) -> list[Link]:
         """Each of these rows with each lore that it names or is named by."""
-        return beside.linked(self.connection, rows)
+        return row_details.linked(self.connection, rows)
 
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
         """Lines of lore by a condition that the index package wrote (never a user's text)."""
@@ -369,7 +369,7 @@ class Catalog:
 
 def _checked_values(entry: Entry) -> tuple[Any, ...]:
     values = _values(entry)
-    return (*values, line_check(values, entry.lore.tags if entry.lore else (), beside.names(entry.lore)))
+    return (*values, line_check(values, entry.lore.tags if entry.lore else (), row_details.names(entry.lore)))
 
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:

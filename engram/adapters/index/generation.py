@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from engram.adapters.index import beside, ranks
+from engram.adapters.index import ranks, row_details
 from engram.adapters.index.catalog import FORMAT, Catalog
 from engram.adapters.index.damage import DamagedIndexError, check_vectors, damage_noticed
 from engram.adapters.index.words import Words
@@ -106,7 +106,7 @@ class Generation:
             if not name.endswith(".json")  # a living writer notes in them what it is about to write
         }
         self.folders = self.catalog.folders()
-        self.has_links = beside.has_links(self.catalog.connection)
+        self.has_links = row_details.has_links(self.catalog.connection)
         self.has_ranks = ranks.has_ranks(self.catalog.connection)
         self._renew_stamps(changed)
         if self._words is not None and words_stamp != self.words_stamp:
@@ -199,7 +199,7 @@ class Generation:
         return found
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
-        from engram.adapters.index.waiting import WAITING
+        from engram.adapters.index.pending_vectors import WAITING
 
         found = self.catalog.vector_checks()
         checks = [(row, expected) for row, expected, _ in found if expected != WAITING]

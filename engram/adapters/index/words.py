@@ -11,7 +11,7 @@ import os
 
 import tantivy
 
-from engram.adapters.index import forms
+from engram.adapters.index import word_forms
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Words:
         """Add one text under its row."""
         document = tantivy.Document()
         document.add_unsigned("row", row)
-        document.add_text("text", forms.kept(text))
+        document.add_text("text", word_forms.kept(text))
         assert self._writer is not None
         self._writer.add_document(document)
 
@@ -148,7 +148,7 @@ class Words:
 
     def _analysed(self, text: str) -> list[str]:
         """The terms of a question or of a word of it, in order."""
-        found: list[str] = self._analyser.analyze(forms.asked(text, self._is_kept))
+        found: list[str] = self._analyser.analyze(word_forms.asked(text, self._is_kept))
         return found
 
     def _is_kept(self, name: str) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 
-from engram.adapters.index import beside
+from engram.adapters.index import row_details
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
 from engram.adapters.index.numeric import numpy_module
-from engram.adapters.index.waiting import WAITING, count_waiting, set_vector_checks
+from engram.adapters.index.pending_vectors import WAITING, count_waiting, set_vector_checks
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class GenerationWriter:
                 words.add(row, new.text)
                 entries.append(new.entry._replace(row=row, vector_check=checks[number]))
             self.put(entries)
-            beside.put_tokens(self._generation.catalog.connection, first, tokens)
+            row_details.put_tokens(self._generation.catalog.connection, first, tokens)
 
     def _write_vectors(
         self,
@@ -136,7 +136,7 @@ class GenerationWriter:
             return
         with damage_noticed():
             self._open_words().remove(rows)
-            beside.drop_tokens(self._generation.catalog.connection, rows)
+            row_details.drop_tokens(self._generation.catalog.connection, rows)
             self._dropped += rows
             self._dead += len(rows)
 

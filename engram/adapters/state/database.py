@@ -10,8 +10,8 @@ import sqlite3
 from contextlib import closing
 from types import MappingProxyType
 
-from engram.adapters.state import live_table
-from engram.adapters.state.live_table import QUERY, LiveEntry, LiveTable
+from engram.adapters.state import activity_table
+from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
 from engram.domain.entry.confidence import Vote
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from engram.adapters.state.gone_table import GoneTable
+    from engram.adapters.state.tombstones import GoneTable
     from engram.adapters.state.trust_tables import TrustTables
 
     T = TypeVar("T")
@@ -133,7 +133,7 @@ class StateDatabase:
     @property
     def gone(self) -> GoneTable:
         """Which lore went, and when."""
-        from engram.adapters.state.gone_table import GoneTable  # questions do without
+        from engram.adapters.state.tombstones import GoneTable  # questions do without
 
         return GoneTable(self)
 
@@ -259,7 +259,7 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
             # Made by an earlier version, which knew of one scope alone.
             if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
                 connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
-            live_table.add_columns(connection)
+            activity_table.add_columns(connection)
             connection.execute(f"PRAGMA user_version={_FORMAT}")
             connection.execute("COMMIT")  # executescript would commit before it
     except sqlite3.Error:
@@ -270,9 +270,9 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _schema() -> str:
     """Every table of the file."""
-    from engram.adapters.state import gone_table, trust_tables
+    from engram.adapters.state import tombstones, trust_tables
 
-    return _SCHEMA + live_table.SCHEMA + gone_table.SCHEMA + trust_tables.SCHEMA
+    return _SCHEMA + activity_table.SCHEMA + tombstones.SCHEMA + trust_tables.SCHEMA
 
 
 def _many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from engram.adapters.state.live_sums import LiveSums
+from engram.adapters.state.activity_sums import LiveSums
 from engram.domain.agents.skills import NEVER, TAG, Record, is_skill, query_of
 from engram.domain.entry.categories import PROCEDURAL
 from engram.domain.entry.lore import ACTIVE

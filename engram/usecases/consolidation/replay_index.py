@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     import numpy
 
-    from engram.adapters.index.beside import Link
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
+    from engram.adapters.index.row_details import Link
     from engram.adapters.index.words import WordHits
     from engram.usecases.recall.rerank import Asked, Closer, Neighbours
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engram.adapters.state.live_sums import LiveSums
+from engram.adapters.state.activity_sums import LiveSums
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError

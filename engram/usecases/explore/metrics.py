@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engram.adapters.state.live_table import LiveTable
+    from engram.adapters.state.activity_table import LiveTable
     from engram.usecases.store.store import Store
 
 BOUNDS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.freed import give_back
+from engram.adapters.index.malloc_trim import give_back
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING

@@ -8,7 +8,7 @@ from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableErr
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
-from engram.adapters.index.waiting import Waiting, waiting
+from engram.adapters.index.pending_vectors import Waiting, waiting
 from engram.adapters.index.writer import GenerationWriter
 from engram.domain.errors import EngramError
 from engram.domain.text.passages import passages

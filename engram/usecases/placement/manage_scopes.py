@@ -6,7 +6,7 @@ import os
 
 from engram.adapters.files import config_file, places
 from engram.adapters.git.run import failures
-from engram.adapters.index.standing import standing
+from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError, NotFoundError, StoreError, UsageError
 from engram.domain.scopes import checked_team_name, past_retention, scope_named
 from engram.domain.settings import TEAM_KEYS, check

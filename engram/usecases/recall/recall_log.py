@@ -6,7 +6,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.lookup.resolve import resolve
 
 if TYPE_CHECKING:
-    from engram.adapters.state.live_table import LiveEntry
+    from engram.adapters.state.activity_table import LiveEntry
     from engram.usecases.store.store import Store
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-    from engram.adapters.embed.late import Asked as Tokens
+    from engram.adapters.embed.late_interaction import Asked as Tokens
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits, Words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from engram.adapters.state.live_table import NO_COUNTS, QUERY, LiveEntry, Withheld
+from engram.adapters.state.activity_table import NO_COUNTS, QUERY, LiveEntry, Withheld
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 

@@ -11,8 +11,8 @@ from engram.usecases.store.activity_log import QUERY
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from engram.adapters.state.activity_table import LiveEntry
     from engram.adapters.state.database import StateDatabase
-    from engram.adapters.state.live_table import LiveEntry
 
 LATEST = 20_000  # queries that are looked at
 MOST_QUESTIONS = 600  # that are asked again, the latest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.standing import standing
+from engram.adapters.index.statistics import standing
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index import beside
+from engram.adapters.index import row_details
 from engram.adapters.index.catalog import COLUMNS, line_check
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -42,7 +42,7 @@ def set_vector_checks(catalog: Catalog, checks: Mapping[int, int]) -> None:
     tags, named = dict[int, list[str]](), dict[int, list[str]]()
     for row, tag in catalog.where_in("SELECT row, tag FROM row_tags", "row", rows):
         tags.setdefault(row, []).append(tag)
-    for row, other in catalog.where_in(beside.NAMES, "row", rows):
+    for row, other in catalog.where_in(row_details.NAMES, "row", rows):
         named.setdefault(row, []).append(other)
     query = f"SELECT {', '.join(COLUMNS)} FROM files"  # noqa: S608
     for line in list(catalog.where_in(query, "row", rows)):

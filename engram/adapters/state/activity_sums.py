@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.state.live_table import QUERY, SHOWING
+from engram.adapters.state.activity_table import QUERY, SHOWING
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.commands.undo import report
+from engram.cli.commands.history.undo import report
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.sync import timeout
+from engram.cli.commands.sync.sync import timeout
 from engram.cli.output import counted
 from engram.cli.progress import steps
 from engram.domain.text.safe_text import safe_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from engram.cli.commands.connect import chosen
+from engram.cli.commands.agents.connect import chosen
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

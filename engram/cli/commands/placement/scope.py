@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.cli.commands.sync import timeout
+from engram.cli.commands.sync.sync import timeout
 from engram.cli.output import counted
 from engram.cli.progress import steps
 from engram.domain.errors import UsageError

@@ -1,0 +1,1 @@
+"""Commands that start another way in: MCP, HTTP, the app, completion."""
