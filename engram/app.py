@@ -13,17 +13,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from engram.api.curating import Curating
-from engram.api.evolving import Evolving
-from engram.api.exploring import Exploring
-from engram.api.graphing import Graphing
-from engram.api.linking import Linking
-from engram.api.looking import Looking
+from engram.api.agents import Teaming
+from engram.api.curation import Curating
+from engram.api.entities import Linking
+from engram.api.explore import Exploring
+from engram.api.graph import Graphing
+from engram.api.lookup import Looking
 from engram.api.part import Words, words
-from engram.api.putting import Putting
-from engram.api.sharing import Sharing
-from engram.api.teaming import Teaming
-from engram.api.trusting import Trusting
+from engram.api.sync import Sharing
+from engram.api.trust import Trusting
+from engram.api.tuning import Evolving
+from engram.api.upsert import Putting
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import query as recall
