@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _TASK = """
 import json, os, sys, time
-from engram.usecases.open_store import open_store
+from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import Caller
 from engram.usecases.sync import Options, sync
 

@@ -16,8 +16,7 @@ from engram.usecases.opening.open_store import open_store
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller
-from engram.usecases.sync import sync
-from engram.usecases.sync.sync import Options, Synced
+from engram.usecases.sync.sync import Options, Synced, sync
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,8 +31,8 @@ SOON = Options(timeout=20.0)
 # Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
 KILLED_SYNC = """
     import os, signal, sys
-    from engram.usecases.clock import Clock
-    from engram.usecases.open_store import open_store
+    from engram.usecases.store.clock import Clock
+    from engram.usecases.opening.open_store import open_store
     from engram.usecases.store import Caller
     from engram.usecases.sync import Options, sync
 

@@ -244,7 +244,7 @@ def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> N
     (tmp_path / "x.md").write_bytes(FULL_FILE.encode())
     code = (
         "import sys; from datetime import datetime, UTC; from engram.adapters.files import codec;"
-        "from engram.domain.categories import Categories; c = Categories();"
+        "from engram.domain.entry.categories import Categories; c = Categories();"
         "raw = open(sys.argv[1], 'rb').read();"
         "f = codec.read(raw, 'x.md', c, datetime(2026, 1, 1, tzinfo=UTC));"
         "codec.rewrite(f, f.lore._replace(agent='me'), c);"

@@ -13,8 +13,8 @@ from engram.app import Engram
 from engram.domain.errors import ConflictError, NotFoundError, UsageError
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.recording.edit import Edit
-from engram.usecases.review import review
 from engram.usecases.review.decisions import decide
+from engram.usecases.review.review import review
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sync_kit import Clones
 
-from engram.usecases.review import review
 from engram.usecases.review.decisions import decide
+from engram.usecases.review.review import review
 
 if TYPE_CHECKING:
     from pathlib import Path

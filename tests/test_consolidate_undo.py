@@ -12,8 +12,8 @@ from test_consolidate import JITTER, SAME_JITTER, SLOW, SLOWER, clock, contents
 from engram.app import Engram
 from engram.domain.consolidation.consolidation import KINDS
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.review import review
 from engram.usecases.review.decisions import decide
+from engram.usecases.review.review import review
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import Caller
 

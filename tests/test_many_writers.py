@@ -194,8 +194,8 @@ def ask(reader: subprocess.Popen[bytes]) -> list[object]:
 CHANGER = """
     import sys
     import engram
-    from engram.usecases.edit import Edit
-    from engram.usecases.refresh import refresh
+    from engram.usecases.recording.edit import Edit
+    from engram.usecases.index.refresh import refresh
     root, what, lore_id = sys.argv[1:4]
     number = 0
     with engram.open(root, session="changer", background=False) as store:

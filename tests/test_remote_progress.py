@@ -21,8 +21,7 @@ from engram.adapters.git.run.interrupts import HeldBack
 from engram.adapters.git.run.layout import find_repository
 from engram.domain.errors import INTERRUPTED, REMOTE_FAILED, RemoteError
 from engram.usecases.placement.clone import clone
-from engram.usecases.sync import sync
-from engram.usecases.sync.sync import Options
+from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.app import Engram

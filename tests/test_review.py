@@ -24,9 +24,8 @@ from engram.domain.review.review import (
 )
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.edit import Edit
-from engram.usecases.review import review
 from engram.usecases.review.decisions import decide, decide_all, preview
-from engram.usecases.review.review import item_named
+from engram.usecases.review.review import item_named, review
 from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:

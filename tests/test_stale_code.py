@@ -11,8 +11,8 @@ from code_kit import add, code, day
 
 from engram.domain.review.review import ACCEPT, EDIT
 from engram.usecases.opening.init import init
-from engram.usecases.review import review
 from engram.usecases.review.decisions import decide
+from engram.usecases.review.review import review
 from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, Left, commit, copied, files, opened
 
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync import sync
 from engram.usecases.sync.local_changes import settle
-from engram.usecases.sync.sync import Options
+from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository

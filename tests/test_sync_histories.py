@@ -24,8 +24,8 @@ from sync_kit import KILLED_SYNC, SOON, Clones, ManyClock, commit
 
 from engram.domain.errors import NotFoundError
 from engram.usecases.recording.edit import Edit
-from engram.usecases.sync import sync
 from engram.usecases.sync.local_changes import bring_in, settle
+from engram.usecases.sync.sync import sync
 
 NAMES = "abc"
 SKEWS = {"a": timedelta(), "b": timedelta(days=1), "c": timedelta(days=-1)}

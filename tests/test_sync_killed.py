@@ -12,7 +12,7 @@ from sync_kit import KILLED_SYNC, SOON, Clones, commit, copied, files, opened
 
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.sync import sync
+from engram.usecases.sync.sync import sync
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ from apikit import git
 from sync_kit import SOON, TEXT, Clones, commit, connected, executable, files, push_from_outside, settled
 
 from engram.domain.errors import SyncBlockedError
-from engram.usecases.sync import sync
-from engram.usecases.sync.sync import Options, preview
+from engram.usecases.sync.sync import Options, preview, sync
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from engram.domain.errors import (
     RemoteError,
     SecretFoundError,
 )
-from engram.usecases.sync import sync
+from engram.usecases.sync.sync import sync
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -20,7 +20,7 @@ WRITERS_APART = """
     sys.path.insert(0, sys.argv[1])
     import storekit
     from engram.app import Engram
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
     from engram.usecases.store import Caller
 
     root, writers, lore, count = sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5])
@@ -47,7 +47,7 @@ WRITERS_APART = """
 SYNCER = """
     import sys
     from engram.app import Engram
-    from engram.usecases.open_store import open_store
+    from engram.usecases.opening.open_store import open_store
     from engram.usecases.store import Caller
     from engram.usecases.sync import Options, sync
 

@@ -11,10 +11,10 @@ from tui_kit import DONE_AT, NARROW, SIZES, User, lore, open_copy, using
 
 import engram
 from engram_tui import pair_search
-from engram_tui.consolidate import ConsolidateScreen
-from engram_tui.difference import DifferenceScreen
-from engram_tui.merge_editor import MergeEditor
+from engram_tui.consolidate.screen import ConsolidateScreen
+from engram_tui.review.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
+from engram_tui.widgets.difference import DifferenceScreen
 
 
 @pytest.fixture(scope="module")

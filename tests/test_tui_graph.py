@@ -13,7 +13,7 @@ from tui_snapshots import at_rest, is_as_kept, text_of
 from tui_tour import Tour
 
 import engram
-from engram_tui.graph import GraphScreen
+from engram_tui.graph.screen import GraphScreen
 
 NOON = 1_772_625_600_000_000_000  # 4 March 2026
 

@@ -26,14 +26,14 @@ from tui_kit import (
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
-from engram_tui.compare import Compare
+from engram_tui.entry.new_entry import NewLoreForm
+from engram_tui.entry.screen import LoreScreen
 from engram_tui.insight import InsightScreen, Panel
-from engram_tui.live import LiveScreen
-from engram_tui.lore_screen import LoreScreen
-from engram_tui.new_lore import NewLoreForm
+from engram_tui.live.screen import LiveScreen
 from engram_tui.settings_screen import SettingsScreen
 from engram_tui.shell.command_log_screen import CommandLogScreen
 from engram_tui.shell.picker import Picker
+from engram_tui.widgets.compare import Compare
 
 if TYPE_CHECKING:
     import engram

@@ -10,7 +10,7 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, User, lore, open_copy, us
 from tui_stores import asked
 
 import engram
-from engram_tui.live import LiveScreen
+from engram_tui.live.screen import LiveScreen
 
 
 @pytest.fixture(scope="module")

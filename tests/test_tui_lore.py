@@ -13,11 +13,11 @@ from tui_stores import NOTE, with_a_past
 
 import engram
 from engram.usecases.recording.edit import Edit
-from engram_tui.compare import Compare
-from engram_tui.lore_parts import Lines
-from engram_tui.lore_screen import LoreScreen
-from engram_tui.lore_wording import sparkline
+from engram_tui.entry.parts import Lines
+from engram_tui.entry.screen import LoreScreen
+from engram_tui.entry.wording import sparkline
 from engram_tui.shell.picker import Picker
+from engram_tui.widgets.compare import Compare
 
 if TYPE_CHECKING:
     from engram_tui.actions.action import Action

@@ -6,8 +6,8 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from engram_tui.lore_list import LoreList, fitted
-from engram_tui.rows import Row
+from engram_tui.widgets.lore_list import LoreList, fitted
+from engram_tui.widgets.rows import Row
 
 MANY = 100_000
 NOW = 1_700_000_000.0

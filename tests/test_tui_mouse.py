@@ -10,8 +10,8 @@ import pytest
 from textual.widgets import OptionList
 from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, lore, make_template, open_copy, using
 
-from engram_tui.facet_pane import FacetLines
-from engram_tui.lore_screen import LoreScreen
+from engram_tui.browse.facet_pane import FacetLines
+from engram_tui.entry.screen import LoreScreen
 from engram_tui.shell.frame import KeyLine, TabLine
 from engram_tui.shell.picker import Picker
 

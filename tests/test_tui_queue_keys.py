@@ -20,14 +20,14 @@ from tui_kit import DONE_AT, NARROW, SIZES, User, lore, make_template, open_copy
 from tui_tour import Tour
 
 from engram_tui import actions
-from engram_tui.consolidate import ConsolidateScreen
-from engram_tui.difference import DifferenceScreen
-from engram_tui.merge_editor import MergeEditor
-from engram_tui.new_lore import NewLoreForm
-from engram_tui.review import ReviewScreen
+from engram_tui.consolidate.screen import ConsolidateScreen
+from engram_tui.entry.new_entry import NewLoreForm
+from engram_tui.review.merge_editor import MergeEditor
+from engram_tui.review.screen import ReviewScreen
 from engram_tui.settings_screen import SettingsScreen
 from engram_tui.shell.prompts import Confirm
-from engram_tui.sync import SyncScreen
+from engram_tui.sync.screen import SyncScreen
+from engram_tui.widgets.difference import DifferenceScreen
 
 if TYPE_CHECKING:
     from sync_kit import Clones

@@ -12,9 +12,9 @@ from textual.widgets import TextArea
 from tui_kit import DONE_AT, NARROW, SIZES, WIDE, User, lore, open_copy, titled, using
 
 import engram
-from engram_tui.difference import DifferenceScreen
-from engram_tui.merge_editor import MergeEditor
-from engram_tui.review import ReviewScreen
+from engram_tui.review.merge_editor import MergeEditor
+from engram_tui.review.screen import ReviewScreen
+from engram_tui.widgets.difference import DifferenceScreen
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
 async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_other_screens(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.usecases.review import review as queue
+    from engram.usecases.review.review import review as queue
     from engram_tui import pair_search
 
     look, looked = queue.review, threading.Event()
@@ -282,7 +282,7 @@ async def test_duplicates_become_one_by_paragraph_and_field(
 async def test_keys_typed_before_the_editor_is_there_wait_for_it(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram_tui import merge_source
+    from engram_tui.review import merge_source
 
     read, typed = merge_source.read_source, threading.Event()
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 import engram
 from engram.domain.entry.lore import Lore
-from engram_tui.facets import Facets
-from engram_tui.markdown_cost import is_light, nesting
-from engram_tui.preview import body_of
-from engram_tui.reading import read_page, short_path
-from engram_tui.rows import (
+from engram_tui.browse.facets import Facets
+from engram_tui.browse.reader import read_page, short_path
+from engram_tui.browse.wording import counts
+from engram_tui.shell.frame import Heading, heading_line
+from engram_tui.widgets.markdown_cost import is_light, nesting
+from engram_tui.widgets.preview import body_of
+from engram_tui.widgets.rows import (
     SORT_NAMES,
     Row,
     age,
@@ -27,8 +29,6 @@ from engram_tui.rows import (
     sorted_rows,
     with_rows,
 )
-from engram_tui.shell.frame import Heading, heading_line
-from engram_tui.wording import counts
 
 ROWS = [
     Row("A", "", 900, "FACT", "b", 3.0, 1.0, 0, "active"),

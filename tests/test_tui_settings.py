@@ -12,7 +12,7 @@ from textual.widgets import Input
 from tui_kit import NARROW, WIDE, User, make_template, open_copy, using
 
 from engram.domain.errors import ConfigError
-from engram_tui.lore_parts import Lines
+from engram_tui.entry.parts import Lines
 from engram_tui.settings_screen import SettingsScreen
 
 if TYPE_CHECKING:

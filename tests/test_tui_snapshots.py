@@ -13,8 +13,8 @@ from tui_kit import NARROW, QUEUE, WIDE, make_template, using
 from tui_snapshots import at_rest, is_as_kept, svg_of, text_of
 
 import engram
-from engram_tui.lore_screen import LoreScreen
-from engram_tui.review import ReviewScreen
+from engram_tui.entry.screen import LoreScreen
+from engram_tui.review.screen import ReviewScreen
 from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import engram
 from engram.usecases.opening.init import init
 from engram_tui.shell.picker import Picker
 from engram_tui.shell.prompts import Confirm, Prompt
-from engram_tui.sync import SyncScreen
+from engram_tui.sync.screen import SyncScreen
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -19,7 +19,7 @@ from textual.widgets import Static
 
 import engram
 from engram_tui.app import EngramApp
-from engram_tui.browse import BrowseScreen
+from engram_tui.browse.screen import BrowseScreen
 from engram_tui.shell import typist
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""Learn the weights of engram/domain/similarity/pair_weights.py from the development half of tests/pairs: `python tools/fit_pairs.py`.
+"""Learn the weights of engram/domain/similarity/pair_weights.py from the development half of tests/pairs.
+
+Run it as `python tools/fit_pairs.py`.
 
 Two logistic regressions with a ridge penalty, by Newton's method. Besides the labelled pairs there are pairs made
 of them: texts of different notes, which a store is full of, and long texts of several learnings; and pairs of real

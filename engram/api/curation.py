@@ -39,8 +39,7 @@ class Curating(Part):
 
         Only items about lore of these categories with all these tags, older than so many days, within these confidences.
         """
-        from engram.usecases.review import review
-        from engram.usecases.review.review import Wanted
+        from engram.usecases.review.review import Wanted, review
 
         wanted = Wanted(words(categories), words(tags), older_than, min_confidence, max_confidence)
         return review(self.store, kinds=words(kinds), agents=words(agents), wanted=wanted, limit=limit)

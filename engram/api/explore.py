@@ -30,7 +30,7 @@ class Exploring(Part):
 
         `table` says of which table, `sample_size` how many rows. Raises UsageError, NotFoundError, StoreError.
         """
-        from engram.usecases.explore import explore
+        from engram.usecases.explore.explore import explore
 
         return explore(self.store, depth, scope=scope, table=table, sample_size=sample_size, waiting=waiting)
 

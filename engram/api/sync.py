@@ -42,8 +42,7 @@ class Sharing(Part):
         the sync, and its git, with nothing half done. Raises UsageError (no repository of its own), RemoteError, SyncBlockedError;
         what goes wrong after something was done is in the answer's `.errors`.
         """
-        from engram.usecases.sync import sync
-        from engram.usecases.sync.sync import Options
+        from engram.usecases.sync.sync import Options, sync
 
         return sync(self.store, Options(remote, pull, push, timeout), step)
 

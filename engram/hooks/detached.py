@@ -38,8 +38,7 @@ def _sync(store: Store, *, push: bool) -> None:
     """Bring a dedicated store and its remote together; trouble is left for `engram status` to show."""
     from engram.adapters.git.remote.remotes import remotes
     from engram.usecases.store.store import DEDICATED
-    from engram.usecases.sync import sync
-    from engram.usecases.sync.sync import Options
+    from engram.usecases.sync.sync import Options, sync
     from engram.usecases.upkeep.background import tidy
 
     repository = store.places.repository

@@ -10,8 +10,8 @@ from textual.app import App
 
 from engram.adapters.git.run import runner
 from engram.adapters.git.run.failures import without_credentials
-from engram_tui import reading
 from engram_tui.actions import everywhere
+from engram_tui.browse import reader
 from engram_tui.shell.command_log import CommandLog
 from engram_tui.shell.gate import Gate
 from engram_tui.shell.lifeline import lasting
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from engram.app import Engram
-    from engram_tui.new_lore import NewLore
+    from engram_tui.entry.new_entry import NewLore
     from engram_tui.shell.frame import Heading
     from engram_tui.shell.work import Deed
 
@@ -48,7 +48,7 @@ class EngramApp(App[None]):
         self._filters.append(Gate())
         self.store = store
         self.heading: Heading | None = None
-        self.short_path = reading.short_path(store.path)
+        self.short_path = reader.short_path(store.path)
         self.steps = Steps()
         self.last_deed: Deed | None = None
         self.unsaved: NewLore | None = None  # what the form for a new lore holds
@@ -104,7 +104,7 @@ class EngramApp(App[None]):
 
     def open_lore(self, lore_id: str, around: Sequence[str] = ()) -> None:
         """Show one lore over the open screen; `around` are the ids of the list it is of, in order."""
-        from engram_tui.lore_screen import LoreScreen
+        from engram_tui.entry.screen import LoreScreen
 
         self.push_screen(LoreScreen(self.store, lore_id, around))
 
@@ -124,7 +124,7 @@ class EngramApp(App[None]):
 
     def search(self, text: str) -> None:
         """Search in Browse."""
-        from engram_tui.browse import BrowseScreen
+        from engram_tui.browse.screen import BrowseScreen
 
         self.go("browse")
         if isinstance(self.current, BrowseScreen):
@@ -167,11 +167,11 @@ class EngramApp(App[None]):
 
     def look_at_store(self, screen: ShellScreen) -> None:
         """Find out what the first line says; cheap, but not so cheap that the first paint should wait."""
-        screen.ask("heading", reading.read_heading, self._described)
+        screen.ask("heading", reader.read_heading, self._described)
 
     def written_here(self, screen: ShellScreen) -> None:
         """The app changed the store itself: no news, but the first line may say something else."""
-        screen.ask("token", reading.token, self._know)
+        screen.ask("token", reader.token, self._know)
         for other in self._installed_screens.values():
             if isinstance(other, ShellScreen) and other is not screen:
                 other.stale = True
@@ -192,7 +192,7 @@ class EngramApp(App[None]):
         if self._looking or self.current is None or self._token is None:
             return
         self._looking = True
-        self.current.ask("look", reading.look, self._looked, failed=self._not_looked, exclusive=False)
+        self.current.ask("look", reader.look, self._looked, failed=self._not_looked, exclusive=False)
 
     def _looked(self, token: object) -> None:
         self._looking = False
@@ -214,7 +214,7 @@ class EngramApp(App[None]):
     def listed(self, screen: ShellScreen) -> None:
         """A screen shows the store as it is now: from here on changes are news."""
         if self._token is None:
-            screen.ask("token", reading.token, self._know)
+            screen.ask("token", reader.token, self._know)
             self.look_at_store(screen)
             screen.ask("vectors", lambda store: store.start_vectors(), lambda _started: None)
 

@@ -17,7 +17,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engram.adapters.files.places import user_store
-from engram_tui.reading import short_path
+from engram_tui.browse.reader import short_path
 from engram_tui.shell.gate import Gate, words
 from engram_tui.shell.lifeline import lasting
 from engram_tui.shell.prompts import Prompt

@@ -11,10 +11,10 @@ from textual.widgets import Static
 from engram.domain.explore.insight_charts import charts
 from engram_tui.actions.action import bindings
 from engram_tui.actions.insight import ACTIONS
-from engram_tui.preview import Preview
 from engram_tui.shell.frame import ROOMY
 from engram_tui.shell.gate import lines, words
 from engram_tui.shell.screen import ShellScreen
+from engram_tui.widgets.preview import Preview
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -14,8 +14,8 @@ from engram.adapters.files.places import user_config_file
 from engram.usecases.store.configuration import DEFAULT, OWN, STORE
 from engram_tui.actions.action import bindings
 from engram_tui.actions.settings import ACTIONS
-from engram_tui.lore_parts import Lines
-from engram_tui.reading import short_path
+from engram_tui.browse.reader import short_path
+from engram_tui.entry.parts import Lines
 from engram_tui.shell.gate import words
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.shell.work import Deed

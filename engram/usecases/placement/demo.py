@@ -18,8 +18,7 @@ from engram.usecases.recording.record import Draft, record
 from engram.usecases.store import remote
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.store.store import DEDICATED, Caller
-from engram.usecases.sync import sync
-from engram.usecases.sync.sync import Options
+from engram.usecases.sync.sync import Options, sync
 
 if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore

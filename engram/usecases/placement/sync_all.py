@@ -7,8 +7,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.opening import scopes
 from engram.usecases.opening.remote_address import remote_of
 from engram.usecases.placement.manage_scopes import clone_missing
-from engram.usecases.sync import sync
-from engram.usecases.sync.sync import Synced
+from engram.usecases.sync.sync import Synced, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Which lore of a store say the same or contradict one another: the pairs that review and consolidation start from.
 
-engram.usecases.similarity.pair_candidates says which to look at, engram.domain.similarity.pairs what each pair is. What was found is kept
-in the state folder, and after a change only the lore that changed are compared again.
+engram.usecases.similarity.pair_candidates says which to look at, engram.domain.similarity.pairs what each pair is.
+What was found is kept in the state folder, and after a change only the lore that changed are compared again.
 """
 
 from __future__ import annotations

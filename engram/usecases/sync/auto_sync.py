@@ -88,8 +88,7 @@ def sync_now(store: Store) -> Synced | None:
 
 def _sync(store: Store) -> Synced | None:
     from engram.adapters.files.durable.lock import FileLock
-    from engram.usecases.sync import sync
-    from engram.usecases.sync.sync import Options
+    from engram.usecases.sync.sync import Options, sync
 
     lock = FileLock(os.path.join(store.places.state, "auto-sync.lock"))
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram_tui.app import EngramApp
-    from engram_tui.new_lore import NewLore
+    from engram_tui.entry.new_entry import NewLore
 
 
 class ShellScreen(StoreWork):
@@ -269,7 +269,7 @@ class ShellScreen(StoreWork):
 
     def action_new_lore(self) -> None:
         """The form for a new lore; what was typed into it before is still there."""
-        from engram_tui.new_lore import NewLore, NewLoreForm
+        from engram_tui.entry.new_entry import NewLore, NewLoreForm
 
         form = NewLoreForm(self, self.shell.unsaved or NewLore())
         self.app.push_screen(form, lambda wanted: self._record(form.kept, wanted))

@@ -32,13 +32,13 @@ class Entry(NamedTuple):
 
 
 ENTRIES = (
-    Entry("browse", "Browse", "engram_tui.browse", "BrowseScreen"),
-    Entry("review", "Review", "engram_tui.review", "ReviewScreen"),
-    Entry("consolidate", "Consolidate", "engram_tui.consolidate", "ConsolidateScreen"),
-    Entry("sync", "Sync", "engram_tui.sync", "SyncScreen"),
+    Entry("browse", "Browse", "engram_tui.browse.screen", "BrowseScreen"),
+    Entry("review", "Review", "engram_tui.review.screen", "ReviewScreen"),
+    Entry("consolidate", "Consolidate", "engram_tui.consolidate.screen", "ConsolidateScreen"),
+    Entry("sync", "Sync", "engram_tui.sync.screen", "SyncScreen"),
     Entry("insight", "Insight", "engram_tui.insight", "InsightScreen"),
-    Entry("live", "Live", "engram_tui.live", "LiveScreen"),
-    Entry("graph", "Graph", "engram_tui.graph", "GraphScreen"),
+    Entry("live", "Live", "engram_tui.live.screen", "LiveScreen"),
+    Entry("graph", "Graph", "engram_tui.graph.screen", "GraphScreen"),
 )
 
 

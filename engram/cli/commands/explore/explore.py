@@ -75,7 +75,7 @@ def run(call: Call) -> int:
         )
         _show(call, tables)
         return 0
-    from engram.usecases.explore import explore
+    from engram.usecases.explore.explore import explore
 
     level = explore(call.store, given.depth, scope=call.scope, table=given.table, sample_size=given.samples)
     call.output.document(level.as_dict())

@@ -104,8 +104,7 @@ def _list(call: Call) -> int:
 
 def _fitting(call: Call, limit: int | None) -> Queue:
     """The items that fit the filters."""
-    from engram.usecases.review import review
-    from engram.usecases.review.review import Wanted
+    from engram.usecases.review.review import Wanted, review
 
     given = call.arguments
     wanted = Wanted(given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence)

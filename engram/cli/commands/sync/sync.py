@@ -57,8 +57,7 @@ def timeout(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Sync and report; trouble after something was done gives the exit code of that trouble."""
-    from engram.usecases.sync import sync
-    from engram.usecases.sync.sync import Options, preview
+    from engram.usecases.sync.sync import Options, preview, sync
 
     given = call.arguments
     both = given.pull == given.push

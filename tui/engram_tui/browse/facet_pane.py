@@ -1,0 +1,93 @@
+"""The filters of Browse as a pane of their own, on terminals with room for three: each value with how many lore have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widgets import Static
+
+from engram_tui.browse.facets import NAMES, Facets, values_of
+from engram_tui.shell.gate import words
+from engram_tui.widgets.lore_list import fitted
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+    from engram.app import Engram
+
+CELLS = 30
+_MOST = {"category": 16, "tag": 12}
+_FEW = 6  # values of any other facet
+
+Values = Mapping[str, Sequence[tuple[str, str]]]
+
+
+class FacetLines(Static):
+    """The values, one in a line; a click takes one as the filter, or lets go of it."""
+
+    class Picked(Message):
+        """A value was clicked."""
+
+        def __init__(self, facet: str, value: str) -> None:
+            super().__init__()
+            self.facet, self.value = facet, value
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._places: list[tuple[str, str]] = []
+
+    def show(self, values: Values, chosen: Facets) -> None:
+        """Draw the values; those that are filtered by have a mark and are bold."""
+        text, self._places = Text(no_wrap=True), []
+        for name in NAMES:
+            if not values.get(name):
+                continue
+            self._line(text, name.upper(), "bold underline", ("", ""))
+            for value, note in values[name]:
+                on = getattr(chosen, name) == value
+                room = CELLS - len(note) - 5
+                line = f"{'●' if on else ' '} {fitted(words(value), room)} {note}"
+                self._line(text, line, "bold" if on else "", (name, value))
+            self._line(text, "", "", ("", ""))
+        self.update(text)
+
+    def _line(self, text: Text, line: str, style: str, place: tuple[str, str]) -> None:
+        text.append(f"{line}\n", style)
+        self._places.append(place)
+
+    def on_click(self, event: events.Click) -> None:
+        """Say which value the mouse is on."""
+        facet, value = self._places[event.y] if event.y < len(self._places) else ("", "")
+        if facet:
+            self.post_message(self.Picked(facet, value))
+
+
+class FacetPane(VerticalScroll, can_focus=False):
+    """Shows the filters beside the list; keys choose them by `f`."""
+
+    DEFAULT_CSS = """
+    FacetPane {
+        display: none; width: 32; padding: 0 1; border-right: solid $primary 40%; scrollbar-size-vertical: 1;
+        & Static { height: auto; }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The lines."""
+        yield FacetLines()
+
+    def show(self, values: Values, chosen: Facets) -> None:
+        """Draw anew."""
+        self.query_one(FacetLines).show(values, chosen)
+
+
+def read_values(store: Engram) -> dict[str, list[tuple[str, str]]]:
+    """What there is to choose, the most frequent of each facet; of one scope alone nothing is said."""
+    found = {name: values_of(store, name)[: _MOST.get(name, _FEW)] for name in NAMES}
+    found["scope"] = [(name, "") for name, _ in found["scope"]] if len(found["scope"]) > 1 else []
+    return found

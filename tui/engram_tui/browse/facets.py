@@ -1,0 +1,93 @@
+"""What a list of lore may be narrowed to: one value for each facet, and how that is asked of the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engram.domain.entry.categories import TYPES
+from engram.domain.entry.confidence import STATES, state
+from engram.domain.entry.lore import STATUSES
+from engram.usecases.lookup.listing import Narrow
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram_tui.widgets.rows import Row
+
+NAMES = ("scope", "category", "status", "type", "tag", "confidence", "agent", "age")
+AGES = {"today": 86_400, "this week": 604_800, "this month": 2_592_000, "this year": 31_536_000}
+MOST_TAGS = 300
+
+
+class Facets(NamedTuple):
+    """The value of each facet; "" lets everything through."""
+
+    scope: str = ""
+    category: str = ""
+    status: str = ""
+    type: str = ""
+    tag: str = ""
+    confidence: str = ""
+    agent: str = ""
+    age: str = ""
+
+    def narrow(self, now: float) -> Narrow:
+        """The part that lists are narrowed by beyond category, status and tag."""
+        lowest, highest = band(self.confidence)
+        return Narrow(
+            (self.type,) if self.type else (),
+            (self.agent,) if self.agent else (),
+            lowest,
+            highest,
+            now - AGES[self.age] if self.age in AGES else 0.0,
+        )
+
+    def lets_through(self, row: Row, now: float) -> bool:
+        """Whether a found lore fulfils what a query cannot be asked for."""
+        lowest, highest = band(self.confidence)
+        return (
+            lowest <= row.confidence <= highest
+            and (not self.status or row.status == self.status)
+            and (not self.agent or row.agent == self.agent)
+            and (self.age not in AGES or now - row.created_at <= AGES[self.age])
+        )
+
+    @property
+    def written(self) -> str:
+        """All that are set, in a line."""
+        return " · ".join(f"{name} {value}" for name, value in zip(NAMES, self, strict=True) if value)
+
+    @property
+    def kept(self) -> str:
+        """As it is remembered."""
+        return "\n".join(self)
+
+    @classmethod
+    def from_kept(cls, text: str) -> Facets:
+        """What `kept` wrote; anything else is no filter."""
+        values = text.split("\n")
+        if len(values) != len(NAMES):
+            return cls()
+        found = cls(*values)
+        known = found.confidence in ("", *STATES) and found.age in ("", *AGES)
+        return found if known and found.status in ("", *STATUSES) and found.type in ("", *TYPES) else cls()
+
+
+def band(name: str) -> tuple[int, int]:
+    """The lowest and the highest confidence of a band, in thousandths; of all for an unknown one."""
+    inside = [thousandths for thousandths in range(1001) if state(thousandths) == name]
+    return (inside[0], inside[-1]) if inside else (0, 1000)
+
+
+def values_of(store: Engram, facet: str) -> list[tuple[str, str]]:
+    """What there is to choose for a facet, each with how many lore have it, where that is known quickly."""
+    if facet == "scope":
+        return [(one.name, f"{one.path}") for one in store.scopes() if one.exists]
+    if facet == "age":
+        return [(name, "") for name in AGES]
+    if facet == "confidence":
+        return [(name, f"{band(name)[0] / 1000:.2f} to {band(name)[1] / 1000:.2f}") for name in STATES]
+    generation = store.store.index.look()
+    if generation is None:
+        return []
+    counted = generation.catalog.count_tags() if facet == "tag" else generation.catalog.count_by(facet)
+    return [(str(name), f"{count:,}") for name, count in list(counted.items())[:MOST_TAGS] if name]

@@ -1,0 +1,1 @@
+"""A consolidation plan as a tree with boxes to tick."""

@@ -1,0 +1,69 @@
+"""What the screen of one lore asks of the store. Called from worker threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engram.adapters.files.frontmatter.origin import origin_of
+from engram.domain.errors import EngramError, NotFoundError, StoreError
+from engram.usecases.history.origin import known_origins
+from engram.usecases.opening.scopes import reach
+from engram.usecases.recall.usage import worth_at_once
+from engram.usecases.store.remote import list_remotes
+from engram_tui.entry.wording import Provenance
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.graph.links import Link
+    from engram.usecases.history.log import Event
+    from engram.usecases.recall.recall_log import Surfaced
+
+MOST_VERSIONS = 500
+MOST_QUERIES = 50
+
+
+def provenance(lore_id: str, store: Engram) -> Provenance:
+    """Where a lore is from and what it is worth; git's history has a question of its own. Raises NotFoundError."""
+    shown = store.get(lore_id)
+    home = reach(store.store, shown.scope)
+    try:
+        remotes = tuple([remote.url for remote in list_remotes(home)])
+    except EngramError:  # a store outside git, or in a repository that has other things to share
+        remotes = ()
+    [origin] = known_origins(home, [shown.lore])
+    return Provenance(
+        origin, origin_of(home.files.read(shown.path)), remotes, worth_at_once(home, shown.lore)
+    )
+
+
+def versions(lore_id: str, store: Engram) -> Sequence[Event]:
+    """The commits of a lore, newest first; none outside git. Raises NotFoundError, GitError."""
+    try:
+        return store.history(lore_id, MOST_VERSIONS)
+    except StoreError:
+        if store.store.places.repository is None:
+            return ()
+        raise
+
+
+def queries(lore_id: str, store: Engram) -> Sequence[Surfaced]:
+    """The last queries that it answered. Raises NotFoundError."""
+    return store.surfaced(lore_id, MOST_QUERIES)
+
+
+def links(lore_id: str, store: Engram) -> Sequence[Link]:
+    """What it names and what names it. Raises NotFoundError, StoreError."""
+    return store.links(lore_id)
+
+
+def texts(store: Engram, lore_id: str, commits: Sequence[str]) -> list[Lore | None]:
+    """A lore at each of these commits; None where it is not in one. Raises StoreError, GitError."""
+    found: list[Lore | None] = []
+    for commit in commits:
+        try:
+            found.append(store.version(lore_id, commit))
+        except NotFoundError:
+            found.append(None)
+    return found

@@ -1,0 +1,1 @@
+"""The neighbourhood of an entity, drawn as a tree."""

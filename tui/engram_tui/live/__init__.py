@@ -1,0 +1,1 @@
+"""What agents asked and got, as it happens."""

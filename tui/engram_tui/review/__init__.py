@@ -1,0 +1,1 @@
+"""What waits for a person, item by item, with the merge editor."""

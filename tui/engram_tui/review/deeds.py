@@ -1,0 +1,136 @@
+"""Deciding about items of the review queue: each decision is one `Deed`, so that it repeats, is undone and is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from engram.domain.entry.named_files import is_entity
+from engram.domain.errors import NotFoundError
+from engram.domain.review.review import ACCEPT, ARCHIVE, EDIT, SNOOZE, allowed, check_decision
+from engram.usecases.graph import entity_conflicts
+from engram.usecases.opening.scopes import reach
+from engram.usecases.recording.edit import rewrite
+from engram.usecases.recording.editor import kept_if_refused
+from engram_tui.deeds import titled
+from engram_tui.shell.gate import words
+from engram_tui.shell.work import Deed
+from engram_tui.widgets.rows import count
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.entry.lore import Lore
+    from engram.domain.review.review import Item
+    from engram.usecases.review.decisions import Decided
+
+ITEM = "item"  # what these deeds are about
+_TITLES = {SNOOZE: "Snooze", EDIT: "Accept edited", ARCHIVE: "Archive"}
+DAYS = 7
+
+
+def decide(items: Sequence[Item], decision: str, result: Lore | None = None) -> Deed:
+    """Decide about these items; repeated, about others. `result` is what a person made of the lore that stays."""
+    known = {item.id: item for item in items}
+    noted: list[Decided] = []  # decisions that wrote no file
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        noted.clear()
+        wanted = [known.get(one) or _item(store, one) for one in ids]
+        for item in wanted:
+            check_decision(item, decision)
+        for item in wanted:
+            done = store.decide(item, decision, days=DAYS, result=result)
+            if not done.wrote:
+                noted.append(done)
+        return _said(wanted, decision, edited=result is not None)
+
+    def back(store: Engram) -> bool:
+        for done in noted:
+            store.ask_again(done)
+        return bool(noted)
+
+    def again(store: Engram) -> bool:
+        for done in noted:
+            store.decide(done.item, decision, days=DAYS)
+        return bool(noted)
+
+    title = _TITLES.get(decision, decision.capitalize())
+    return Deed(
+        title,
+        work,
+        f"engram review {decision} {{}}",
+        repeats=result is None,
+        about=ITEM,
+        back=back,
+        again=again,
+    )
+
+
+def accept_edited(item: Item, path: str, before: bytes, after: bytes) -> Deed:
+    """Replace the file of an item's lore or entity by an edited text; where the item still asks for something, accept it."""
+    noted: list[Decided] = []
+
+    def work(store: Engram, ids: tuple[str, ...]) -> str:
+        noted.clear()
+        title = kept_if_refused(after, lambda: _rewritten(store, item, path, before, after))
+        store.edited()
+        same = [one for one in store.review(kinds=item.kind).items if one.id == ids[0]]
+        if not same or ACCEPT not in allowed(item.kind):
+            return f"{titled(title)} is changed"
+        done = store.decide(same[0], ACCEPT)
+        if not done.wrote:
+            noted.append(done)
+        return f"{titled(title)} is changed; {allowed(item.kind)[ACCEPT]}"
+
+    def back(store: Engram) -> bool:
+        for done in noted:
+            store.ask_again(done)
+        return bool(noted)
+
+    edited = f"engram edit {_edited_id(item)}; " if item.lore else ""
+    return Deed(
+        _TITLES[EDIT],
+        work,
+        f"{edited}engram review accept {{}}",
+        repeats=False,
+        about=ITEM,
+        back=back,
+    )
+
+
+def _rewritten(store: Engram, item: Item, path: str, before: bytes, after: bytes) -> str:
+    """Write the edited text; what it is called now."""
+    where = reach(store.store, "")
+    if is_entity(path, where.places.folder):
+        return entity_conflicts.rewrite(where, path, before, after).name
+    return rewrite(where, path, _edited_id(item), before, after).lore.title
+
+
+def batches(items: Sequence[Item], current: Item) -> Mapping[str, tuple[str, list[Item]]]:
+    """What may be decided about several at once: the items of this kind, and those of them by this agent, with their names."""
+    kind = [item for item in items if item.kind == current.kind]
+    found = {"kind": (f"all {count(len(kind))} {current.kind}", kind)}
+    agent = [item for item in kind if item.agent == current.agent]
+    if current.agent and len(agent) < len(kind):
+        found["agent"] = (f"{count(len(agent))} {current.kind} by {words(current.agent)}", agent)
+    return found
+
+
+def _item(store: Engram, name: str) -> Item:
+    found = next((item for item in store.review().items if item.id == name), None)
+    if found is None:
+        raise NotFoundError(f"Nothing in the queue has the id {name} any more.", "Press f5 to look again.")
+    return found
+
+
+def _edited_id(item: Item) -> str:
+    """Which of an item's lore is edited: the newest; for a file that cannot be read, none is known."""
+    return item.lore[-1] if item.lore else ""
+
+
+def _said(items: Sequence[Item], decision: str, *, edited: bool) -> str:
+    meaning = allowed(items[0].kind)[decision]
+    if decision == SNOOZE:
+        meaning = f"asked again in {DAYS} days"
+    what = titled(words(items[0].title)) if len(items) == 1 else f"{count(len(items))} {items[0].kind}"
+    return f"{what}: {'with your text, ' if edited else ''}{meaning}"

@@ -1,0 +1,263 @@
+"""The merge editor: two versions side by side, and below them the one lore that is made of them, as a text to edit.
+
+For each paragraph and field that differs `l` takes the left, `r` the right, `b` both. Nothing is written before ctrl+s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from engram.domain.entry.lore import Lore
+from engram_tui.review.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
+from engram_tui.shell.gate import lines, words
+from engram_tui.shell.prompts import Confirm
+from engram_tui.widgets.word_marks import differ, side_by_side
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from engram_tui.review.merge_source import MergeSource
+
+CHOSEN, NOT_CHOSEN, HERE = "●", "○", "▶"
+
+
+class MergeEditor(ModalScreen[Lore | None]):
+    """Returns the lore that a person made of two, or None where nothing is to be saved."""
+
+    DEFAULT_CSS = """
+    MergeEditor { align: center middle; }
+    MergeEditor > Vertical { width: 100%; height: 100%; background: $surface; }
+    MergeEditor #hint { height: 1; padding: 0 1; background: $primary 25%; text-wrap: nowrap; text-overflow: ellipsis; }
+    MergeEditor #texts { height: 2fr; }
+    MergeEditor .text { width: 1fr; border: round $primary 50%; border-title-color: $text-primary; }
+    MergeEditor .text { padding: 0 1; scrollbar-size-vertical: 1; }
+    MergeEditor .text Static, MergeEditor #fields { height: auto; }
+    MergeEditor #fields { max-height: 8; padding: 0 1; }
+    MergeEditor TextArea { height: 1fr; min-height: 4; border: round $primary 50%; border-title-color: $text-primary; }
+    MergeEditor TextArea:focus { border: round $primary; }
+    """
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "save", priority=True),
+        Binding("escape", "leave", "close", priority=True),
+        Binding("tab", "type", "edit the result", priority=True),
+        Binding("l,left", "choose('left')", "left"),
+        Binding("r,right", "choose('right')", "right"),
+        Binding("b", "choose('both')", "both"),
+        Binding("j,down", "move(1)", "next difference"),
+        Binding("k,up", "move(-1)", "difference before"),
+        Binding("n", "next_version", "another version on the right"),
+        Binding("e,i,enter", "type", "edit the result"),
+    ]
+
+    def __init__(self, source: MergeSource) -> None:
+        super().__init__()
+        self.source = source
+        self.at = 0
+        self._right = 1
+        self._composed = ""
+        self._marks: dict[int, tuple[Text, Text]] = {}
+        self.draft = self._new_draft()
+
+    def compose(self) -> ComposeResult:
+        """Keys, both texts, fields, the result."""
+        with Vertical():
+            yield Static(id="hint", markup=False)
+            with Horizontal(id="texts"):
+                for name in ("one", "two"):
+                    with VerticalScroll(id=name, classes="text", can_focus=False):
+                        yield Static(id=f"{name}-text", markup=False)
+            yield Static(id="fields", markup=False)
+            yield TextArea(soft_wrap=True, id="result")
+
+    def on_mount(self) -> None:
+        """Start with what the decision would make of it by itself."""
+        self.area.border_title = "what is saved"
+        self._compose_result()
+        self.show()
+
+    @property
+    def area(self) -> TextArea:
+        """The result."""
+        return self.query_one(TextArea)
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether somebody changed the result by hand."""
+        return self.area.text != self._composed
+
+    def _new_draft(self) -> MergeDraft:
+        self._marks.clear()
+        first, other = self.source.versions[0], self.source.versions[self._right]
+        return MergeDraft(first.lore, other.lore, self.source.base, join_fields=self.source.joins)
+
+    # Showing
+
+    def show(self) -> None:
+        """Draw both sides with what is chosen."""
+        draft, versions = self.draft, self.source.versions
+        more = f" · n another of {len(versions) - 1}" if len(versions) > 2 else ""
+        here = f"{self.at + 1} of {len(draft.rows)}" if draft.rows else "no difference"
+        typing = self.focused is self.area
+        keys = (
+            "esc back to the choices"
+            if typing
+            else f"l left  r right  b both  j k next ({here})  tab edit{more}  esc leave"
+        )
+        self.query_one("#hint", Static).update(f"merge   {keys}  ctrl+s saves")
+        for name, version, side in (("one", versions[0], LEFT), ("two", versions[self._right], RIGHT)):
+            pane = self.query_one(f"#{name}", VerticalScroll)
+            pane.border_title = words(f"{side}: {version.name} · {version.lore.agent or 'a person'}")
+            text, row = self._side(side)
+            self.query_one(f"#{name}-text", Static).update(text)
+            pane.scroll_to(y=max(0, self._lines_before(text, row, pane.size.width - 4) - 1), animate=False)
+        self.query_one("#fields", Static).update(self._fields())
+
+    def _side(self, side: str) -> tuple[Text, int]:
+        """One side's paragraphs with their signs, and where the current one begins."""
+        found, start = Text(), 0
+        for part in self.draft.paragraphs:
+            mine, others = self._marked(part)
+            here = part is self._current
+            if here:
+                start = len(found)
+            found.append(self._sign(part, side, here), "bold")
+            said = mine if side == LEFT else others
+            found.append_text(said or Text("(nothing)", "dim italic"))
+            found.append("\n\n")
+        return found, start
+
+    def _marked(self, part: Part) -> tuple[Text, Text]:
+        """Both sides of a paragraph, compared once."""
+        if id(part) not in self._marks:
+            likely = part.differs and differ(part.left, part.right)
+            plain = Text(lines(part.left)), Text(lines(part.right))
+            self._marks[id(part)] = side_by_side(part.left, part.right) if likely else plain
+        return self._marks[id(part)]
+
+    def _sign(self, part: Part, side: str, here: bool) -> str:
+        choice = self.draft.choice_of(part)
+        if not choice:
+            return ""
+        sign = CHOSEN if choice in (side, BOTH) else NOT_CHOSEN
+        return f"{HERE if here else ''}{sign} "
+
+    def _fields(self) -> Text:
+        found = Text()
+        for row, part in enumerate(self.draft.rows):
+            if part.name:
+                here = row == self.at
+                found.append(f"{HERE if here else ' '} {part.name:<10} ", "bold" if here else "")
+                for side, value in ((LEFT, part.left), (RIGHT, part.right)):
+                    chosen = self.draft.choices[row] in (side, BOTH)
+                    found.append(
+                        f"{CHOSEN if chosen else NOT_CHOSEN} {_written(value)}   ", "" if chosen else "dim"
+                    )
+                found.append("\n")
+        return found
+
+    @property
+    def _current(self) -> Part | None:
+        return self.draft.rows[self.at] if self.draft.rows else None
+
+    def _lines_before(self, text: Text, start: int, width: int) -> int:
+        return len(text[:start].wrap(self.app.console, max(1, width))) if start else 0
+
+    # Choosing
+
+    def _compose_result(self) -> None:
+        self._composed = lines(self.draft.text)
+        self.area.text = self._composed
+
+    def action_move(self, by: int) -> None:
+        """Another difference."""
+        if self.draft.rows:
+            self.at = (self.at + by) % len(self.draft.rows)
+            self.show()
+
+    def action_choose(self, choice: str) -> None:
+        """What counts for the current difference, in the result too."""
+        part = self._current
+        if part is None:
+            return
+        before, typed = lines(self.draft.said(part)) if not part.name else "", self.is_typed
+        old = self.draft.choices[self.at]
+        if not self.draft.choose(self.at, choice):
+            self.notify(f"Of {part.name} only one can count.", markup=False)
+            return
+        if not part.name and not self._rewritten(before, lines(self.draft.said(part)), typed):
+            self.draft.choose(self.at, old)
+            self.notify("You wrote over that paragraph: change it in the text (tab).", markup=False)
+        self.show()
+
+    def _rewritten(self, before: str, after: str, typed: bool) -> bool:
+        """Have the choice in the result; where somebody typed, only in its own paragraph, if that is still there."""
+        if not typed:
+            self._compose_result()
+            return True
+        if not before or self.area.text.count(before) != 1:
+            return False
+        text = self.area.text.replace(before, after)
+        self._composed = lines(self.draft.text)
+        self.area.text = text
+        return True
+
+    def action_next_version(self) -> None:
+        """Compare with another version; what was chosen of the one before stays in the text."""
+        if len(self.source.versions) < 3:
+            return
+        if self.is_typed or self.draft.text != self._new_draft().text:
+            self.notify("Text was taken or typed already; add what is missing by hand (tab).", markup=False)
+            typed = self.area.text
+        else:
+            typed = ""
+        self._right = self._right % (len(self.source.versions) - 1) + 1
+        self.draft, self.at = self._new_draft(), 0
+        self._composed = lines(self.draft.text)
+        self.area.text = typed or self._composed
+        self.show()
+
+    # Typing and leaving
+
+    def action_type(self) -> None:
+        """Between the choices and the text."""
+        self.set_focus(None if self.focused is self.area else self.area)
+        self.show()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """While one types, letters are letters."""
+        return self.focused is not self.area or action in ("save", "leave", "type")
+
+    def action_save(self) -> None:
+        """Take it as it is now."""
+        if self.area.text.strip():
+            self.dismiss(self.draft.result(self.area.text))
+        else:
+            self.notify("There is no text to save.", markup=False)
+
+    def action_leave(self) -> None:
+        """From the text to the choices; from there away, without writing."""
+        if self.focused is self.area:
+            self.set_focus(None)
+            self.show()
+        elif self.is_typed:
+            question = "What you typed is not saved anywhere. Leave all the same?"
+            self.app.push_screen(Confirm("Leave", question), self._left)
+        else:
+            self.dismiss(None)
+
+    def _left(self, yes: bool | None) -> None:
+        if yes:
+            self.dismiss(None)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return words(", ".join(str(item) for item in value), 48) or "(none)"
+    return words("(none)" if value is None or value == "" else value, 48)

@@ -1,0 +1,313 @@
+"""The sync screen: what waits to go out and to come in, what came in, and bringing both sides together.
+
+The sync itself runs beside the app (`syncing`); what the screen says is in `sync_lines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.widgets import Static
+
+from engram.usecases.sync.sync import Options
+from engram_tui.actions.action import bindings
+from engram_tui.actions.sync import ACTIONS
+from engram_tui.shell.gate import words
+from engram_tui.shell.work import defect, one_line
+from engram_tui.sync import remotes
+from engram_tui.sync.lines import (
+    Result,
+    View,
+    details_of,
+    each_once,
+    empty_lines,
+    last_line,
+    lines_of,
+    news_of,
+    read_view,
+    result_sentence,
+    where_line,
+)
+from engram_tui.sync.worker import Ended, progress_line, run_sync
+from engram_tui.widgets.line_screen import LineScreen
+from engram_tui.widgets.rows import count
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from engram.app import Engram
+    from engram.usecases.sync.traffic import LoreChange
+    from engram_tui.shell.work import Deed, Written
+    from engram_tui.widgets.line_list import Line
+
+
+class SyncScreen(LineScreen):
+    """Sync, and see what it does."""
+
+    SCREEN = "sync"
+    DEFAULT_CSS = """
+    SyncScreen {
+        & #where, & #last { height: auto; max-height: 4; padding: 0 1; background: $surface; }
+        & #last { color: $text-muted; }
+        & #last.-bad { color: $text-error; background: $error 10%; }
+        & #running { height: 1; padding: 0 1; background: $primary 25%; display: none; text-wrap: nowrap; text-overflow: ellipsis; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings(ACTIONS)
+
+    def __init__(self, store: Engram) -> None:
+        super().__init__(store)
+        self.view: View | None = None
+        self.result: Result | None = None
+        self.cancel: Event | None = None  # of the sync that runs
+
+    def compose_above(self) -> Iterator[Widget]:
+        """Where to, how the last sync ended, and how far this one is."""
+        yield Static("opening …", id="where", markup=False)
+        yield Static(id="last", markup=False)
+        yield Static(id="running", markup=False)
+
+    def on_mount(self) -> None:
+        """Read what is known without the network."""
+        self.store_changed()
+
+    def on_unmount(self) -> None:
+        """Who leaves does not wait for the network."""
+        if self.cancel is not None:
+            self.cancel.set()
+
+    # What actions ask
+
+    def is_syncing(self) -> bool:
+        """Whether a sync is under way."""
+        return self.cancel is not None
+
+    def can_sync(self) -> bool:
+        """Whether there is something to sync with."""
+        return not self.is_syncing() and self.has_remotes()
+
+    def has_remotes(self) -> bool:
+        """Whether there is a remote."""
+        return self.view is not None and bool(self.view.remotes)
+
+    def can_have_remotes(self) -> bool:
+        """Whether remotes are Engram's to add."""
+        return self.view is not None and self.view.is_own
+
+    def can_forget_remotes(self) -> bool:
+        """Whether there is one to forget."""
+        return self.can_have_remotes() and self.has_remotes()
+
+    # Showing
+
+    def store_changed(self) -> None:
+        """Read again what waits."""
+        self.ask("view", read_view, self._take_view, failed=self._no_view)
+
+    def _take_view(self, view: View) -> None:
+        self.view = view
+        self._show()
+        self.shell.listed(self)
+
+    def _no_view(self, line: str) -> None:
+        self.view = None
+        self.query_one("#where", Static).update(words(line))
+        self.line_list.say("There is nothing to sync here.")
+        self.line_list.show_lines([])
+        self.shell.listed(self)
+        self.refresh_bindings()
+
+    def _show(self) -> None:
+        view, chosen = self.view, self.line_list.line
+        if view is None:
+            return
+        self.query_one("#where", Static).update(words(where_line(view)))
+        said, bad = last_line(view, self.now())
+        last = self.query_one("#last", Static)
+        last.update(words(said))
+        last.set_class(bad, "-bad")
+        last.display = bool(said)
+        self.line_list.say(*empty_lines(view))
+        self.line_list.show_lines(
+            lines_of(view, self.result, self.now(), self.is_narrow), keep=chosen.id if chosen else ""
+        )
+        self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        """Columns have other widths."""
+        super().on_resize()
+        self.call_after_refresh(self._show)
+
+    def news_of_lore(self, line: Line) -> str:
+        """What happened to it, in a line."""
+        found = self._change(line)
+        return news_of(found) if found else ""
+
+    def instead_of_lore(self, line: Line | None) -> tuple[str, ...]:
+        """What is known of a lore that is gone."""
+        found = self._change(line) if line is not None and not line.lore_id else None
+        return details_of(found) if found else ()
+
+    def _change(self, line: Line) -> LoreChange | None:
+        name, _, rest = line.id.partition(":")
+        number = rest.partition(":")[0]
+        if self.view is None or not number.isdigit():
+            return None
+        found = self.view.exchange
+        kept = {"out": found.outgoing.lore, "in": found.incoming.lore, "came": self.view.came_in}
+        kept["result"] = self.result.arrived if self.result else ()
+        lore_id = rest.rpartition(":")[2]
+        return next((one for one in kept[name] if one.id == lore_id), None)
+
+    # Syncing
+
+    def action_sync(self) -> None:
+        """Both ways."""
+        self._begin(Options(), "engram sync")
+
+    def action_sync_pull(self) -> None:
+        """Only in."""
+        self._begin(Options(push=False), "engram sync --pull")
+
+    def action_sync_push(self) -> None:
+        """Only out."""
+        self._begin(Options(pull=False), "engram sync --push")
+
+    def action_sync_look(self) -> None:
+        """Look only."""
+        self._begin(Options(), "engram sync --dry-run", dry_run=True)
+
+    def _begin(self, options: Options, command: str, *, dry_run: bool = False) -> None:
+        if self.view is None or self.is_syncing():
+            return
+        found = self.view.exchange
+        start = partial(self._start, command=command, dry_run=dry_run)
+        if not found.remote:
+            self._pick_remote("Sync with", lambda name: start(options._replace(remote=name)))
+        elif options.push and not dry_run and not found.known and found.outgoing.total:
+            self._confirm_first(found.remote, found.outgoing.total, lambda: start(options))
+        else:
+            start(options)
+
+    def _confirm_first(self, remote: str, lore: int, then: Callable[[], None]) -> None:
+        from engram_tui.shell.prompts import Confirm
+
+        assert self.view is not None
+        url = next((one.url for one in self.view.remotes if one.name == remote), remote)
+        question = (
+            f"{count(lore)} lore go to\n{url}\nWho can read that can read them; undo cannot call them back."
+        )
+        self.app.push_screen(
+            Confirm("The first sync with this remote", question), lambda yes: then() if yes else None
+        )
+
+    def _start(self, options: Options, *, command: str, dry_run: bool) -> None:
+        cancel = self.cancel = Event()
+        self.shell.log_command(f"{command} {options.remote}".strip(), ())
+        self._hear("beginning")
+        self.query_one("#running").display = True
+        self.refresh_bindings()
+
+        def run() -> None:
+            def hear(what: str) -> None:
+                self.call_later(self._hear, what)
+
+            try:
+                ended = run_sync(self.store, options, dry_run=dry_run, cancel=cancel, hear=hear)
+            except Exception as error:  # noqa: BLE001 - a defect must not take the app with it
+                self.call_later(self._broke, defect(error))
+            else:
+                self.call_later(self._ended, ended)
+
+        self.run_worker(run, thread=True, group="sync", exit_on_error=False)
+
+    def _hear(self, what: str) -> None:
+        if self.cancel is not None and not self.cancel.is_set():
+            self.query_one("#running", Static).update(words(f"{progress_line(what)}   esc ends it"))
+
+    def action_cancel_sync(self) -> None:
+        """End it."""
+        if self.cancel is not None:
+            self.cancel.set()
+            self.query_one("#running", Static).update("ending it …")
+
+    def _over(self) -> None:
+        self.cancel = None
+        self.query_one("#running").display = False
+        self.shell.written_here(self)
+        self.store_changed()
+        self.refresh_bindings()
+
+    def _broke(self, line: str) -> None:
+        self._over()
+        self.trouble(line)
+
+    def _ended(self, ended: Ended) -> None:
+        done = ended.done
+        if ended.planned is None:
+            self.result = Result(done, each_once(ended.arrived))
+        errors = ([ended.error] if ended.error else []) + list(done.errors if done else ())
+        self.trouble("; ".join(one_line(error) for error in errors))
+        if ended.cancelled:
+            came = count(len(ended.arrived))
+            said = f"{came} lore had come in whole already." if ended.arrived else "Nothing was changed."
+            self.tell("Sync ended", f"{said} Nothing is half done.")
+        elif ended.planned is not None:
+            came, sent, both = (count(len(paths)) for paths in ended.planned.plan)
+            waiting = ended.planned.waiting
+            also = f" {count(waiting)} not committed yet would go out, too." if waiting else ""
+            self.tell(
+                "Dry run",
+                f"Would bring in {came}, send {sent}, merge {both}.{also} Nothing was changed here.",
+            )
+        elif done is not None:
+            self.tell("Sync", result_sentence(Result(done, ended.arrived)))
+            if done.notes:
+                self.trouble("; ".join([*map(one_line, errors), *done.notes]))
+        self._over()
+
+    # Remotes
+
+    def action_add_remote(self) -> None:
+        """Ask for an address."""
+        from engram_tui.shell.prompts import Prompt
+
+        name = "" if self.has_remotes() else "origin "
+        explain = "A name and the address of a git repository: https, ssh or a folder."
+        self.app.push_screen(
+            Prompt("Add a remote", name, hint="origin git@example.org:team/lore.git", explain=explain),
+            self._remote_typed,
+        )
+
+    def _remote_typed(self, text: str | None) -> None:
+        given = (text or "").split(maxsplit=1)
+        if not given:
+            return
+        name, url = given if len(given) == 2 else ("origin", given[0])
+        if not self.store.store.places.repository:
+            return
+        self.do(remotes.added(name, url), ())
+
+    def action_remove_remote(self) -> None:
+        """Forget one."""
+        self._pick_remote("Forget which remote", self._remove)
+
+    def _remove(self, name: str) -> None:
+        known = self.view.remotes if self.view else ()
+        url = next((one.url for one in known if one.name == name), "")
+        self.do(remotes.removed(name, url), ())
+
+    def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
+        super()._deed_done(deed, ids, done)
+        self.store_changed()
+
+    def _pick_remote(self, title: str, then: Callable[[str], None]) -> None:
+        from engram_tui.shell.picker import Choice, Picker
+
+        known = self.view.remotes if self.view else ()
+        choices = [Choice(one.name, one.name, after=one.url) for one in known]
+        self.app.push_screen(Picker(title, choices), lambda name: then(name) if name else None)

@@ -1,0 +1,1 @@
+"""Lists, panes and comparisons that several screens share."""

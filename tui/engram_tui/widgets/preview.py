@@ -1,0 +1,112 @@
+"""One lore, readable: its title, what is known of it, and its text."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.widgets import Static
+
+from engram.domain.entry.lore import ACTIVE, Lore
+from engram.domain.text.safe_text import safe_text
+from engram_tui.widgets.markdown_pane import MarkdownPane
+from engram_tui.widgets.rows import age, bar, fraction
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from engram.usecases.lookup.listing import Shown
+
+
+class Preview(MarkdownPane):
+    """Shows a lore; with the focus, the moving keys scroll it."""
+
+    DEFAULT_CSS = """
+    Preview {
+        padding: 0 1; background: $surface; scrollbar-size-vertical: 1;
+        & > Static { height: auto; }
+        & > #title { text-style: bold; color: $text-primary; }
+        & > #facts { color: $text-muted; margin: 0 0 1 0; }
+        & > #details { color: $text-muted; margin: 1 0 0 0; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.shown_id = ""
+
+    def compose(self) -> ComposeResult:
+        """Title, facts, the text (in one of two ways), details."""
+        yield Static(id="title", markup=False)
+        yield Static(id="facts", markup=False)
+        yield Static(id="plain", markup=False)
+        yield Static(id="details", markup=False)
+
+    def show(self, shown: Shown, now: float, why: str = "", news: str = "") -> None:
+        """Show a lore; `now` in Unix seconds, `news` a line of its own above the rest."""
+        lore = shown.lore
+        another = lore.id != self.shown_id
+        self.shown_id = lore.id
+        body = safe_text(body_of(lore), lines=True)
+        above = "\n".join(part for part in (safe_text(news), facts(shown, now)) if part)
+        self._put(safe_text(lore.title), above, body, details(shown, now, why))
+        if another:
+            self.scroll_home(animate=False)
+
+    def say(self, *lines: str) -> None:
+        """Show a message in place of a lore."""
+        self.shown_id = ""
+        self._put(safe_text(lines[0]) if lines else "", _lines(*lines[1:]), "", "")
+
+    def _put(self, title: str, facts_: str, body: str, details_: str) -> None:
+        for name, text in (("title", title), ("facts", facts_), ("details", details_)):
+            self.query_one(f"#{name}", Static).update(text)
+        self.put_body(body)
+
+
+def facts(shown: Shown, now: float) -> str:
+    """What one wants to know before reading, a line each."""
+    lore = shown.lore
+    validated = f"✓{lore.validation_count}" if lore.validation_count else "not validated yet"
+    if lore.last_validated:
+        validated += f", last {since(lore.last_validated, now)}"
+    return _lines(
+        f"{lore.category} · {lore.state}{'' if lore.status == ACTIVE else f' · {lore.status}'}",
+        f"{bar(lore.thousandths, 8)} {fraction(lore.thousandths)} · {validated}",
+        _named("tags", lore.tags),
+        _named("files", lore.files),
+    )
+
+
+def details(shown: Shown, now: float, why: str) -> str:
+    """What one may want to know after reading, a line each."""
+    lore = shown.lore
+    by = f" by {lore.agent}" if lore.agent else ""
+    return _lines(
+        f"found by {why}" if why else "",
+        _named("context", lore.context),
+        f"recorded {since(lore.created_at, now)}{by}, {lore.created_at:%Y-%m-%d %H:%M} UTC",
+        shown.path,
+    )
+
+
+def since(moment: datetime, now: float) -> str:
+    """`3 d ago`, or `just now`."""
+    words = age(now - moment.timestamp())
+    return "just now" if words == "now" else f"{words} ago"
+
+
+def body_of(lore: Lore) -> str:
+    """The text without a first line that only repeats the title."""
+    first, _, rest = lore.content.lstrip("\n").partition("\n")
+    repeated = first.strip().lstrip("#").strip().rstrip("#").strip() == lore.title
+    stands_alone = first.lstrip().startswith("#") or not rest.split("\n", 1)[0].strip()
+    return rest.strip("\n") if repeated and stands_alone else lore.content
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(safe_text(line) for line in lines if line)
+
+
+def _named(name: str, values: tuple[str, ...]) -> str:
+    return f"{name} {', '.join(values)}" if values else ""
