@@ -1,4 +1,4 @@
-"""The labelled pairs of tests/pairs, assessed as the product does, each half by itself: what a fit and a measurement start from."""
+"""The labelled pairs of tests/data/pairs, assessed as the product does, each half by itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.embed.protocols import Embedder
 
-PATH = os.path.join(ROOT, "tests", "pairs", "pairs.jsonl")
+PATH = os.path.join(ROOT, "tests", "data", "pairs", "pairs.jsonl")
 DEVELOPMENT, HELD_OUT = HALVES = ("development", "held-out")
 
 

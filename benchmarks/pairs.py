@@ -1,4 +1,4 @@
-"""How well duplicates and contradictions are told apart, on both halves of tests/pairs: `python benchmarks/pairs.py`.
+"""How well duplicates and contradictions are told apart, on both halves of tests/data/pairs: `python benchmarks/pairs.py`.
 
 The development half is what the weights were learnt from, so only the held-out half says how well they do.
 """

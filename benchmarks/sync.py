@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _TASK = """
 import json, os, sys, time
 from engram.usecases.opening.open_store import open_store
-from engram.usecases.store import Caller
-from engram.usecases.sync import Options, sync
+from engram.usecases.store.store import Caller
+from engram.usecases.sync.sync import Options, sync
 
 def spent():
     used = os.times()

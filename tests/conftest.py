@@ -219,7 +219,8 @@ def pytest_collection(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", None)
     if worker is None or session.config.args != ["tests"]:  # a process alone, or a run of a few modules
         return
-    names = sorted(file.stem for file in (ROOT / "tests").glob("test_*.py"))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = [".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files]
     first = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
     for name in names[first:]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # which pytest is to meet and to tell

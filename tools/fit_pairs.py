@@ -1,4 +1,4 @@
-"""Learn the weights of engram/domain/similarity/pair_weights.py from the development half of tests/pairs.
+"""Learn the weights of engram/domain/similarity/pair_weights.py from the development half of tests/data/pairs.
 
 Run it as `python tools/fit_pairs.py`.
 
@@ -44,7 +44,7 @@ NEARER, LEAST, SOME = (
     10,
 )  # cosines of background pairs: all from the first, one in ten from the second
 NEAR_NOTES = 0.5  # the cosine from which two notes are compared
-NOTES = os.path.join(ROOT, "tests", "corpus", "notes.jsonl")
+NOTES = os.path.join(ROOT, "tests", "data", "corpus", "notes.jsonl")
 TARGET = os.path.join(ROOT, "engram", "domain", "pair_weights.py")
 
 
@@ -158,7 +158,7 @@ def source(weights: dict[str, dict[str, float]], bars: dict[str, float]) -> str:
     lines = [
         '"""The weights of a pair\'s features, as learnt by tools/fit_pairs.py: made by it, not by hand.',
         "",
-        "From the development half of tests/pairs; the held-out half was not looked at. BARS are the likelihoods",
+        "From the development half of tests/data/pairs; the held-out half was not looked at. BARS are the likelihoods",
         'from which on a pair is proposed to people."""',
         "",
         "from __future__ import annotations",

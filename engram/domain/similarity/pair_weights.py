@@ -1,6 +1,6 @@
 """The weights of a pair's features, as learnt by tools/fit_pairs.py: made by it, not by hand.
 
-From the development half of tests/pairs; the held-out half was not looked at. BARS are the likelihoods
+From the development half of tests/data/pairs; the held-out half was not looked at. BARS are the likelihoods
 from which on a pair is proposed to people."""
 
 from __future__ import annotations

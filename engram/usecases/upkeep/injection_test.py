@@ -83,7 +83,7 @@ def poison_check() -> Report:
 
 def corpus() -> list[dict[str, Any]]:
     """The red team's lore as they are kept: name, attack, text with `{c}` for a word that only it has."""
-    with open(os.path.join(os.path.dirname(__file__), "poison.json"), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), "injection_texts.json"), encoding="utf-8") as file:
         found: list[dict[str, Any]] = json.load(file)
     return found
 

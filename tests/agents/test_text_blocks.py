@@ -1,0 +1,134 @@
+"""Tables in TOML, entries in YAML and blocks in markdown: added as text, checked by a parser, taken away again."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.agents.edits import Block, TomlTable, YamlEntry, applied, removed
+from engram.adapters.agents.refusal import CannotEditError
+
+CONFIGS = Path(__file__).parents[1] / "data/agents/configs"
+TABLE = TomlTable("mcp_servers.engram", {"command": 'C:\\x "y"', "args": ["-m", "ünï"], "env": {"A": "b"}})
+ENTRY = YamlEntry(
+    "extensions", "engram", {"enabled": True, "cmd": "/x: y", "args": ["-P", "#"], "envs": {"A": "b"}}
+)
+BLOCK = Block("## Memory\n\nAsk it.\n")
+FILES = [("codex-config.toml", TABLE), ("goose-config.yaml", ENTRY), ("AGENTS.md", BLOCK)]
+
+toml_lines = st.sampled_from(
+    ["", "# note", "[a]", "[a.b]", "[[list]]", "x = 1", 'y = "[mcp_servers.engram]"', "[mcp_servers]",
+     "[mcp_servers.other]", 'command = "z"', "t = '''", "'''", "[mcp_servers.engrams]", "  [c] # d", "mcp_servers.e = {}"]
+)  # fmt: skip
+yaml_lines = st.sampled_from(
+    ["", "# note", "a: 1", "extensions:", "  b:", "    c: 2", "  d: {}", "    # e", "f:", "- g", "  - h", "extensions: {}",
+     "    engram: 1", "i: |", "   text: x", "---"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "edit"), FILES, ids=[name for name, _ in FILES])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_real_files_come_back_byte_for_byte(name: str, edit: TomlTable, ending: str) -> None:
+    text = (CONFIGS / name).read_text("utf-8").replace("\n", ending)
+    after = applied(text, edit)
+    assert applied(after, edit) == after
+    assert ("\n" in after.replace("\r\n", "")) == (ending == "\n")
+    assert removed(after, edit) == text
+
+
+@given(st.lists(toml_lines, max_size=8).map("\n".join))
+def test_any_toml_keeps_its_data_or_is_refused(text: str) -> None:
+    try:
+        after = applied(text, TABLE)
+    except CannotEditError:
+        return
+    assert applied(after, TABLE) == after
+    before, now = tomllib.loads(text), tomllib.loads(after)
+    assert now["mcp_servers"].pop("engram") == TABLE.values
+    if "mcp_servers" not in before:
+        del now["mcp_servers"]
+    assert now == before
+    gone = removed(after, TABLE)
+    assert tomllib.loads(gone) == before
+    assert gone.rstrip("\n") == text.rstrip("\n")
+
+
+@given(st.lists(yaml_lines, max_size=8).map("\n".join))
+def test_any_yaml_keeps_its_data_or_is_refused(text: str) -> None:
+    try:
+        after = applied(text, ENTRY)
+    except CannotEditError:
+        return
+    assert applied(after, ENTRY) == after
+    before, now = yaml.safe_load(text) or {}, yaml.safe_load(after)
+    assert now["extensions"]["engram"] == ENTRY.values
+    try:
+        gone = removed(after, ENTRY)
+    except CannotEditError:
+        return
+    left = yaml.safe_load(gone) or {}
+    assert {key: value for key, value in left.items() if value} == {
+        key: value for key, value in before.items() if value
+    }
+    rest = iter(gone.split("\n"))
+    assert all(line in rest for line in text.split("\n") if line.strip() and "engram" not in line)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["", "# A", "text", "<!-- engram:begin -->", "<!-- engram:end -->", "- x"]),
+        max_size=6,
+    ).map("\n".join)
+)
+def test_any_text_keeps_its_lines_or_is_refused(text: str) -> None:
+    try:
+        after = applied(text, BLOCK)
+    except CannotEditError:
+        return
+    assert applied(after, BLOCK) == after
+    if "engram:begin" not in text:
+        assert removed(after, BLOCK).rstrip("\n") == text.rstrip("\n")
+
+
+def test_values_that_a_person_added_to_our_table_stay() -> None:
+    old = '[mcp_servers.engram]\ncommand = "/old"\ntool_timeout_sec = 90 # mine\n\n[z]\na = 1\n'
+    after = applied(old, TABLE)
+    assert tomllib.loads(after)["mcp_servers"]["engram"] == {"tool_timeout_sec": 90, **TABLE.values}
+    assert "# mine" in after
+    assert removed(after, TABLE).lstrip("\n") == "[z]\na = 1\n"
+
+
+def test_tables_below_ours_go_with_it_and_others_stay() -> None:
+    text = '[a]\nx = 1\n\n[mcp_servers.engram]\ncommand = "x"\n[mcp_servers.engram.env]\nA = "b"\n\n# about b\n[b]\n'
+    assert removed(text, TABLE) == "[a]\nx = 1\n\n# about b\n[b]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "edit"),
+    [
+        ("= broken", TABLE),
+        ("mcp_servers = 1", TABLE),
+        ("mcp_servers = {}", TABLE),
+        ("mcp_servers.engram = 3", TABLE),
+        ("a: [", ENTRY),
+        ("- a", ENTRY),
+        ("extensions: 3", ENTRY),
+        ("extensions: {a: {b: c}}", ENTRY),
+        ("extensions:", ENTRY),
+        ("<!-- engram:begin -->", BLOCK),
+        ("<!-- engram:begin -->\n<!-- engram:end -->\n" * 2, BLOCK),
+    ],
+)
+def test_what_is_not_simple_is_refused(text: str, edit: TomlTable) -> None:
+    with pytest.raises(CannotEditError):
+        applied(text, edit)
+
+
+def test_an_inline_table_of_ours_is_refused_to_be_taken_out() -> None:
+    with pytest.raises(CannotEditError):
+        removed('mcp_servers = { engram = { command = "x" }, b = { command = "y" } }\n', TABLE)

@@ -1,0 +1,321 @@
+"""Token ids equal those of the `tokenizers` library, on all kinds of text and for all kinds of tokenizer."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from effort import is_thorough
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from engram.adapters.embed import tokenizing, wordpiece
+from engram.adapters.embed.errors import EmbeddingError
+from engram.adapters.embed.provider import BUNDLED_FOLDER
+from engram.adapters.embed.tokenizers_library import ID_FORMAT, LibraryTokenizer
+from engram.adapters.embed.wordpiece import WordPieceTokenizer
+from engram.domain.text.scripts import not_latin
+
+ROOT = Path(__file__).resolve().parents[2]
+BUNDLED_JSON = Path(BUNDLED_FOLDER, "tokenizer.json")
+PROJECT_TEXTS = sorted(
+    path
+    for folder in ("engram", "tui", "tests", "docs", "tools")
+    for path in (ROOT / folder).rglob("*.[pm][yd]")
+)
+CODE = """def retry(self, *args: int, **kw) -> "dict[str, Any]":
+\tif HTTPError.status_code >= 500 and not self._done:  # see RFC-7231 §6.6 / issue #1432
+\t\treturn {"path": r"C:\\temp\\x.py", "url": "https://example.com/a?b=c&d=%20#frag"}
+kubectl get pods -n kube-system -o jsonpath='{.items[*].metadata.name}' | xargs -I{} sh -c "echo {}"
+"""
+TEXTS = {
+    "nothing": "",
+    "spaces only": " \t\r\n  ",
+    "prose": "Never amend a commit that was pushed; the index can't know.",
+    "code": CODE,
+    "no spaces": "getUserByIdAndEmail2.then(x=>x!==null)",
+    "a word of 100 letters": "ab" * 50,
+    "a word of 101 letters": "ab" * 50 + "c",
+    "unknown long word between known ones": "git " + "x" * 300 + " push",
+    "control characters join words": "re\x00ba\x0bse re\x1cba\x7fse a\x0cb",
+    "control characters beside other scripts": "re\x85base é\x1cé a\x0bé b",
+    "special tokens": "x[PAD]y [UNK] z",
+    "special tokens in the wrong case": "[pad] [Unk] [UNK",
+    "a special token joined by a removed character": "[PA\x0bD] [U\x00NK]",
+    "the same beside another script": "[PA\x0bD]é",
+    "special token beside another script": "é[PAD]ü",
+    "accents": "naïve café — Zürich, “quoted” … £5 ½ ñandú",
+    "combining marks after a space": "a \u0301e e\u0301 \u0301",
+    "cases without a partner": "Straße İstanbul ΣΊΣΥΦΟΣ ﬁne ǅ",
+    "Chinese, Japanese, Korean": "记忆 git提交 ログを見る 한국어 텍스트",
+    "emoji": "done 🎉 👩\u200d💻 ok✅ 🇩🇪",
+    "other white space": "a\u00a0b\u2003c\u2028d\u3000e\ufefff\u200bg",
+    "private and unassigned": "a\ue000b \ufffd c\U0010ffffd",
+    "right to left": "\u202eabc\u202c שלום مرحبا",
+}
+
+
+@cache
+def library() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(BUNDLED_JSON))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@cache
+def ours() -> tokenizing.Tokenizer:
+    return tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+
+
+def fresh() -> tokenizing.Tokenizer:
+    """One without memory, for a model that knows every script."""
+    known = ours()
+    assert isinstance(known, WordPieceTokenizer)
+    return WordPieceTokenizer(known._word_memory._vocabulary, known._word_memory._library)
+
+
+def library_ids(text: str) -> list[int]:
+    ids = library().encode(text, add_special_tokens=False).ids
+    return [token_id for token_id in ids if token_id != library().token_to_id("[UNK]")]
+
+
+def expected_ids(text: str) -> list[int]:
+    """What the library says of the text without scripts of which the bundled model knows no words."""
+    return library_ids(not_latin().sub(" ", text))
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_ids_equal_the_library_on(text: str) -> None:
+    assert ours().ids(text) == expected_ids(text)
+
+
+def test_ids_equal_the_library_on_every_text_of_this_project() -> None:
+    assert len(PROJECT_TEXTS) > 20
+    texts = PROJECT_TEXTS if is_thorough() else PROJECT_TEXTS[::4]
+    for path in [*texts, Path(BUNDLED_FOLDER, "README.md"), Path(BUNDLED_FOLDER, "SOURCES.json")]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        assert ours().ids(text) == expected_ids(text), path.name
+
+
+def test_ids_equal_the_library_around_every_ascii_control_and_white_space_character() -> None:
+    spaces = [chr(code) for code in range(0x3100) if chr(code).isspace()]
+    for character in {*map(chr, range(0x100)), *spaces}:
+        for text in (f"re{character}base", f"é{character}ba", f"{character}x{character} é"):
+            assert ours().ids(text) == expected_ids(text), ascii(text)
+
+
+@given(st.text())
+def test_ids_equal_the_library_on_any_text(text: str) -> None:
+    assert ours().ids(text) == expected_ids(text)
+
+
+PIECES = [
+    "Git",
+    "push",
+    "##s",
+    "[PAD]",
+    "[UNK]",
+    "[",
+    "]",
+    "PAD",
+    "_",
+    "é",
+    "—",
+    "中",
+    "\x0b",
+    "\x85",
+    " ",
+    "\n",
+    "9",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(st.characters(codec="ascii"), max_size=8)).map("".join))
+def test_ids_equal_the_library_on_texts_made_to_confuse(text: str) -> None:
+    assert ours().ids(text) == expected_ids(text)
+
+
+SCRIPTS = [
+    *("push", "Git", "MAX_TABLE", "x" * 101, "café", "Straße", "İ", "记忆", "שלום", "\u0301", "🎉", "\ud800"),
+    *wordpiece._TYPOGRAPHY,
+    *(" ", "\n", "\u00a0", "\u2028", "\u2029", "\u3000", "\u200b", "\ufeff", "\u00ad"),
+    *("\0", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f", "\x85", "\x9f"),
+    *("[PAD]", "[UNK]", "[", "UNK", "]", "_", ".", "(", "7"),
+]
+
+
+@given(st.lists(st.sampled_from(SCRIPTS), max_size=12).map("".join))
+def test_ids_equal_the_library_on_scripts_typography_and_removed_characters_mixed(text: str) -> None:
+    as_read = text.encode("utf-8", "replace").decode()
+    assert ours().ids(text) == expected_ids(as_read)  # from memory
+    assert fresh().ids(text) == library_ids(as_read)  # worked out
+
+
+@given(st.text(st.sampled_from("abeginorst"), min_size=1, max_size=110))
+def test_long_words_are_split_as_the_library_splits_them(word: str) -> None:
+    assert ours().ids(word) == expected_ids(word)
+
+
+def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
+    assert ours().ids("push \udcff it") == expected_ids("push ? it")
+
+
+def test_the_memory_of_words_is_bounded_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordpiece, "_LARGEST_CACHE", 8)
+    monkeypatch.setattr(wordpiece, "_MOST_CHUNKS", 5)
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    assert isinstance(tokenizer, WordPieceTokenizer)
+    words, chunks = tokenizer._word_memory, tokenizer._chunk_memory
+    for text in [*TEXTS.values(), *TEXTS.values()]:
+        assert tokenizer.ids(text) == expected_ids(text)
+        assert len(words) <= 8
+        assert len(chunks) <= 5
+
+
+def test_unusual_words_are_not_remembered_for_long() -> None:
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    tokenizer.ids("x" * 5000 + " " + "é" * 5000)
+    assert len(tokenizer._word_memory) == 0
+    assert set(tokenizer._chunk_memory) == {""}
+
+
+def test_forgotten_words_are_worked_out_again() -> None:
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    before = tokenizer.ids(CODE)
+    assert isinstance(tokenizer, WordPieceTokenizer)
+    tokenizer.forget()
+    assert (len(tokenizer._word_memory), set(tokenizer._chunk_memory)) == (0, {""})
+    assert tokenizer.ids(CODE) == before == expected_ids(CODE)
+
+
+def test_plain_text_never_loads_the_library() -> None:
+    tokenizer = tokenizing.bundled_tokenizer(BUNDLED_FOLDER).tokenizer
+    for text in (TEXTS["prose"], TEXTS["control characters join words"], "push—it … “now”"):
+        tokenizer.ids(text)
+    assert tokenizer._word_memory._library._tokenizer is None
+    tokenizer.ids(TEXTS["accents"])
+    assert tokenizer._word_memory._library._tokenizer is not None
+
+
+def test_what_is_known_of_the_bundled_tokenizer_is_what_its_file_says() -> None:
+    settings = tokenizing.read_settings(str(BUNDLED_JSON))
+    tokens, unknown = tokenizing._token_ids(settings), settings["model"]["unk_token"]
+    vocabulary = tokenizing.bert_vocabulary(settings)
+    assert vocabulary == wordpiece.Vocabulary(tokens, tokenizing.BUNDLED_SPECIAL)
+    assert tokens[unknown] == tokenizing.BUNDLED_UNKNOWN
+
+
+# Other models' tokenizers.
+
+WORDS = ["[UNK]", "[PAD]", "git", "push", "pu", "##sh", "##ed", "the", "Git", "é", ".", "[", "]"]
+VOCABULARY = {word: number for number, word in enumerate(WORDS)}
+SAMPLE = "Git pushed the [PAD] [UNK] é café . zebra [MASK] the_git"
+
+
+def bert(lowercase: bool = True, clean_text: bool = True) -> Tokenizer:
+    tokenizer = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]", max_input_chars_per_word=20))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase, clean_text=clean_text)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]"])
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=50)
+    return tokenizer
+
+
+def with_word(tokenizer: Tokenizer, word: str) -> Tokenizer:
+    tokenizer.add_tokens([word])  # normalised added tokens
+    return tokenizer
+
+
+def split_at_spaces(model: object) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+OTHERS = {
+    "cased WordPiece": bert(lowercase=False),
+    "WordPiece that keeps control characters": bert(clean_text=False),
+    "WordPiece with added words": with_word(bert(), "zebra the"),
+    "WordPiece split another way": split_at_spaces(models.WordPiece(VOCABULARY, unk_token="[UNK]")),
+    "whole words": split_at_spaces(models.WordLevel(VOCABULARY, unk_token="[UNK]")),
+    "byte pairs without an unknown token": split_at_spaces(
+        models.BPE({"g": 0, "i": 1, "gi": 2}, [("g", "i")])
+    ),
+    "unigrams": split_at_spaces(models.Unigram([("<x>", 0.0), ("g", -1.0), ("it", -1.5)], unk_id=0)),
+}
+
+
+def saved(tokenizer: Tokenizer, folder: Path) -> tokenizing.SizedTokenizer:
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizing.folder_tokenizer(str(folder))
+
+
+def assert_equal_to_library(
+    tokenizer: Tokenizer, found: tokenizing.SizedTokenizer, unknown: int | None
+) -> None:
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for text in (SAMPLE, "", "g\x0bit git GIT", *TEXTS.values()):
+        expected = [i for i in tokenizer.encode(text, add_special_tokens=False).ids if i != unknown]
+        assert found.tokenizer.ids(text) == expected
+        assert np.frombuffer(found.tokenizer.packed(text), ID_FORMAT).tolist() == expected
+    assert found.tokens == tokenizer.get_vocab_size()
+
+
+def test_a_bert_tokenizer_of_another_model_is_tokenised_here(tmp_path: Path) -> None:
+    tokenizer = bert()
+    found = saved(tokenizer, tmp_path)
+    assert isinstance(found.tokenizer, WordPieceTokenizer)
+    assert found.tokenizer.ids(SAMPLE)
+    assert_equal_to_library(tokenizer, found, 0)
+
+
+@pytest.mark.parametrize("tokenizer", OTHERS.values(), ids=OTHERS.keys())
+def test_any_other_tokenizer_is_left_to_the_library(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    found = saved(tokenizer, tmp_path)
+    assert isinstance(found.tokenizer, LibraryTokenizer)
+    assert found.tokenizer.ids(SAMPLE)
+    unknown = None if isinstance(tokenizer.model, models.BPE) else 0
+    assert_equal_to_library(tokenizer, found, unknown)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"model": {"vocab": 3}}', "[" * 100_000])
+def test_a_broken_tokenizer_file_is_an_embedding_error_that_names_it(content: str, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(content, encoding="utf-8")
+    with pytest.raises(EmbeddingError, match=r"tokenizer\.json"):
+        tokenizing.folder_tokenizer(str(tmp_path))
+
+
+def test_a_tokenizer_that_only_the_library_rejects_is_an_embedding_error(tmp_path: Path) -> None:
+    settings = {"model": {"type": "Invented", "vocab": {"a": 0}, "unk_token": "a"}}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.raises(EmbeddingError, match="cannot be loaded"):
+        tokenizing.folder_tokenizer(str(tmp_path)).tokenizer.ids("a")
+
+
+def test_of_scripts_other_than_latin_the_bundled_model_knows_nothing() -> None:
+    for text in (
+        "сервер",
+        "υπηρεσία",
+        "שלום",
+        "الرسائل",
+        "记忆",
+        "ログを見る",
+        "텍스트",
+        "ข้อความ",
+        "संदेश",
+        "ტექსტი",
+    ):
+        assert ours().ids(text) == []
+        assert ours().ids(f"git {text} push") == ours().ids("git push")
+
+
+def test_latin_letters_of_any_language_symbols_and_emoji_are_left_in() -> None:
+    for text in ("café", "Straße", "Điện thoại", "řeřicha", "İstanbul", "a → b", "½", "€", "™"):
+        assert not_latin().sub(" ", text) == text

@@ -1,0 +1,113 @@
+"""What is refused: with path, line, what is wrong and what to do, and never with another error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from codec_kit import CATEGORIES, ID, read, refused, with_fields
+
+from engram.adapters.files.frontmatter import codec
+
+CORPUS = sorted((Path(__file__).parents[1] / "data/corpus" / "lore").glob("*.md"))
+READABLE = {"rules-around-prose", "unclosed-foreign", "tab-after-colon", "old-mac", "only-opening"}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ("confidence: high", "lore/x.md:4: confidence must be a number from 0.00 to 1.00, not 'high'"),
+            ("confidence: 1.2", "lore/x.md:4: confidence must be a number from 0.00 to 1.00, not '1.2'"),
+            ("confidence: [1]", "lore/x.md:4: confidence must be a number from 0.00 to 1.00, not a list"),
+            ("tags: [a]\nprior: {}", "lore/x.md:5: prior must be a number like 0.70, not a mapping"),
+            ("pinned: perhaps", "lore/x.md:4: pinned must be true or false, not 'perhaps'"),
+            (
+                "created_at: soon",
+                "lore/x.md:4: created_at must be a time like 2026-11-21T09:30:00Z, not 'soon'",
+            ),
+            ("importance: nan", "lore/x.md:4: importance must be a number from 0 to 1, not 'nan'"),
+            ("type: x", "lore/x.md:4: type must be one of episodic, semantic, procedural, working, not 'x'"),
+            (
+                "tags: [a, [b]]",
+                "lore/x.md:4: tags must be a list of texts without lists or mappings inside, not a list",
+            ),
+            (
+                "votes: {A: {up: -1}}",
+                "lore/x.md:4: votes must be made of whole numbers from 0, not a mapping",
+            ),
+            (
+                "merged_from: [x]",
+                "lore/x.md:4: 'x' in merged_from is not a lore id (a ULID of 26 characters).",
+            ),
+            ("agent: x\nagent: y", "lore/x.md:5: the key 'agent' is here twice (first on line 4)"),
+            ("agent: &a x", "lore/x.md:4: the frontmatter has an anchor or alias (& or *)"),
+            ("agent: !t x", "lore/x.md:4: the frontmatter has a tag (!t)"),
+            ("a: [[[[[[[[[x]]]]]]]]]", "lore/x.md:4: the frontmatter is nested deeper than 8 levels"),
+            ("agent: a\vb", "lore/x.md:4: the frontmatter holds the invisible character U+000B"),
+        ],
+    )
+    def test_a_bad_field_is_named_with_its_line(self, fields: str, message: str) -> None:
+        assert refused(with_fields(fields)).message == message
+
+    def test_depth_eight_is_still_read(self) -> None:
+        assert read(with_fields("a: [[[[[[[[x]]]]]]]]")).adopted
+
+    def test_an_unknown_category_lists_the_valid_ones(self) -> None:
+        error = refused("---\ntags: [a]\ncategory: FAKT\n---\nText.\n")
+        assert error.line == 3
+        assert "FAKT" in error.message
+        assert "FAILURE" in error.hint
+
+    @pytest.mark.parametrize(
+        "value", ["42", "01jd6tq8xw9yv3n5k7p2m4r6st", "[a]", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"]
+    )
+    def test_an_id_that_is_no_ulid_is_refused(self, value: str) -> None:
+        error = refused(f"---\nid: {value}\n---\nText.\n")
+        assert (error.line, error.reason[:14]) == (2, "id must be a U")
+
+    @pytest.mark.parametrize(
+        ("text", "line", "reason"),
+        [
+            (with_fields("tags: [a]", ""), 7, "there is no text"),
+            (
+                with_fields("tags: [a]", "\n\n" + "x" * 4001),
+                8,
+                "the text has 4,001 characters; a lore has at most 4,000",
+            ),
+            ("x" * (256 * 1024 + 1), 0, "the file has 262,145 bytes; a lore file has at most 262,144"),
+            (
+                with_fields(f"note: {'x' * 17000}"),
+                2,
+                "the frontmatter has 17,053 bytes; at most 16,384 are read",
+            ),
+            (b"a\nb\xff", 2, "byte 3 is not UTF-8"),
+            ("a\nb\0", 2, "the file contains a NUL character"),
+            ("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", 2, "the file has git conflict markers"),
+            ("---\n" + f"id: {ID}\n" + "Text.\n", 1, "the frontmatter has an id but no closing `---` line"),
+        ],
+    )
+    def test_a_bad_file_is_told_where_and_why(self, text: str | bytes, line: int, reason: str) -> None:
+        error = refused(text)
+        assert (error.line, error.reason) == (line, reason)
+
+    def test_a_heading_underlined_with_equals_signs_is_no_conflict(self) -> None:
+        assert read("Title\n=======\n\nText.\n").lore.content.startswith("Title")
+
+    @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+    def test_the_corpus_is_read_or_refused_and_never_more(self, path: Path) -> None:
+        raw = path.read_bytes()
+        if path.stem in READABLE:
+            file = read(raw)
+            assert codec.rewrite(file, file.lore, CATEGORIES) == raw
+        else:
+            assert refused(raw).path == "lore/x.md"
+
+    def test_the_corpus_is_there(self) -> None:
+        assert len(CORPUS) > 20
+
+    @pytest.mark.parametrize(
+        "nested", ["[" * 30_000, "a: " + "[" * 12_000, "a: " + "{a: " * 3_000, "a:\n" + "- " * 6_000]
+    )
+    def test_deep_nesting_does_not_crash(self, nested: str) -> None:
+        assert refused(f"---\n{nested}\n---\nText.\n").line

@@ -1,0 +1,372 @@
+"""Importing what agents and other memory tools keep: told by itself, with where it is from, once, without secrets."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SECRET, cli, opened, plain
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engram.adapters.files.foreign.interchange import read_rows
+from engram.adapters.files.foreign.tool_notes import hashtags, linked, observed, read_note, without_index
+from engram.domain.errors import UsageError
+from engram.domain.exchange.memory_kinds import KINDS
+from engram.usecases.exchange.import_found import find_memories
+from engram.usecases.exchange.import_kinds import told_kind
+from engram.usecases.exchange.import_lore import Options, import_lore
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.exchange.import_lore import Imported
+
+MEMORIES = Path(__file__).parents[1] / "data/agents/memories"
+AUTO = MEMORIES / "projects/-work-shop/memory"
+PLACES = {
+    "rules": MEMORIES / "CLAUDE.md",
+    "claude-memory": AUTO,
+    "memory-folder": MEMORIES / "openclaw",
+    "basic-memory": MEMORIES / "basic-memory",
+    "mcp-memory": MEMORIES / "memory.jsonl",
+    "gentleman-engram": MEMORIES / "engram-export.json",
+    "recall": MEMORIES / "recall.json",
+    "mem0": MEMORIES / "mem0.json",
+    "experience": MEMORIES / "experience.jsonl",
+}
+
+
+def imported(store: Engram, path: Path, **options: object) -> Imported:
+    return import_lore(store.store, str(path), Options(**options))
+
+
+def lore_of(store: Engram) -> dict[str, Lore]:
+    return {shown.lore.title: shown.lore for shown in store.list(limit=None).lore}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    return opened(tmp_path / "store")
+
+
+def test_every_kind_has_an_example_here() -> None:
+    assert set(PLACES) | {"markdown", "json"} == {kind.name for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Engram, dict[str, Imported]]:
+    """One store with all of them."""
+    store = opened(tmp_path_factory.mktemp("memories") / "store")
+    return store, {kind: imported(store, path) for kind, path in PLACES.items()}
+
+
+def test_the_kind_is_told_and_every_lore_says_where_it_is_from(
+    everything: tuple[Engram, dict[str, Imported]],
+) -> None:
+    store, done = everything
+    for kind, result in done.items():
+        assert {one.kind for one in result.seen} == {kind}
+        assert result.imported == len(result.paths) >= 1
+    origins = [lore.context[-1] for lore in lore_of(store).values()]
+    assert "Imported from memory.jsonl:1 (mcp-memory)" in origins
+    assert "Imported from design/authentication.md (basic-memory)" in origins
+    assert all(origin.startswith("Imported from ") for origin in origins)
+
+
+def test_importing_everything_again_changes_nothing(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, _ = everything
+    before = store.list(limit=None).total
+    for path in PLACES.values():
+        again = imported(store, path)
+        assert (again.imported, {one.verdict for one in again.seen}) == (0, {"known"})
+    assert store.list(limit=None).total == before
+
+
+def test_rules_are_cut_at_their_headings_without_what_engram_wrote(
+    everything: tuple[Engram, dict[str, Imported]],
+) -> None:
+    store, _ = everything
+    lore = lore_of(store)
+    parts = [lore[title] for title in ("Shop", "Shop: Releases")]
+    assert "engram" not in "".join(part.content for part in parts).lower()
+    assert {part.category for part in parts} == {"PREFERENCE"}
+
+
+def test_a_rule_of_cursor_is_named_after_what_it_says_it_is_about(store: Engram) -> None:
+    (seen,) = imported(store, MEMORIES / "cursor/.cursor/rules").seen
+    assert (seen.title, seen.kind, seen.where) == ("Conventions of the HTTP API", "rules", "api.mdc")
+
+
+def test_notes_of_claude_code(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, _ = everything
+    lore = lore_of(store)
+    page = lore["Pager duty"]
+    assert (page.category, page.agent) == ("PREFERENCE", "claude-code")
+    assert page.context[0] == "Who is called when the queue stops"
+    assert lore["Memory"].content.endswith("- The staging database is reset every Monday at 06:00.")
+    assert "oncall.md" not in lore["Memory"].content
+    assert "Debugging" in lore
+
+
+def test_notes_by_day_and_of_basic_memory(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, _ = everything
+    lore = lore_of(store)
+    assert lore["Morning"].created_at.isoformat() == "2026-01-15T00:00:00+00:00"
+    note = lore["Authentication design"]
+    assert (note.category, note.created_at.year) == ("ARCHITECTURAL_DECISION", 2025)
+    assert (set(note.tags), note.entities) == ({"auth", "backend", "security"}, ("API security", "Sessions"))
+
+
+def test_a_graph_becomes_one_lore_an_entity(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, done = everything
+    lore = lore_of(store)
+    billing = lore["billing"]
+    assert billing.content == "# billing\n\n- Runs on Go\n- Sends invoices at night\n- writes_to [[ledger]]"
+    assert (billing.tags, billing.entities) == (("service",), ("billing",))
+    assert "nobody reads ledger" in lore
+    assert done["mcp-memory"].imported == 3
+    assert done["mcp-memory"].problems == ()
+
+
+def test_an_export_of_gentlemans_engram(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, done = everything
+    lore = lore_of(store)["Outbox instead of two-phase commit"]
+    assert lore.category == "ARCHITECTURAL_DECISION"
+    assert "Acme" not in lore.content
+    (problem,) = done["gentleman-engram"].problems  # the deleted one is no news
+    assert "personal" in problem["message"]
+    assert "--scope user" in problem["hint"]
+
+
+def test_what_is_personal_goes_into_ones_own_store(home: Path) -> None:
+    done = cli("import", str(PLACES["gentleman-engram"]), "--scope", "user", "--json", cwd=home).json
+    assert (done["imported"], done["problems"]) == (2, [])
+
+
+def test_an_export_of_recall_keeps_id_and_standing(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, _ = everything
+    lore = store.get("01KEZ6S41TSV4RRFFQ69G5FAVA").lore
+    assert (lore.confidence, lore.validation_count) == (0.78, 2)
+    assert lore.source_id == store.store.source_id
+    assert lore.context[:2] == ("Profiling the order list", "Recorded by devcontainer-abc123")
+
+
+def test_memories_of_mem0_and_experiences(everything: tuple[Engram, dict[str, Imported]]) -> None:
+    store, done = everything
+    lore = lore_of(store)
+    deploys = lore["Deploys of the shop go out on Tuesdays only"]
+    assert (deploys.category, deploys.tags, deploys.agent) == ("WORKFLOW", ("operations",), "planner")
+    cached = lore["Cache semantic search: its inputs repeat within minutes."]
+    assert cached.category == "PATTERN_OUTCOME"
+    assert "Outcome: 2400 ms became 180 ms" in cached.content
+    assert lore["Task: Upgrade the broker in place"].category == "FAILURE"
+    (problem,) = done["experience"].problems
+    assert problem["path"] == "experience.jsonl:3"
+
+
+def test_what_is_known_in_other_words_is_not_imported(store: Engram, tmp_path: Path) -> None:
+    store.record("The staging database is reset each Monday at 06:00.", category="fact")
+    store.refresh()
+    file = tmp_path / "memories.json"
+    file.write_text('[{"memory": "The staging database is reset each Monday, at 06:00", "user_id": "dev"}]')
+    (seen,) = imported(store, file).seen
+    assert (seen.verdict, store.list().total) == ("alike", 1)
+    file.write_text('[{"memory": "The staging database is reset each Monday at 07:00.", "user_id": "dev"}]')
+    assert imported(store, file).imported == 1
+
+
+def test_a_section_that_was_changed_takes_the_place_of_its_earlier_version(
+    store: Engram, tmp_path: Path
+) -> None:
+    rules = tmp_path / "CLAUDE.md"
+    text = PLACES["rules"].read_text("utf-8")
+    rules.write_text(text)
+    imported(store, rules)
+    before = lore_of(store)
+    rules.write_text(text.replace("cut on Tuesdays", "cut on Wednesdays"))
+    (looked,) = imported(store, rules, dry_run=True).seen
+    assert (looked.verdict, looked.twin) == ("changed", before["Shop: Releases"].id)
+    done = imported(store, rules)
+    assert (done.imported, done.superseded) == (1, (before["Shop: Releases"].id,))
+    by_status = {status: store.list(status=status).lore for status in ("active", "superseded")}
+    (old,) = by_status["superseded"]
+    assert (
+        old.lore._replace(status="active", updated_at=before["Shop: Releases"].updated_at)
+        == before["Shop: Releases"]
+    )
+    new = {one.lore.title: one.lore for one in by_status["active"]}
+    assert new["Shop"] == before["Shop"]
+    assert "Wednesdays" in new["Shop: Releases"].content
+    assert {(one.kind, one.id) for one in new["Shop: Releases"].relations} == {
+        ("see_also", before["Shop"].id), ("supersedes", old.lore.id)
+    }  # fmt: skip
+    assert imported(store, rules).imported == 0
+    rules.write_text(text)  # put back
+    assert imported(store, rules).superseded == (new["Shop: Releases"].id,)
+    assert imported(store, rules).imported == 0
+    assert (
+        "Tuesdays"
+        in {one.lore.title: one.lore for one in store.list(status="active").lore}["Shop: Releases"].content
+    )
+
+
+def test_sections_of_one_heading_are_told_apart_and_those_of_another_file_stay(
+    store: Engram, tmp_path: Path
+) -> None:
+    def text(*subjects: str) -> str:
+        said = [f"They run against the {subject} database each night. " * 12 for subject in subjects]
+        return "# A\n\nAbout it.\n\n" + "".join(f"## Tests\n\n{one}\n\n" for one in said)
+
+    rules = tmp_path / "CLAUDE.md"
+    rules.write_text(text("real", "small", "fast"))
+    imported(store, rules)
+    before = lore_of(store)
+    rules.write_text(text("real", "small", "slow"))
+    assert imported(store, rules).superseded == (before["A: Tests (2)"].id,)
+    other = tmp_path / "AGENTS.md"
+    other.write_text(text("real", "empty", "old"))
+    assert imported(store, other).superseded == ()
+
+
+def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
+    rules = tmp_path / "AGENTS.md"
+    rules.write_text(f"# Access\n\nThe token of the registry is {SECRET}.\n")
+    refused = imported(store, rules)
+    assert (refused.imported, len(refused.problems)) == (0, 1)
+    assert SECRET not in str(refused)
+    masked = imported(store, rules, redact=True)
+    assert (masked.imported, masked.redacted) == (1, 1)
+    assert SECRET not in store.list().lore[0].lore.content
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("AGENTS.md", "rules"),
+        (".cursorrules", "rules"),
+        (".github/copilot-instructions.md", "rules"),
+        (".cursor/rules/api.mdc", "rules"),
+        (".windsurf/rules/style.md", "rules"),
+        ("projects/-w/memory/MEMORY.md", "claude-memory"),
+        ("MEMORY.md", "memory-folder"),
+        ("notes.md", "markdown"),
+        ("rows.jsonl", "json"),
+        ("picture.png", ""),
+    ],
+)
+def test_a_file_is_told_by_name_and_place(tmp_path: Path, path: str, kind: str) -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("x")
+    assert told_kind(str(tmp_path / path)) == kind
+
+
+def test_a_kind_that_does_not_fit_is_one_error(store: Engram, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a kind"):
+        imported(store, MEMORIES / "CLAUDE.md", kind="wisdom")
+    with pytest.raises(UsageError, match="is a folder"):
+        imported(store, MEMORIES, kind="mem0")
+
+
+def test_a_head_that_is_no_yaml_is_read_all_the_same() -> None:
+    note = read_note("---\nglobs: **/*.ts\ntags:\n  - a\n  - 'b'\ntitle: \"T: x\"\n---\nText")
+    assert note.head == {"globs": "**/*.ts", "tags": "a, b", "title": "T: x"}
+    assert (note.text, note.tags) == ("Text", ["a", "b"])
+
+
+def test_memories_of_a_project_are_found(tmp_path: Path) -> None:
+    project, home = tmp_path / "shop", tmp_path / "claude"
+    shutil.copytree(MEMORIES / "cursor", project)
+    shutil.copy(MEMORIES / "CLAUDE.md", project)
+    (project / "AGENTS.md").symlink_to("CLAUDE.md")
+    (project / "memory").mkdir()  # any project may have a folder of that name
+    slug = "".join(letter if letter.isalnum() else "-" for letter in str(project))
+    shutil.copytree(AUTO, home / "projects" / slug / "memory")
+    (home / "CLAUDE.md").write_text("I like short answers.")
+    environment = {"CLAUDE_CONFIG_DIR": str(home)}
+    found = find_memories(str(project), environment=environment)
+    assert [(one.kind, Path(one.path).name) for one in found] == [
+        ("rules", "CLAUDE.md"), ("rules", "rules"), ("claude-memory", "memory")
+    ]  # fmt: skip
+    assert [one.label for one in found] == ["CLAUDE.md", ".cursor/rules", "memory"]
+    with opened(tmp_path / "store") as store:
+        done = import_lore(store.store, found, Options())
+    assert [one.where for one in done.seen] == [
+        "CLAUDE.md", ".cursor/rules/api.mdc", "memory/MEMORY.md", "memory/debugging.md", "memory/oncall.md"
+    ]  # fmt: skip
+    own = find_memories(str(project), own=True, environment=environment)
+    assert [Path(one.path).name for one in own][:1] == ["CLAUDE.md"]
+
+
+def test_the_command_previews_asks_and_imports(tmp_path: Path) -> None:
+    root = plain(tmp_path / "shop")
+    shutil.copy(MEMORIES / "CLAUDE.md", root)
+    seen = cli("import", "--dry-run", "--json", cwd=root).json
+    assert [(one["where"], one["kind"], one["verdict"]) for one in seen["seen"]] == [
+        ("CLAUDE.md", "rules", "new")
+    ]
+    assert not (root / "lore").exists()
+    assert "new    PREFERENCE             Shop" in cli("import", "--dry-run", cwd=root).out
+    assert cli("import", cwd=root).code == 2  # nobody can be asked here
+    assert cli("import", "--yes", "--json", cwd=root).json["imported"] == 2
+    assert cli("import", "--from", "mem0", "--yes", cwd=root).code == 3
+
+
+JSON_KEYS = st.sampled_from(
+    [
+        *(
+            "type",
+            "name",
+            "observations",
+            "from",
+            "to",
+            "relationType",
+            "entityType",
+            "content",
+            "memory",
+            "metadata",
+        ),
+        *(
+            "task",
+            "lesson",
+            "outcome",
+            "success",
+            "scope",
+            "deleted_at",
+            "source_id",
+            "validation_count",
+            "tags",
+        ),
+        *("category", "user_id", "session_id", "title"),
+    ]
+)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(JSON_KEYS, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@example(
+    rows=[{"name": [], "observations": []}, {"from": {}, "relationType": "x", "to": "y"}], kind="mcp-memory"
+)
+@example(rows=[{"memory": "x", "user_id": 1, "metadata": {"category": {}}, "categories": [7]}], kind="mem0")
+@given(rows=st.lists(ANY_JSON, max_size=4), kind=st.sampled_from(["", *sorted(PLACES)]))
+def test_whatever_a_file_holds_it_is_rows_or_problems(rows: list[object], kind: str) -> None:
+    data = "\n".join(json.dumps(row) for row in rows).encode()
+    for name in ("memory.jsonl", "experience.jsonl"):
+        _, read, problems = read_rows(data, name, kind)
+        assert len(read) <= len(rows) * 10
+        assert all(row.fields["content"] for row in read)
+        assert all(problem["message"] for problem in problems)
+
+
+@given(text=st.text(alphabet="-#[]()*:\n ab\"'x", max_size=200))
+def test_whatever_a_note_holds_it_is_read(text: str) -> None:
+    note = read_note(text)
+    assert note.text.strip() == note.text
+    assert all(isinstance(value, str) for value in note.head.values())
+    without_index(note.text), linked(note.text), hashtags(note.text), observed(note.text)

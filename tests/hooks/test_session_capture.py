@@ -1,0 +1,340 @@
+"""What hooks persist: few candidates, pending, without secrets, within limits, never twice, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apikit import SECRET, SetClock, cli, dedicated, ok, opened, plain, variables
+from gitkit import git
+from hookkit import PROMPT, SAID, answer, recorded
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.adapters.agents import transcript
+from engram.adapters.files.durable.spool import MOST_WAITING, Spool
+from engram.domain.agents.candidates import LONGEST, MOST, candidates
+from engram.domain.agents.fence import TAG
+from engram.hooks import process
+from engram.hooks.payload import Payload
+from engram.usecases.agents import session_capture
+from engram.usecases.agents.session_capture import Report
+from engram.usecases.store.clock import Clock
+
+CLAUDE = "claude-code"
+SESSIONS = Path(__file__).parents[1] / "data/agents/sessions"
+CAUSE = SAID.split("\n", maxsplit=1)[0]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    plain(tmp_path)
+    ok("record", "The licence server allows 20 seats.", "-c", "fact", cwd=tmp_path)
+    return tmp_path
+
+
+def persisted(root: Path, session: str = "s1") -> list[dict[str, Any]]:
+    """The lore that hooks made, after the detached process did its work here."""
+    with opened(root, session=session, clock=Clock()) as engram:
+        session_capture.persist(engram.store)
+        engram.refresh()
+        return [
+            {"content": shown.lore.content, "category": shown.lore.category, "status": shown.lore.status,
+             "type": shown.lore.type, "agent": shown.lore.agent, "files": shown.lore.files}
+            for shown in engram.list(limit=None).lore if "captured" in shown.lore.tags
+        ]  # fmt: skip
+
+
+def write_transcript(
+    root: Path, *said: str, prompt: str = "Mend the upload of large files", edited: str = ""
+) -> None:
+    lines: list[dict[str, Any]] = [{"type": "user", "message": {"role": "user", "content": prompt}}]
+    for text in said:
+        content: list[dict[str, Any]] = [{"type": "text", "text": text}]
+        if edited:
+            content.append({"type": "tool_use", "name": "Edit", "input": {"file_path": edited}})
+        lines.append({"type": "assistant", "message": {"role": "assistant", "content": content}})
+    text = "\n".join(json.dumps(line) for line in lines)
+    (root / "transcript.jsonl").write_text(f"{text}\nnot json\n", "utf-8")
+
+
+# --- what is a candidate
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Root cause: the clock of the worker runs ahead of the broker's.", "EDGE_CASE_DISCOVERY"),
+        ("- **Decision:** keep the queue in Postgres, because nobody runs Redis.", "ARCHITECTURAL_DECISION"),
+        ("**Lesson learned**: mount the sysroot before the first make run.", "PATTERN_OUTCOME"),
+        ("Gotcha: `fetch` follows redirects across origins by default here.", "EDGE_CASE_DISCOVERY"),
+        ("1. The root cause was a timeout of ninety seconds in the proxy.", "EDGE_CASE_DISCOVERY"),
+        ("Never call commit inside the loop because each one flushes the log.", "PATTERN_OUTCOME"),
+        ("### Workaround: set LANG=C before the locale tests are started", "IMPLEMENTATION_FRICTION"),
+    ],
+)
+def test_what_its_writer_marked_is_a_candidate(text: str, category: str) -> None:
+    (found,) = candidates(f"I looked at it for a while.\n\n{text}\n\nAll tests pass now.")
+    assert found.category == category
+    assert found.content[0].isalnum()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I fixed the bug and all tests pass. Let me know if you want anything else done here.",
+        "Root cause: unknown",
+        "What is the root cause: is it the broker or is it the client of the broker?",
+        "The decision: well, that was discussed by the team at great length and settled by nobody.",
+        "```\nRoot cause: this is printed by a program and is not what the agent says\n```",
+        "Learned nothing new in this session that would be worth writing down at all.",
+        "Root cause: " + "x" * LONGEST,
+        "The fix is in, the decision is made, the lesson is learned and the outcome is good.",
+    ],
+)
+def test_everything_else_is_none(text: str) -> None:
+    assert candidates(text) == []
+
+
+def test_there_are_few_candidates_and_each_once() -> None:
+    text = "\n\n".join(f"Gotcha: number {n} of the many gotchas of this library." for n in range(9))
+    assert len(candidates(text)) == MOST
+    assert len(candidates(f"{CAUSE}\n\n{CAUSE.upper()}\n\n{CAUSE}")) == 1
+
+
+@given(st.text(max_size=400))
+def test_candidates_of_any_text_keep_the_limits(text: str) -> None:
+    found = candidates(text)
+    assert len(found) <= MOST
+    assert all(len(one.content) <= LONGEST for one in found)
+
+
+# --- from an event to a lore
+
+
+def test_a_subagents_cause_becomes_one_pending_lore(root: Path) -> None:
+    assert answer(CLAUDE, "subagent-stop", root) is None
+    (found,) = persisted(root)
+    assert found["content"] == CAUSE
+    assert (found["status"], found["agent"], found["category"]) == ("pending", CLAUDE, "EDGE_CASE_DISCOVERY")
+
+
+def test_a_session_that_changed_files_leaves_a_summary(root: Path) -> None:
+    write_transcript(
+        root,
+        SAID + " " + "The upload sends its header again now, and the proxy keeps it.",
+        edited=str(root / "src/up.py"),
+    )
+    answer(CLAUDE, "session-end", root)
+    summary = next(one for one in persisted(root) if one["category"] == "SESSION_SUMMARY")
+    assert (summary["type"], summary["status"], summary["files"]) == ("episodic", "pending", ("src/up.py",))
+    assert summary["content"].startswith("Session: Mend the upload of large files")
+    answer(CLAUDE, "session-end", root, reason="resume")
+    assert [one["category"] for one in persisted(root)].count("SESSION_SUMMARY") == 1
+
+
+def test_a_session_of_mere_talk_leaves_nothing(root: Path) -> None:
+    write_transcript(
+        root, "The upload module is in src/up.py; it is called by the command line and by the app alike."
+    )
+    answer(CLAUDE, "session-end", root)
+    assert persisted(root) == []
+
+
+@pytest.mark.parametrize("agent", ["opencode", "windsurf", "goose"])
+def test_an_agent_whose_sessions_end_silently_is_heard_at_the_end_of_a_turn(agent: str, root: Path) -> None:
+    assert answer(agent, "stop", root) is None
+    assert [(one["content"], one["agent"]) for one in persisted(root)] == [(CAUSE, agent)]
+
+
+def test_a_transcript_that_only_the_end_of_a_turn_names_is_read_at_the_end_of_the_session(root: Path) -> None:
+    path = root / "events.jsonl"
+    shutil.copy(SESSIONS / "copilot-cli.jsonl", path)
+    answer("copilot-cli", "stop", root, transcriptPath=str(path))
+    assert persisted(root) == []
+    answer("copilot-cli", "session-end", root)
+    assert {one["category"]: one["content"] for one in persisted(root)}["EDGE_CASE_DISCOVERY"] == CAUSE
+
+
+def test_a_compression_that_an_agent_announces_all_the_time_is_heard_once(root: Path) -> None:
+    clock, compacting = SetClock(), Payload(trigger="auto")
+    with opened(root, session="s1", clock=clock) as engram:
+        heard = []
+        for _ in range(12):
+            heard.append(process._first(engram.store, "pre-compact", compacting))
+            clock.advance(minutes=1)
+    assert heard == [True, *[False] * 10, True]
+
+
+def test_what_compaction_and_session_end_both_tell_is_kept_once(root: Path) -> None:
+    write_transcript(root, SAID)
+    answer(CLAUDE, "pre-compact", root)
+    answer(CLAUDE, "session-end", root)
+    answer(CLAUDE, "subagent-stop", root)
+    assert [one["content"] for one in persisted(root)] == [CAUSE]
+
+
+def test_what_is_known_already_is_not_recorded_again(root: Path) -> None:
+    ok("record", CAUSE, "-c", "fact", cwd=root)
+    ok("reindex", cwd=root)
+    answer(CLAUDE, "subagent-stop", root)
+    assert persisted(root) == []
+
+
+def test_a_task_with_a_description_leaves_its_result_or_what_was_learned(root: Path) -> None:
+    answer(CLAUDE, "task-completed", root)
+    assert [one["content"] for one in persisted(root)] == [CAUSE]
+    told = "The export writes one file for each tenant now, named after it, and the old single file is gone."
+    answer(CLAUDE, "task-completed", root, session_id="s2", task_description=told)
+    assert f"Task done: Mend the upload\n\n{told}" in [one["content"] for one in persisted(root)]
+    answer(CLAUDE, "task-completed", root, session_id="s3", task_description="", task_subject="Run the tests")
+    assert len(persisted(root)) == 2
+
+
+def test_secrets_never_reach_the_disk(root: Path) -> None:
+    text = f"Root cause: the deploy used the token {SECRET} of a person who had left."
+    answer(CLAUDE, "subagent-stop", root, last_assistant_message=text)
+    assert SECRET.encode() not in b"".join(p.read_bytes() for p in root.rglob("*") if p.is_file())
+    (found,) = persisted(root)
+    assert "[redacted" in found["content"]
+    assert SECRET.encode() not in b"".join(p.read_bytes() for p in root.rglob("*") if p.is_file())
+
+
+def test_engrams_own_words_are_not_captured(root: Path) -> None:
+    text = f"<{TAG}>\n{CAUSE}\n</{TAG}>\nNothing else."
+    answer(CLAUDE, "subagent-stop", root, last_assistant_message=text)
+    assert persisted(root) == []
+
+
+def test_pending_lore_are_not_recalled(root: Path) -> None:
+    answer(CLAUDE, "subagent-stop", root)
+    persisted(root)
+    assert "Nothing relevant" in ok("query", CAUSE, cwd=root).out
+
+
+def test_capture_can_be_turned_off(root: Path) -> None:
+    ok("config", "hooks.capture", "false", "--user", cwd=root)
+    answer(CLAUDE, "subagent-stop", root)
+    assert not (root / ".engram/outcomes").exists()
+
+
+# --- limits
+
+
+def distinct(number: int) -> str:
+    """Sentences without a word in common."""
+    words = sha256(str(number).encode()).hexdigest().translate(str.maketrans("0123456789", "ghijklmnop"))
+    return "Root cause: " + " ".join(words[at : at + 7] for at in range(0, 63, 7))
+
+
+def test_a_session_and_a_day_give_only_so_many(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_capture, "MOST_A_SESSION", 3)
+    monkeypatch.setattr(session_capture, "MOST_A_DAY", 5)
+    with opened(root) as engram:
+        for number in range(5):
+            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", distinct(number)))
+        assert session_capture.persist(engram.store) == 3
+        for number in range(20, 25):
+            session_capture.hand_in(
+                engram.store, Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
+            )
+        assert session_capture.persist(engram.store) == 2
+        assert session_capture._spool(engram.store).is_empty()
+
+
+def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
+    clock = SetClock()
+    with opened(root, clock=clock) as engram:
+        kept = [
+            session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000))
+            for _ in range(MOST_WAITING + 3)
+        ]
+    assert kept == [True] * MOST_WAITING + [False] * 3
+    files = list((root / ".engram/outcomes").glob("*.json"))
+    assert max(path.stat().st_size for path in files) < session_capture.MOST_CHARACTERS + 1000
+
+
+def test_what_is_no_report_is_taken_away(root: Path) -> None:
+    spool = Spool(str(root / ".engram/outcomes"))
+    spool.put("1", {"unknown": 1})
+    spool.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
+    (root / ".engram/outcomes/3.json").write_bytes(b"\xff{")
+    with opened(root) as engram:
+        assert session_capture.persist(engram.store) == 0
+    assert spool.is_empty()
+
+
+def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
+    answer(CLAUDE, "subagent-stop", root)
+    with opened(root) as engram:
+        with Spool(str(root / ".engram/outcomes")).lock():
+            assert session_capture.persist(engram.store) == 0
+        assert session_capture.persist(engram.store) == 1
+
+
+# --- transcripts
+
+
+def test_a_transcript_of_any_bytes_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    assert transcript.read(str(path)) == transcript.Transcript()
+    assert transcript.read(str(tmp_path)) == transcript.Transcript()
+    assert transcript.read("\0") == transcript.Transcript()
+    path.write_bytes(
+        b'\xff\n[1]\n{"message": 3}\n{"payload": {"role": "assistant", "content": [{"type": "output_text", "text": "hi"}, 7]}}\n'
+    )
+    assert transcript.read(str(path)).said == ("hi",)
+
+
+@pytest.mark.parametrize("agent", ["codex", "copilot-cli", "gemini-cli"])
+def test_transcripts_that_agents_wrote_are_understood(agent: str) -> None:
+    """Of sessions of Codex 0.169, Copilot CLI 1.0.102 and Gemini CLI 0.61, shortened; an edit was put into each."""
+    found = transcript.read(str(SESSIONS / f"{agent}.jsonl"))
+    assert found.prompts == (PROMPT,)
+    assert found.said == (CAUSE,)
+    assert found.files == ("src/queue.py",)
+
+
+def test_only_the_end_of_a_long_transcript_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    line = json.dumps({"role": "assistant", "content": "x" * 1000}) + "\n"
+    path.write_text(line * 2000 + json.dumps({"role": "assistant", "content": "the last"}) + "\n")
+    said = transcript.read(str(path)).said
+    assert said[-1] == "the last"
+    assert len(said) <= transcript.READ // len(line) + 1
+
+
+# --- the detached process
+
+
+def test_the_detached_process_records_commits_and_pushes(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    hub = tmp_path / "hub.git"
+    git(tmp_path, "init", "-q", "--bare", str(hub))
+    ok("remote", "add", "origin", str(hub), cwd=root)
+    payload = recorded(CLAUDE, "session-end", root)
+    with opened(root) as engram:
+        session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "s1", SAID))
+    assert payload["reason"] == "prompt_input_exit"
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "all"],
+        env=variables(), capture_output=True, check=False, timeout=120, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert git(root, "status", "--porcelain") == ""
+    assert git(root, "rev-parse", "HEAD") == git(hub, "rev-parse", "HEAD")
+    assert "Root cause" in git(hub, "log", "-1", "--format=%B%n", "-p", "HEAD")
+
+
+def test_a_pull_does_not_push_and_without_a_remote_nothing_is_synced(tmp_path: Path) -> None:
+    root = dedicated(tmp_path / "store")
+    command = [sys.executable, "-P", "-m", "engram.hooks.detached", str(root), "pull"]
+    done = subprocess.run(command, env=variables(), capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert cli("status", "--json", cwd=root).code == 0

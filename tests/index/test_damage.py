@@ -1,0 +1,212 @@
+"""Each file of an index is damaged in every way: no answer is ever wrong, and `doctor` mends what no query notices.
+
+Damage that could kill a process (a mapped file cut short, a corrupted posting list) is done in a process of
+its own, which tells step by step what it does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from effort import examples, is_thorough
+from index_kit import filled, index_of
+from storekit import QUERIES, SteadyClock, answers, killed_at_exit, opened, start
+
+from engram.usecases.upkeep.doctor import doctor
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+
+
+# What can happen to a file. Each is given the file and a random source.
+
+
+def delete(file: Path, _: random.Random) -> None:
+    file.unlink()
+
+
+def empty(file: Path, _: random.Random) -> None:
+    os.truncate(file, 0)
+
+
+def cut(file: Path, _: random.Random) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def scramble(file: Path, chance: random.Random) -> None:
+    size = file.stat().st_size
+    with file.open("r+b") as opened_file:
+        opened_file.write(chance.randbytes(size))
+
+
+def replace(file: Path, chance: random.Random) -> None:
+    file.with_name("other").write_bytes(chance.randbytes(file.stat().st_size + 7))
+    os.replace(file.with_name("other"), file)
+
+
+def zero(file: Path, _: random.Random) -> None:
+    size = file.stat().st_size
+    with file.open("r+b") as opened_file:
+        opened_file.write(bytes(size))
+
+
+def flip(file: Path, chance: random.Random) -> None:
+    size = file.stat().st_size
+    if size:
+        with file.open("r+b") as opened_file:
+            opened_file.seek(chance.randrange(size))
+            byte = opened_file.read(1)
+            opened_file.seek(-1, os.SEEK_CUR)
+            opened_file.write(bytes([byte[0] ^ 1 << chance.randrange(8)]))
+
+
+LOUD: tuple[Callable[[Path, random.Random], None], ...] = (delete, empty, cut, scramble, replace, zero)
+SEARCHED = ("vectors.i8", "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fieldnorm")
+
+
+def say(**values: Any) -> None:
+    print(json.dumps(values), flush=True)  # noqa: T201
+
+
+def good_or_scanned(engram: Engram, expected: list[object]) -> str:
+    """Ask; "" where every answer is right or a noted scan, else what is wrong."""
+    for number, (text, options) in enumerate(QUERIES):
+        answer = engram.query(text, keep=False, **options)
+        if answer.strategy == "scan":
+            if not answer.notes:
+                return f"a scan without a note: {text}"
+            continue
+        found = [(hit.lore.id, hit.path, round(hit.score.total, 4)) for hit in answer.lore]
+        if (text, options, answer.strength, answer.strategy, found) != expected[number]:
+            return f"{text}: {found} instead of {expected[number]}"
+    return ""
+
+
+def child(root: str, name: str, while_open: str, flips: str) -> None:
+    """Damage one file of the index in every way and report what the store makes of it."""
+    clock = SteadyClock()
+    engram = opened(Path(root), clock)
+    engram.refresh()
+    expected = answers(engram)
+    saved = Path(root).parent / "saved"
+    if while_open == "closed":
+        engram.close()
+    shutil.copytree(index_of(Path(root)), saved)
+    engram.close()
+    ways = (delete, empty, scramble) if name in SEARCHED else LOUD
+    if int(flips) == 1:  # every day half of the ways for a file, and the others for the next one
+        ways = ways[FILES.index(name) % 2 :: 2]
+    for number, way in enumerate([*ways, *[flip] * int(flips)]):
+        attempt(Path(root), saved, name, way, number, while_open, expected, clock)
+    say(done=True)
+
+
+def attempt(
+    root: Path,
+    saved: Path,
+    name: str,
+    way: Callable[[Path, random.Random], None],
+    seed: int,
+    while_open: str,
+    expected: list[object],
+    clock: SteadyClock,
+) -> None:
+    """Damage the file, ask three times, let `doctor` mend, ask again."""
+    shutil.rmtree(index_of(root))
+    shutil.copytree(saved, index_of(root))
+    say(step=f"{way.__name__} {name} ({while_open})")
+    engram = opened(root, clock)
+    if while_open == "open":
+        engram.query("retry the queue", keep=False)
+    for file in sorted(path for path in index_of(root).rglob(name) if path.is_file()):
+        way(file, random.Random(seed))
+    beside = opened(root, clock, session="beside")
+    # No query reads enough to notice these; that is what `doctor` is for.
+    silent = way is flip or (way in (scramble, replace, zero) and name in SEARCHED)
+    for who in (engram, beside, engram):
+        wrong = good_or_scanned(who, expected)
+        if wrong and not silent:
+            say(wrong=wrong, step=way.__name__)
+    for finding in doctor(beside.store, fix=True):
+        assert finding.kind == "index", finding
+    wrong = good_or_scanned(beside, expected)
+    if wrong:
+        say(wrong=f"after doctor --fix: {wrong}", step=way.__name__)
+    engram.close()
+    beside.close()
+
+
+FILES = (
+    "CURRENT", "meta.json", "catalog.db", "catalog.db-wal", "vectors.i8", "starts.u32", ".managed.json",
+    "*.term", "*.idx", "*.pos", "*.store", "*.fast", "*.fieldnorm",
+)  # fmt: skip
+
+# Every day each file is damaged in every way, but either while nobody has it open or while somebody has.
+DAMAGES = [(name, state) for name in FILES for state in ("closed", "open")]
+DAMAGES = [one for at, one in enumerate(DAMAGES) if is_thorough() or at % 4 in (0, 3)]
+
+
+# Forks for each line that it reads: a process may die of its damage, and starting one anew costs more than the rest.
+FORKING = """
+    import json, os, sys, traceback
+    sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests/kits"]
+    import storekit
+    from tests.index import test_damage
+    storekit.read_ahead()
+    for line in sys.stdin:
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                test_damage.child(*json.loads(line))
+                code = 0
+            except BaseException:
+                test_index_damage.say(failed=traceback.format_exc())
+            finally:
+                os._exit(code)
+        test_index_damage.say(ended=os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[subprocess.Popen[bytes]]:
+    process = start(FORKING, Path(__file__).parents[2], stdin=subprocess.PIPE)
+    with killed_at_exit([process]):
+        yield process
+
+
+def forked(process: subprocess.Popen[bytes], *arguments: str) -> tuple[list[dict[str, Any]], int]:
+    """What `child` said in a process of its own, and how that ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(arguments).encode() + b"\n")
+    process.stdin.flush()
+    said = []
+    for line in process.stdout:
+        said.append(json.loads(line))
+        if "ended" in said[-1]:
+            return said[:-1], said[-1]["ended"]
+    raise AssertionError(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "while_open"), DAMAGES)
+def test_a_damaged_file_of_the_index_never_spoils_an_answer(
+    tmp_path: Path, forking: subprocess.Popen[bytes], name: str, while_open: str
+) -> None:
+    filled(tmp_path / "store", SteadyClock()).close()
+    said, code = forked(forking, str(tmp_path / "store"), name, while_open, str(examples(1, 2)))
+    # Whoever reads a mapped file at the moment at which it is cut short dies of it, and nothing can catch that.
+    cut_short = while_open == "open" and code == -getattr(signal, "SIGBUS", 0)
+    assert code == 0 or cut_short, said[-2:]
+    assert [line for line in said if "wrong" in line] == []
+    assert said[-1] == {"done": True} or cut_short

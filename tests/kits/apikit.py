@@ -1,0 +1,220 @@
+"""What a user or a program sees: stores to call through the Python API, and the command line with its transcripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
+
+import prepared
+from prepared import dedicated as dedicated
+
+from engram.app import Engram
+from engram.cli.main import main
+from engram.domain.entry import ulid
+from engram.usecases.opening.open_store import open_store
+from engram.usecases.store.clock import Clock
+from engram.usecases.store.store import Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engram.domain.explore.tables import Table
+
+PROJECT = Path(__file__).resolve().parents[2]
+START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+SECRET = "ghp_" + "x7Kd02LmQp9RsTuV4wXyZ1aBcDeF3gHiJkLm"  # put together here, so that the project holds none
+QUEUE = "Queue consumer patterns: make every handler idempotent, because brokers deliver twice."
+COLOUR = "The palette of the settings page was chosen for contrast, not for beauty."
+TIDES = "Tide tables are printed in local time, without daylight saving."
+
+_ULID = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z")
+_DAY = re.compile(r"\b\d{4}/\d\d/\d\d\b")
+
+
+class SetClock(Clock):
+    """A clock that shows what it was set to, and gives ids that are unique and grow."""
+
+    def __init__(self, moment: datetime = START) -> None:
+        self.moment = moment
+        self._last = 0
+
+    def nanoseconds(self) -> int:
+        return int(self.moment.timestamp() * 1_000_000) * 1000
+
+    def new_id(self) -> str:
+        self._last += 1
+        return ulid.encode(self.nanoseconds() // 1_000_000, self._last << 68 | 0xABCDE)
+
+    def advance(self, **duration: float) -> None:
+        """Let time pass: `days=3`, `minutes=5`."""
+        self.moment += timedelta(**duration)
+
+
+def plain(root: Path, settings: str = "") -> Path:
+    """A store in a folder without git: the quickest kind to test with."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / ".engram.toml").write_text(settings or '[store]\nfolder = "lore"\n', "utf-8")
+    return root
+
+
+def opened(
+    root: Path, *, session: str = "s1", agent: str = "tester", clock: Clock | None = None, settings: str = ""
+) -> Engram:
+    """The store at `root` through the Python API; a plain one is made where there is none."""
+    if settings or not (root / ".engram.toml").exists():
+        plain(root, settings)
+    return Engram(open_store(str(root), Caller(session, agent), clock=clock or SetClock()), background=False)
+
+
+class Result(NamedTuple):
+    """What a command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as the one JSON document that it must be."""
+        return json.loads(self.out)
+
+
+def cli(*arguments: str, cwd: Path | str | None = None, stdin: bytes = b"", **variables: str) -> Result:
+    """Run the command line in this process: session `s1`, no terminal, commits done before it returns."""
+    out, err = io.BytesIO(), io.BytesIO()
+    streams = {
+        "stdin": io.TextIOWrapper(io.BytesIO(stdin), "utf-8"),
+        "stdout": io.TextIOWrapper(out, "utf-8"),
+        "stderr": io.TextIOWrapper(err, "utf-8"),
+    }
+    chosen = {"ENGRAM_SESSION": "s1", "ENGRAM_BACKGROUND": "inline", **variables}
+    with _variables_set(chosen), mock.patch.multiple(sys, **streams), _inside(cwd):
+        try:
+            code = main(list(arguments))
+        except SystemExit as end:  # argparse, after printing help
+            code = int(end.code or 0)
+        streams["stdout"].flush()
+        streams["stderr"].flush()
+    return Result(code, out.getvalue().decode(), err.getvalue().decode())
+
+
+def ok(*arguments: str, **options: Any) -> Result:
+    """Run a command that must succeed."""
+    result = cli(*arguments, **options)
+    assert result.code == 0, result
+    return result
+
+
+def variables(**more: str) -> dict[str, str]:
+    """The environment of a process that runs the project under test."""
+    paths = [
+        str(PROJECT),
+        str(PROJECT / "tui"),
+        *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+    ]
+    chosen = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**chosen, "ENGRAM_BACKGROUND": "inline", **more}
+
+
+def process(*arguments: str | bytes, cwd: Path | None = None, stdin: bytes = b"", **more: str) -> Result:
+    """Run the command line in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "engram", *arguments],
+        cwd=cwd,
+        input=stdin,
+        env=variables(**more),
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def git(root: Path, *arguments: str, check: bool = True) -> str:
+    """Run git as a person would; what it printed (without `check`, errors too)."""
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
+    assert done.returncode == 0 or not check, (arguments, done.stderr.decode())
+    return os.fsdecode(done.stdout if check else done.stdout + done.stderr).rstrip("\n")
+
+
+def repository(root: Path) -> Path:
+    """Somebody's code repository with one commit."""
+    root.mkdir(parents=True, exist_ok=True)
+    prepared.copy("code", root, _make_repository)
+    git(
+        root, "update-index", "--refresh"
+    )  # or whoever looks first writes into the index that these are other files
+    return root
+
+
+def _make_repository(root: Path) -> None:
+    (root / "src").mkdir()
+    (root / "src" / "main.py").write_text("print()\n", "utf-8")
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "code")
+
+
+def named(tables: Sequence[Table], name: str) -> Table:
+    """The table of that name, which is there."""
+    return next(table for table in tables if table.name == name)
+
+
+def lore_files(root: Path) -> list[Path]:
+    """Every lore file of the store at `root`, oldest first."""
+    return sorted((root / "lore").rglob("*.md"), key=lambda path: path.name[-29:])
+
+
+def everything_on_disk(root: Path) -> bytes:
+    """The bytes of all files below `root`, and all objects of its git."""
+    found = [path.read_bytes() for path in root.rglob("*") if path.is_file()]
+    if (root / ".git").exists():
+        command = ["git", "cat-file", "--batch", "--batch-all-objects", "--buffer"]
+        found.append(subprocess.run(command, cwd=root, capture_output=True, check=True).stdout)
+    return b"\n".join(found)
+
+
+def masked(text: str, root: Path | None = None) -> str:
+    """A transcript without what differs from run to run: ids, times, days, the store's place, durations, commits."""
+    names: dict[str, str] = {}
+    if root is not None:
+        text = text.replace(str(root), "ROOT")
+    text = _ULID.sub(lambda found: names.setdefault(found[0], f"ID{len(names) + 1}"), text)
+    text = _DAY.sub("DAY", _TIME.sub("TIME", text))
+    text = re.sub(r"\b\d+ ms\b", "MS", text)
+    text = re.sub(r"\b[0-9a-f]{7,40}\b", "COMMIT", text)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+@contextmanager
+def _variables_set(chosen: dict[str, str]) -> Iterator[None]:
+    """As `mock.patch.dict` does, without setting every variable anew: that took a fiftieth of the tests' time."""
+    before = dict(os.environ)
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        after = dict(os.environ)
+        for name in after.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if after.get(name) != value})
+
+
+@contextmanager
+def _inside(folder: Path | str | None) -> Iterator[None]:
+    before = os.getcwd()
+    os.chdir(folder or before)
+    try:
+        yield
+    finally:
+        os.chdir(before)

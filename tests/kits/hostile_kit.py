@@ -1,0 +1,99 @@
+"""What the tests of hostile input share: a store with one known lore, and what must hold whatever else is thrown at it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import QUEUE, Result, cli, ok, opened, process
+from storekit import SECONDS, SteadyClock
+
+from engram.domain.text.safe_text import safe_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CORPUS = Path(__file__).parents[1] / "data/corpus" / "hostile"
+ESCAPES = "\x1b[31mred\x1b[0m \x07 \x9b31m \u202ertl \U000e0041tag"
+BAD_BYTES = os.fsdecode(b"bad \xff\xfe bytes")
+RECALLED = "make every handler idempotent"
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store outside git with one lore, recorded an hour ago and indexed."""
+    root = tmp_path_factory.mktemp("template") / "store"
+    clock = SteadyClock()
+    clock.ahead = -3600 * SECONDS
+    with opened(root, clock=clock) as engram:
+        engram.record(QUEUE, category="PATTERN_OUTCOME")
+        engram.refresh()
+    return root
+
+
+@pytest.fixture
+def root(template: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of that store. When the test is over, its lore must be there unchanged, and recalled."""
+    copy = tmp_path / "store"
+    shutil.copytree(template, copy)
+    before = known_lore(copy)
+    yield copy
+    assert known_lore(copy).items() >= before.items(), "a file was lost or changed"
+    assert RECALLED in held(cli("query", "idempotent queue consumer", cwd=copy), 0).out
+
+
+def known_lore(root: Path) -> dict[str, bytes]:
+    """The files that were in the template, by path."""
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.glob("lore/2*/*/*/*.md"))}
+
+
+def held(result: Result, code: int) -> Result:
+    """The result, checked: the exit code, one message, and nothing that a terminal would obey."""
+    assert result.code == code, result
+    for words in ("Traceback", "should not happen", "Exception ignored"):
+        assert words not in result.err + result.out[:1000], result
+    assert safe_text(result.out, lines=True).replace("\ufffd", "") == result.out.replace("\ufffd", "")
+    assert safe_text(result.err, lines=True).replace("\ufffd", "") == result.err.replace("\ufffd", "")
+    if code:
+        assert 1 <= result.err.count("\n") <= 2, result
+        assert result.err.startswith("engram: "), result
+        assert len(result.err) < 3000
+    return result
+
+
+def problems(root: Path) -> dict[str, str]:
+    """What `engram doctor` finds wrong with files, by path without line."""
+    found = cli("doctor", "--json", cwd=root).json["findings"]
+    return {
+        one["where"].split(".md:")[0].removesuffix(".md"): one["message"]
+        for one in found
+        if one["kind"] == "file"
+    }
+
+
+def put(root: Path, name: str | bytes, content: bytes | str = "A hostile note.\n") -> Path:
+    """Write a file into the lore folder, as somebody without Engram would."""
+    path = Path(os.fsdecode(os.path.join(os.fsencode(root), b"lore", os.fsencode(name))))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+__all__ = [
+    "BAD_BYTES",
+    "CORPUS",
+    "ESCAPES",
+    "RECALLED",
+    "cli",
+    "held",
+    "known_lore",
+    "ok",
+    "problems",
+    "process",
+    "put",
+    "root",
+    "template",
+]

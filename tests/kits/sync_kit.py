@@ -1,0 +1,274 @@
+"""Clones and bare remotes for the tests of sync: real git repositories in tmp_path."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import prepared
+from apikit import START, SetClock, dedicated, git
+
+from engram.app import Engram
+from engram.domain.entry import ulid
+from engram.usecases.opening.open_store import open_store
+from engram.usecases.store import remote
+from engram.usecases.store.commit import commit_pending
+from engram.usecases.store.store import Caller
+from engram.usecases.sync.sync import Options, Synced, sync
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Self
+
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.store.clock import Clock
+
+TEXT = "Queue consumers must be idempotent.\n\nBrokers deliver a message twice when the ack is late."
+SOON = Options(timeout=20.0)
+
+# Everything by which this process changes the disk or starts a git is counted; at the chosen one it kills itself.
+KILLED_SYNC = """
+    import os, signal, sys
+    from engram.usecases.store.clock import Clock
+    from engram.usecases.opening.open_store import open_store
+    from engram.usecases.store.store import Caller
+    from engram.usecases.sync.sync import Options, sync
+
+    root, limit = sys.argv[1], int(sys.argv[2])
+    clock = Clock()
+    if len(sys.argv) > 3:
+        clock.nanoseconds = lambda: int(sys.argv[3])
+    store = open_store(root, Caller("child", "tester"), clock=clock)
+    count = 0
+
+    def watch(event, arguments):
+        global count
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in ("os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "subprocess.Popen"):
+            count += 1
+            if count == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+    done = sync(store, Options(timeout=30.0))
+    print(count, done.pulled, done.pushed)
+"""
+
+
+class ManyClock(SetClock):
+    """A clock whose ids also differ in their last characters, by which clones are named."""
+
+    def new_id(self, nanoseconds: int | None = None) -> str:
+        self._last += 1
+        moment = self.nanoseconds() if nanoseconds is None else nanoseconds
+        return ulid.encode(moment // 1_000_000, self._last << 68 | self._last)
+
+    @property
+    def given(self) -> int:
+        """How many ids were given; a clock that goes on for another one is told."""
+        return self._last
+
+    @given.setter
+    def given(self, count: int) -> None:
+        self._last = count
+
+
+class Left(NamedTuple):
+    """Clones in which nobody works: their names, the ids that were given, the time their clock showed."""
+
+    names: str
+    given: int
+    moment: datetime
+
+
+class Clones:
+    """A bare remote and some clones of it, all showing one clock."""
+
+    def __init__(self, folder: Path, names: str = "ab") -> None:
+        self._open(folder, prepared.copy(f"clones {names}", folder, lambda place: _make_clones(place, names)))
+
+    def _open(self, folder: Path, left: Left) -> None:
+        self.folder = folder
+        self.hub = folder / "hub.git"
+        self.clock = ManyClock(left.moment)
+        self.clock.given = left.given
+        self.stores = {name: self.add_opened(name) for name in left.names}
+
+    def leave(self) -> Left:
+        """Close everything; what `again` needs to go on in a copy of the folder."""
+        for store in self.stores.values():
+            store.close()
+        return Left("".join(self.stores), self.clock.given, self.clock.moment)
+
+    @classmethod
+    def again(cls, folder: Path, left: Left) -> Self:
+        """Go on with clones that were left."""
+        found = cls.__new__(cls)
+        found._open(folder, left)
+        return found
+
+    def add(self, name: str) -> Engram:
+        """One more clone, made by `engram clone`."""
+        from engram.usecases.placement.clone import clone
+
+        root = self.folder / name
+        clone(str(self.hub), str(root))
+        found = self.add_opened(name)
+        if not git(self.hub, "branch"):
+            sync(found.store, SOON)
+        return found
+
+    def add_opened(self, name: str) -> Engram:
+        """A clone that is there already."""
+        return opened(self.folder / name, self.clock, name)
+
+    def __getitem__(self, name: str) -> Engram:
+        return self.stores[name]
+
+    def root(self, name: str) -> Path:
+        return self.folder / name
+
+    def record(self, name: str, text: str = TEXT) -> Lore:
+        """Something learnt in a clone."""
+        self.clock.advance(seconds=1)
+        return self[name].record(text, category="FACT").lore
+
+    def sync(self, *names: str) -> list[Synced]:
+        """Sync these clones in turn."""
+        return [sync(self[name].store, SOON) for name in names]
+
+    def settle(self) -> None:
+        """Sync everyone in turn, and again whoever has not seen the last that came to the remote."""
+        unmoved = 0  # how many have synced since the remote moved
+        for number, name in enumerate([*self.stores, *self.stores], 1):
+            before = self._tip()
+            self.sync(name)
+            unmoved = 0 if self._tip() != before else unmoved + 1
+            if number >= len(self.stores) and unmoved >= len(self.stores) - 1:
+                break
+
+    def _tip(self) -> str:
+        file = self.hub / "refs/heads/main"
+        return file.read_text("ascii") if file.exists() else git(self.hub, "for-each-ref", "refs/heads")
+
+    def edit(self, name: str, path: str, old: str, new: str) -> None:
+        """A person changes words of a file."""
+        self.clock.advance(seconds=1)
+        file = self.root(name) / path
+        text = file.read_text("utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), "utf-8")
+
+    def path(self, name: str, lore: Lore) -> str:
+        """Where a lore is, relative to its store."""
+        return self[name].get(lore.id).path
+
+    def heads(self) -> set[str]:
+        return {git(self.root(name), "rev-parse", "HEAD") for name in self.stores}
+
+    def trees(self) -> list[dict[str, bytes]]:
+        """What stands in the work tree of each clone."""
+        return [files(self.root(name)) for name in self.stores]
+
+    def assert_equal(self) -> None:
+        """All clones have one head, no change is uncommitted, files and index agree with it."""
+        trees = self.trees()
+        assert all(tree == trees[0] for tree in trees)
+        words = ("status", "--porcelain=v2", "--branch", "-uall")
+        said = [git(self.root(name), *words).splitlines() for name in self.stores]
+        assert len({line for lines in said for line in lines if line.startswith("# branch.oid")}) == 1
+        assert [line for lines in said for line in lines if not line.startswith("#")] == []
+        assert not any(b"<<<<<<<" in raw for raw in trees[0].values())
+
+
+def _make_clones(folder: Path, names: str) -> Left:
+    bare(folder / "hub.git")
+    made = Clones.again(folder, Left("", 0, START))
+    for name in names:
+        made.stores[name] = made.add(name)
+    return made.leave()
+
+
+def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
+    """Clones a and b that both have one lore, and its id."""
+    left, lore_id = prepared.copy(f"settled {text}", folder, lambda place: _settle(place, text))
+    return Clones.again(folder, left), lore_id
+
+
+def _settle(folder: Path, text: str) -> tuple[Left, str]:
+    made = Clones(folder)
+    lore_id = made.record("a", text).id
+    made.settle()
+    return made.leave(), lore_id
+
+
+def bare(path: Path, *options: str) -> Path:
+    """An empty bare repository."""
+    path.mkdir(parents=True)
+    git(path, "init", "-q", "--bare", "-b", "main", *options)
+    return path
+
+
+def opened(root: Path, clock: Clock, session: str = "test") -> Engram:
+    """The store at `root`, made where there is none."""
+    if not (root / ".engram.toml").exists():
+        dedicated(root)
+    return Engram(open_store(str(root), Caller(session, "tester"), clock=clock), background=False)
+
+
+def connected(root: Path, hub: Path | str, clock: Clock) -> Engram:
+    """A store made by itself, with a remote."""
+    made = opened(root, clock)
+    remote.add(made.store, "origin", str(hub))
+    return made
+
+
+def commit(engram: Engram) -> None:
+    """Bring everything that waits into git."""
+    commit_pending(engram.store, wait=30)
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """Every file of a work tree, by its path."""
+    found = (
+        path for path in root.rglob("*") if ".git" not in path.relative_to(root).parts and path.is_file()
+    )
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+
+def push_from_outside(
+    hub: Path, folder: Path, changes: dict[str, str | None], message: str = "elsewhere"
+) -> str:
+    """Somebody pushes with plain git; the new commit's id."""
+    if not folder.exists():
+        git(hub, "clone", "-q", str(hub), str(folder))
+    git(folder, "pull", "-q", "--ff-only")
+    for path, text in changes.items():
+        file = folder / path
+        if text is None:
+            file.unlink()
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    git(folder, "push", "-q")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def copied(scene: Path, target: Path) -> Path:
+    """Clones a and b with their remote, copied elsewhere; the remote's address goes with them."""
+    shutil.copytree(scene, target, symlinks=True)
+    for name in "ab":
+        config = target / name / ".git/config"
+        config.write_text(config.read_text().replace(str(scene), str(target)))
+    return target
+
+
+def executable(path: Path, script: str) -> None:
+    """A hook or program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script, "utf-8")
+    os.chmod(path, 0o755)

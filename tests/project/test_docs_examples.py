@@ -1,0 +1,122 @@
+"""The examples under docs/examples/ do what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from apikit import QUEUE, TIDES, cli, opened
+
+from tests.review.test_check import code as code
+from tests.review.test_check import put
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs/examples"
+QUESTION = "queue consumer patterns"
+
+
+def example(name: str) -> ModuleType:
+    found = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # where pydantic looks for what annotations name
+    found.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_in_the_list() -> None:
+    listed = (EXAMPLES / "README.md").read_text("utf-8")
+    assert [
+        file.name
+        for file in EXAMPLES.iterdir()
+        if file.is_file() and f"- [{file.name}]({file.name}): " not in listed
+    ] == ["README.md"]
+
+
+def test_the_agent_loop_recalls_votes_and_learns(tmp_path: Path) -> None:
+    loop = example("agent_loop")
+    prompts: list[str] = []
+
+    def model(prompt: str) -> str:
+        prompts.append(prompt)
+        return (
+            "Make the handler idempotent [L1].\nLEARNED: The billing queue redelivers after thirty seconds."
+        )
+
+    with opened(tmp_path) as store:
+        store.record(QUEUE, category="fact")
+        store.record(TIDES, category="fact")
+        answers = list(loop.agent_loop(store, model, [QUESTION, QUESTION]))
+        assert len(answers) == 2
+        assert QUEUE in prompts[0]
+        assert TIDES not in prompts[0]
+        assert QUEUE not in prompts[1], "a session is shown a lore once"
+        assert store.get("L1").lore.confidence == 0.78
+        waiting = store.list(status="pending").lore
+        assert {one.lore.content for one in waiting} == {"The billing queue redelivers after thirty seconds."}
+
+
+def test_the_model_of_the_agent_loop_is_a_command() -> None:
+    line = shlex.join([sys.executable, "-c", "print(input().upper())"])
+    assert example("agent_loop").command(line)("a prompt\n") == "A PROMPT\n"
+
+
+def test_the_retriever_gives_documents_and_fits_into_a_graph(tmp_path: Path) -> None:
+    pytest.importorskip("langchain_core", reason="langchain-core is not installed; the example is for it")
+    retrievers = example("langchain_retriever")
+    with opened(tmp_path) as store:
+        store.record(QUEUE, category="fact")
+        store.record(TIDES, category="fact")
+        retriever = retrievers.EngramRetriever(store=store, k=1)
+        (document,) = retriever.invoke(QUESTION)
+        assert (document.page_content, document.metadata["ref"]) == (QUEUE, "L1")
+        store.feedback(helpful=document.metadata["ref"])
+        state = retrievers.recall_node(retriever)({"question": QUESTION})
+        assert [one.metadata["confidence"] for one in state["documents"]] == [0.78]
+
+
+def test_the_workflow_reviews_a_pull_request(code: Path) -> None:
+    workflow = yaml.safe_load((EXAMPLES / "check-lore.yml").read_text("utf-8"))
+    assert workflow[True] == {
+        "pull_request": {"paths": ["lore/**", ".engram.toml"]}
+    }  # "on" is a boolean to YAML 1.1
+    assert workflow["permissions"] == {"contents": "read"}
+    step = workflow["jobs"]["check"]["steps"][-1]
+    base = subprocess.run(("git", "rev-parse", "HEAD"), cwd=code, capture_output=True, text=True, check=True)
+    put(code, "bad.md", "---\nid: bad\n---\nText.\n")
+    assert set(step["env"]) == {"BASE"}
+    told = cli(*arguments(step["run"].replace("$BASE", base.stdout.strip())), cwd=code)
+    assert told.code == 1
+    assert told.out.startswith("::error file=lore/bad.md,line=2,title=engram%3A file::id must be a ULID")
+
+
+def test_the_hook_looks_at_what_a_commit_would_bring(code: Path) -> None:
+    hook = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"][0]
+    assert cli(*arguments(hook["entry"]), cwd=code).code == 0
+    put(code, "bad.md", "---\nid: bad\n---\nText.\n", commit=False)
+    assert cli(*arguments(hook["entry"]), cwd=code).code == 1
+
+
+def test_the_devcontainer_calls_commands_that_there_are() -> None:
+    container: dict[str, Any] = json.loads((EXAMPLES / "devcontainer.json").read_text("utf-8"))
+    steps = f"{container['postCreateCommand']} && {container['postStartCommand']}".split(" && ")
+    calls = [arguments(step) for step in steps if step.startswith("engram ")]
+    assert [call[0] for call in calls] == ["connect", "status"]
+    for name, *options in calls:
+        told = cli(name, "--help").out
+        assert [option for option in options if option not in told] == []
+
+
+def arguments(line: str) -> list[str]:
+    """The arguments of a command line that calls engram."""
+    program, *rest = shlex.split(line)
+    assert program == "engram"
+    return rest

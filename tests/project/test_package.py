@@ -1,0 +1,103 @@
+"""What people install: the wheel holds all that Engram needs offline, and nothing of the workshop."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+import zipfile
+from email.parser import HeaderParser
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel as hatch builds it."""
+    builder = importlib.import_module("hatchling.build")
+    folder = tmp_path_factory.mktemp("wheel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return zipfile.ZipFile(folder / builder.build_wheel(str(folder)))
+
+
+def test_wheel_holds_both_packages_the_model_and_the_licences(wheel: zipfile.ZipFile) -> None:
+    members = set(wheel.namelist())
+    assert {
+        "engram/__init__.py",
+        "engram_tui/__init__.py",
+        "engram/py.typed",
+        "engram_tui/py.typed",
+    } <= members
+    bundled = [path for path in (ROOT / "engram/adapters/embed/bundled").rglob("*") if path.is_file()]
+    assert any(path.suffix == ".safetensors" for path in bundled)
+    assert {
+        path.relative_to(ROOT).as_posix() for path in bundled if "__pycache__" not in path.parts
+    } <= members
+    assert {Path(member).name for member in members if "/licenses/" in member} == {
+        "LICENSE",
+        "NOTICE",
+        "Apache-2.0.txt",
+    }
+
+
+def test_wheel_holds_every_style_sheet_of_the_app(wheel: zipfile.ZipFile) -> None:
+    sheets = {path.relative_to(ROOT / "tui").as_posix() for path in (ROOT / "tui").rglob("*.tcss")}
+    assert sheets <= set(wheel.namelist())
+
+
+def test_wheel_holds_nothing_else(wheel: zipfile.ZipFile) -> None:
+    tops = {member.split("/")[0] for member in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"engram", "engram_tui"}
+
+
+def test_wheel_says_the_version_and_the_command(wheel: zipfile.ZipFile) -> None:
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "engram/version.py").read_text("utf-8"))
+    folder = next(name.split("/")[0] for name in wheel.namelist() if ".dist-info/" in name)
+    metadata = HeaderParser().parsestr(wheel.read(f"{folder}/METADATA").decode())
+    assert version is not None
+    assert (metadata["Name"], metadata["Version"]) == ("engram-lore", version[1])
+    assert "engram = engram.cli.main:run" in wheel.read(f"{folder}/entry_points.txt").decode()
+
+
+@pytest.mark.parametrize("target", PROJECT["scripts"].values())
+def test_every_installed_command_starts_something(target: str) -> None:
+    module, function = target.split(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def pinned() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = [line.split(" ;")[0].split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+EXTRAS = [line for extra in PROJECT["optional-dependencies"].values() for line in extra]
+
+
+@pytest.mark.parametrize(
+    "requirement", [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS], ids=str
+)
+def test_constraints_pin_a_version_that_the_project_accepts(requirement: Requirement) -> None:
+    """Else: python3.11 tools/update_constraints.py."""
+    version = pinned().get(canonicalize_name(requirement.name))
+    assert version is not None
+    assert requirement.specifier.contains(version)
+
+
+def test_tested_pythons_are_the_declared_ones() -> None:
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text("utf-8")
+    tested = re.findall(r'"(3\.\d+)"', next(line for line in workflow.splitlines() if "python: [" in line))
+    declared = [
+        words[-1] for words in (line.split(" :: ") for line in PROJECT["classifiers"]) if "." in words[-1]
+    ]
+    assert tested == declared
+    assert PROJECT["requires-python"] == f">={declared[0]}"
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" in declared

@@ -1,0 +1,63 @@
+"""What the README and the docs tell people to type or open exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
+    (ROOT / "docs").rglob("*.md")
+)
+IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
+START = "from engram.cli.main import run; run()"
+
+
+def shell_lines(page: Path) -> list[str]:
+    """What a page's shell blocks tell to type: all lines, or those after `$ ` where output is shown too."""
+    lines = []
+    for block in re.findall(
+        r"^```(?:sh|bash|console)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    ):
+        typed = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+        lines += typed or block.splitlines()
+    return lines
+
+
+def commands(page: Path) -> set[str]:
+    """The Engram commands that a page shows, in shell blocks (`engram query ...`) and in running text."""
+    typed = (
+        "\n".join(shell_lines(page)) + "\n" + "\n".join(re.findall(r"`([^`\n]+)`", page.read_text("utf-8")))
+    )
+    return set(re.findall(r"^(?:engram|\./run) ([a-z][a-z-]*)\b", typed, re.MULTILINE))
+
+
+def test_readme_shows_commands() -> None:
+    assert {"record", "query", "feedback"} <= commands(ROOT / "README.md")
+
+
+SHOWN = sorted({command for page in PAGES for command in commands(page)})
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_every_shown_command_exists(command: str) -> None:
+    started = (sys.executable, "-c", START, command, "--help")
+    done = subprocess.run(started, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert command in done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_script_shown_exists(page: Path) -> None:
+    scripts = re.findall(r"^(?:bash )?(\./[\w./-]+|\.ci/run)", "\n".join(shell_lines(page)), re.MULTILINE)
+    assert [script for script in scripts if not (ROOT / script).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_every_link_inside_the_project_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

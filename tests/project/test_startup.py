@@ -1,0 +1,87 @@
+"""Agents start Engram many times a session, so what a start imports is a budget, and these are not in it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Each costs 10 to 1,000 ms of processor time to import.
+HEAVY = ("textual", "mcp", "git", "pydantic", "rich", "yaml", "numpy", "model2vec", "usearch")
+HEAVY_OF_PYTHON = ("asyncio", "dataclasses", "logging")
+
+# Runs code in a fresh Python as a console script would, then tells which heavy modules it brought in.
+# What the environment itself had loaded before (a .pth file of some package) is not Engram's doing.
+PROBE = """
+import sys
+before = set(sys.modules)
+code, heavy, arguments = sys.argv[1], sys.argv[2].split(), sys.argv[3:]
+sys.argv = ["engram", *arguments]
+status = 0
+try:
+    exec(code)
+except SystemExit as stopped:
+    status = stopped.code or 0
+loaded = [name for name in heavy if name in sys.modules and name not in before]
+import json
+print(json.dumps({"status": status, "loaded": loaded}), file=sys.stderr)
+"""
+START = "from engram.cli.main import main; raise SystemExit(main())"
+
+
+def start(code: str, *arguments: str) -> dict[str, object]:
+    """What a fresh Python loaded: `{"status": exit status, "loaded": [heavy modules]}`."""
+    heavy = " ".join((*HEAVY, *HEAVY_OF_PYTHON))
+    command = (sys.executable, "-c", PROBE, code, heavy, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    lines = done.stderr.splitlines()
+    assert lines[-1:], done.stderr
+    assert lines[-1].startswith("{"), done.stderr
+    return json.loads(lines[-1])
+
+
+def test_the_probe_sees_a_heavy_module() -> None:
+    assert start("import numpy")["loaded"] == ["numpy"]
+
+
+@pytest.mark.parametrize(
+    "module", ["engram", "engram.domain.errors", "engram.domain.entry.lore", "engram.cli.main"]
+)
+def test_importing_stays_light(module: str) -> None:
+    assert start(f"import {module}") == {"status": 0, "loaded": []}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_starting_stays_light(arguments: list[str]) -> None:
+    assert start(START, *arguments) == {"status": 0, "loaded": []}
+
+
+IN_A_STORE = "import os; os.chdir('work'); " + START
+LESSON = "Retry the upload once: the first attempt after a deploy meets a cold cache."
+
+
+@pytest.fixture
+def store(home: Path) -> None:
+    """A store in a repository under the home folder, with one lore in it."""
+    subprocess.run(("git", "init", "-q", str(home / "work")), check=True)
+    for arguments in (("init",), ("record", LESSON, "--category", "EDGE_CASE_DISCOVERY")):
+        assert start(IN_A_STORE, *arguments)["status"] == 0
+
+
+@pytest.mark.usefixtures("store")
+def test_recording_stays_light() -> None:
+    text = "Uploads over 5 GB need the multipart call."
+    assert start(IN_A_STORE, "record", text, "--category", "FACT") == {"status": 0, "loaded": []}
+
+
+@pytest.mark.usefixtures("store")
+def test_querying_by_words_stays_light_and_by_meaning_adds_only_numpy() -> None:
+    assert start(IN_A_STORE, "reindex")["status"] == 0
+    by_words = start(IN_A_STORE, "query", "upload retry", "--strategy", "words")
+    assert by_words == {"status": 0, "loaded": []}
+    assert start(IN_A_STORE, "query", "upload retry") == {"status": 0, "loaded": ["numpy"]}

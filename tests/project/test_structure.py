@@ -1,0 +1,120 @@
+"""The house rules that a reader relies on: small documented files, telling names, layers, clean scripts."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = ("engram", "tui", "tests", "tools", "benchmarks")
+MOST_LINES = 400
+DRAWERS = {"util", "utils", "helper", "helpers", "common", "misc"}
+NOT_OURS = {"__pycache__", "dist", "bundled"}
+OWN_DOT_FOLDERS = {".ci", ".github"}
+
+
+def project_files() -> Iterator[Path]:
+    """Every file of the project: no caches, no environments, not the bundled model."""
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [
+            name for name in folders if name not in NOT_OURS and (name[0] != "." or name in OWN_DOT_FOLDERS)
+        ]
+        yield from (Path(folder, name) for name in names)
+
+
+def names(paths: list[Path]) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+FILES = sorted(project_files())
+MODULES = [path for path in FILES if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in CODE]
+SCRIPTS = [path for path in FILES if path.read_bytes()[:19] == b"#!/usr/bin/env bash"]
+
+
+def test_the_rules_below_look_at_real_files() -> None:
+    assert {"engram/version.py", "tests/conftest.py"} <= set(names(MODULES))
+    assert {"run", "test", ".ci/run", "tools/environment.sh"} <= set(names(SCRIPTS))
+
+
+def test_no_module_is_longer_than_a_reader_can_hold() -> None:
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert names([path for path, lines in lengths.items() if lines > MOST_LINES]) == []
+
+
+def test_every_module_says_its_purpose() -> None:
+    assert names([path for path in MODULES if not ast.get_docstring(ast.parse(path.read_bytes()))]) == []
+
+
+def test_no_module_is_a_drawer() -> None:
+    assert names([path for path in MODULES if DRAWERS & {path.stem, path.parent.name}]) == []
+
+
+def test_tests_of_a_module_stand_in_the_folder_of_its_room() -> None:
+    # Beside the rooms: what is outside them, each way in, and what is proved of the whole product.
+    others = {"git", "embed", "cli", "mcp", "http", "hooks", "tui", "benchmarks", "project", "hostile"}
+    rooms = {path.parent.name for path in MODULES if path.parent.parent.name in ("usecases", "domain")}
+    folders = {path.parent for path in MODULES if path.stem.startswith("test_")}
+    assert {folder.name for folder in folders} - rooms - others == set()
+    assert {folder.parent.name for folder in folders} == {"tests"}
+
+
+def test_import_contracts_hold() -> None:
+    command = "from importlinter.cli import lint_imports_command as check; check(['--no-logo', '--no-cache'])"
+    done = subprocess.run(
+        (sys.executable, "-c", command), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_package_has_its_place_in_the_import_contracts() -> None:
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    contracts = {contract["type"]: contract for contract in configuration["contracts"]}
+    layers = {name.strip() for layer in contracts["layers"]["layers"] for name in layer.split("|")}
+    packages = {path.parent for path in MODULES if path.parent.parent == ROOT / "engram"}
+    assert {f"engram.{path.name}" for path in packages} <= layers
+    adapters = {path.parent for path in MODULES if path.parent.parent == ROOT / "engram/adapters"}
+    assert {f"engram.adapters.{path.name}" for path in adapters} == set(contracts["independence"]["modules"])
+
+
+def test_code_folders_are_packages() -> None:
+    folders = {path.parent for path in MODULES if path.relative_to(ROOT).parts[0] in ("engram", "tui")}
+    assert names([folder for folder in folders if not (folder / "__init__.py").exists()]) == []
+
+
+# Written so that no pattern finds itself here.
+FOREIGN = {
+    "a home folder": r"/(?:home|Users)/[a-z]|/roo[t]/|[A-Z]:\\Users\\",
+    "a package registry's host": r"python[h]osted|py[p]i\.org|npm[j]s\.|debian\.o[r]g",
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_no_file_holds(what: str) -> None:
+    found = []
+    for path in FILES:
+        content = path.read_bytes()
+        if b"\0" not in content and path.relative_to(ROOT).parts[:3] != ("tests", "data", "corpus"):
+            lines = content.decode("utf-8").splitlines()
+            hits = [number for number, line in enumerate(lines, 1) if re.search(FOREIGN[what], line)]
+            found += [f"{path.relative_to(ROOT).as_posix()}:{number}" for number in hits]
+    assert found == []
+
+
+@pytest.mark.parametrize("script", names(SCRIPTS))
+def test_script_runs_and_is_valid_bash(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK), f"chmod +x {script}"
+    subprocess.run(("bash", "-n", script), cwd=ROOT, check=True)
+    assert "\r" not in (ROOT / script).read_text("utf-8")
+
+
+def test_ci_runs_what_everyone_runs() -> None:
+    assert "./test" in (ROOT / ".ci/run").read_text("utf-8")
+    assert ".ci/run" in (ROOT / ".github/workflows/tests.yml").read_text("utf-8")

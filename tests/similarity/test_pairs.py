@@ -1,0 +1,281 @@
+"""Duplicates and contradictions on the labelled pairs: folding is never wrong, and the held-out half meets the targets."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from effort import is_thorough
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engram.domain.similarity.claims import claim
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
+from engram.domain.similarity.pair_groups import groups
+from engram.domain.similarity.pair_weights import BARS
+from engram.domain.similarity.pairs import (
+    UNRELATED,
+    Pair,
+    Words,
+    assess,
+    features,
+    likelihood,
+    rarity,
+    shares_enough,
+    side,
+)
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(PROJECT / "benchmarks")]
+
+import pairs as measuring  # noqa: E402
+from labelled_pairs import HALVES, HELD_OUT, load  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def halves() -> dict[str, list[measuring.Judged]]:
+    return {half: measuring.judge(half) for half in HALVES}
+
+
+def test_the_labelled_set_is_large_enough_and_its_halves_share_no_note() -> None:
+    pairs = load()
+    labels = Counter(pair.label for pair in pairs)
+    assert labels["same"] >= 100
+    assert labels["near"] >= 100
+    assert labels["contradiction"] >= 70
+    assert labels["unrelated"] >= 50
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    notes = [{note for pair in pairs if pair.half == half for note in pair.notes} for half in HALVES]
+    assert notes[0].isdisjoint(notes[1])
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_what_would_fold_by_itself_always_says_the_same(
+    halves: dict[str, list[measuring.Judged]], half: str
+) -> None:
+    wrong = [(item.pair.id, item.pair.label, item.cosine) for item in measuring.wrong_folds(halves[half])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_light_edits_do_fold_by_themselves(halves: dict[str, list[measuring.Judged]], half: str) -> None:
+    edited = [item for item in halves[half] if item.pair.edit]
+    folded = [item for item in edited if item.assessment.kind == SAME]
+    assert len(folded) >= 0.75 * len(edited)
+
+
+def test_pairs_as_near_as_what_folds_are_there_to_be_got_wrong(
+    halves: dict[str, list[measuring.Judged]],
+) -> None:
+    near = [item for judged in halves.values() for item in judged if item.cosine >= NEAR]
+    assert sum(item.pair.label != "same" for item in near) >= 30
+
+
+@pytest.mark.parametrize(("kind", "recall"), [(DUPLICATE, 0.6), (CONTRADICTION, 0.5)])
+def test_the_held_out_half_meets_the_targets(
+    halves: dict[str, list[measuring.Judged]], kind: str, recall: float
+) -> None:
+    found = measuring.score(measuring.in_other_words(halves[HELD_OUT]), kind)
+    printed = measuring.table(halves)
+    assert found.recall >= recall, printed
+    assert found.proposed <= 3 * found.right, printed
+
+
+def test_cosine_alone_would_do_worse(halves: dict[str, list[measuring.Judged]]) -> None:
+    judged = measuring.in_other_words(halves[HELD_OUT])
+    found = measuring.score(judged, DUPLICATE)
+    assert found.precision > measuring.score_by_cosine(judged, DUPLICATE, found.recall).precision
+
+
+@pytest.mark.skipif(not is_thorough(), reason="takes seconds; ./test --thorough runs it")
+def test_the_weights_are_what_the_tool_learns_from_the_development_half(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(PROJECT / "tools")
+    import fit_pairs
+
+    from engram.domain.similarity import pair_weights
+
+    weights, bars = fit_pairs.fit()
+    for kind, fitted in weights.items():
+        assert fitted == pytest.approx(pair_weights.WEIGHTS[kind], abs=0.02)
+    assert bars == pytest.approx(pair_weights.BARS, abs=0.005)
+
+
+def words() -> Words:
+    """Every word as rare as the others, and as near to the others."""
+    return Words(lambda _: 6.0, lambda own, _: [0.3] * len(own))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("The limit of the csv reader is 131072 bytes.", "The limit of the csv reader is 65536 bytes.", "65536"),
+        ("Autoescape is enabled in our Jinja environment.", "Autoescape is disabled in our Jinja environment.", "enabled"),
+        ("The cache of the proxy keeps HTML pages.", "The cache of the proxy does not keep HTML pages.", "negates"),
+    ],
+)  # fmt: skip
+def test_a_contradiction_says_what_speaks_for_it(one: str, other: str, why: str) -> None:
+    found = assess(side(one, "FACT", words()), side(other, "FACT", words()), 0.9, words())
+    assert found.kind == CONTRADICTION
+    assert why in found.why
+
+
+def test_a_duplicate_says_what_both_are_about() -> None:
+    one = side("`pprint()` reorders dictionary keys; give it sort_dicts=False.", "FACT", words())
+    other = side("Pass sort_dicts as False, else pprint prints keys by the alphabet.", "FACT", words())
+    found = assess(one, other, 0.7, words())
+    assert found.kind == DUPLICATE
+    assert "keys" in found.why
+
+
+def test_lore_of_different_categories_never_fold_by_themselves() -> None:
+    text = "Retries need jitter, or all clients come back at once."
+    one, other = side(text, "FACT", words()), side(text, "WORKFLOW", words())
+    assert assess(one, one, 1.0, words()).kind == SAME
+    assert assess(one, other, 1.0, words()).kind != SAME
+
+
+def test_what_has_nothing_in_common_is_unrelated() -> None:
+    one = side("Tide tables are printed in local time.", "FACT", words())
+    other = side("Queue consumers have to be idempotent.", "FACT", words())
+    assert assess(one, other, 0.1, words()).kind == UNRELATED
+
+
+def test_tags_and_files_in_common_only_speak_for_a_pair() -> None:
+    plain = side("The build of the docs fails.", "FACT", words())
+    tagged = side("The build of the docs fails.", "FACT", words(), "sphinx docs/conf.py")
+    other = side("Sphinx wants a newer theme.", "FACT", words(), "sphinx docs/conf.py")
+    with_files = features(tagged, other, 0.5, words())
+    without = features(plain, side(other.text, "FACT", words()), 0.5, words())
+    assert with_files.covered > without.covered
+    assert with_files.common > without.common
+
+
+def test_values_are_found_under_the_word_before_and_the_unit_after() -> None:
+    found = claim("Requires Python 3.11 and waits five seconds, not `5 mins`.").values
+    assert found["python …"] == {"3.11"}
+    assert found["… second"] == {"5"}
+    assert found["… minute"] == {"5"}
+
+
+TEXTS = st.lists(
+    st.sampled_from(["redis", "`a_b`", "not", "3", "4.5", "before", "after", "v2", "the", "x/y.py", "s", "."])
+).map(" ".join)
+
+
+@given(TEXTS, TEXTS, st.floats(-1, 1))
+def test_an_assessment_does_not_depend_on_the_order_of_the_two(one: str, other: str, cosine: float) -> None:
+    sides = side(one, "FACT", words()), side(other, "FACT", words())
+    there, back = assess(*sides, cosine, words()), assess(*reversed(sides), cosine, words())
+    assert there[:2] == back[:2]
+    assert 0 <= there.strength <= 1
+
+
+@given(TEXTS, TEXTS, st.floats(-1, 0.91))
+def test_what_is_told_apart_by_words_alone_is_what_all_features_tell_apart(
+    one: str, other: str, cosine: float
+) -> None:
+    sides = side(one, "FACT", words()), side(other, "FACT", words())
+    found = features(*sides, cosine, words())
+    strengths = {kind: likelihood(kind, found) for kind in (DUPLICATE, CONTRADICTION)}
+    kind = max(strengths, key=lambda kind: strengths[kind] / BARS[kind])
+    proposed = strengths[kind] >= BARS[kind] and (kind == CONTRADICTION or shares_enough(*sides))
+    assert (assess(*sides, cosine, words()).kind != UNRELATED) == proposed
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_a_word_that_fewer_say_weighs_more_and_none_weighs_less_than_nothing_much(a: int, b: int) -> None:
+    total = 10**6
+    fewer, more = sorted((a, b))
+    assert rarity(fewer, total) >= rarity(more, total) >= 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("We put caddy in front of it on all servers", "We put nginx in front of it on all servers", "caddy"),
+        ("The reader blocks the writer of the log", "The writer blocks the reader of the log", "order"),
+        ("Copy the rows from staging to production", "Copy the rows from production to staging", "order"),
+        ("The search ends after 100 ms in the child", "The search ends after 100 s in the child", "ms"),
+        ("Call `iconv -c` to drop them", "Call `iconv -C` to drop them", "options"),
+        ("True when `a <= b` holds for both", "True when `a >= b` holds for both", "<="),
+        ("Warnings must be errors", "Warnings may be errors", "may"),
+        ("In `Path` are the folders", "In `PATH` are the folders", "case"),
+    ],
+)  # fmt: skip
+def test_one_word_order_unit_or_sign_that_differs_keeps_two_from_folding(
+    one: str, other: str, why: str
+) -> None:
+    found = compare(one, other)
+    assert found.kind != SAME
+    assert why in found.why
+
+
+def pair(one: str, other: str, kind: str = DUPLICATE, strength: float = 0.5) -> Pair:
+    return Pair(one, other, kind, strength, "", 0.5)
+
+
+def test_duplicates_that_all_pair_are_one_group() -> None:
+    found = groups([pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("a", "c")])
+    assert found == [("a", "b", "c")]
+
+
+def test_a_chain_of_duplicates_does_not_join_its_ends() -> None:
+    chain = [pair("a", "b", strength=0.9), pair("b", "c", strength=0.8), pair("c", "d", strength=0.7)]
+    assert groups(chain) == [("a", "b", "c")] or groups(chain) == [("a", "b"), ("c", "d")]
+    assert ("a", "b", "c", "d") not in groups(chain)
+
+
+def test_copies_are_one_group_however_many_there_are() -> None:
+    copies = [pair("a", name, SAME, 1.0) for name in "bcdefg"]
+    assert groups(copies) == [tuple("abcdefg")]
+
+
+def test_a_contradiction_keeps_two_groups_apart() -> None:
+    found = groups([pair("a", "b"), pair("b", "c"), pair("a", "c", CONTRADICTION)])
+    assert all(not {"a", "c"} <= {*group} for group in found)
+
+
+IDS, KINDS = st.sampled_from("abcdefgh"), st.sampled_from([SAME, DUPLICATE, CONTRADICTION])
+
+
+@given(st.lists(st.tuples(IDS, IDS, KINDS), max_size=20))
+def test_each_lore_is_in_one_group_at_most(found: list[tuple[str, str, str]]) -> None:
+    listed = groups([pair(*sorted((one, other)), kind) for one, other, kind in found if one != other])
+    members = [lore_id for group in listed for lore_id in group]
+    assert len(members) == len({*members})
+    assert all(len(group) > 1 for group in listed)
+
+
+def test_what_code_and_addresses_say_contradicts_nothing() -> None:
+    told = "The report of the museum lists every column of the table, with a query like this."
+    one = side(f"{told}\n\n```sql\nselect * from museum limit 5 -- not sorted\n```\n", "FACT", words())
+    other = side(
+        f"{told} See https://example.org/q?size=10.\n\n~~~\nlimit 10 columns\n~~~\n", "FACT", words()
+    )
+    found = features(one, other, 0.9, words())
+    assert (found.value, found.numbers_apart, found.number_alone, found.polarity, found.opposites) == (0,) * 5
+    code_alone = claim("```python\nwait(seconds=5)\nretries = 3\n```")
+    assert code_alone.said.numbers  # where nothing else is said, code has to do
+
+
+def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PROJECT / "tools")
+    import fit_pairs
+
+    pairs, known = fit_pairs.note_pairs()
+    kinds = Counter(
+        assess(
+            known.side(pair.one, pair.category),
+            known.side(pair.other, pair.other_category),
+            known.cosine(pair.one, pair.other),
+            known.words,
+        ).kind
+        for pair in pairs
+    )
+    assert len(pairs) > 80
+    assert kinds[SAME] == kinds[CONTRADICTION] == 0
+    assert kinds[DUPLICATE] <= 0.1 * len(pairs)

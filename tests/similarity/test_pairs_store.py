@@ -1,0 +1,242 @@
+"""The pairs of whole stores: found by words and vectors, kept between calls, renewed for what changed, made anew when damaged."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from apikit import SetClock
+from storekit import later_tick, opened
+
+from engram.adapters.index import near
+from engram.adapters.index.numeric import numpy_module
+from engram.domain.entry import ulid
+from engram.domain.entry.lore import Lore, Relation
+from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
+from engram.domain.similarity.pair_groups import groups
+from engram.usecases.similarity import pair_texts
+from engram.usecases.similarity.pairs import pairs
+
+if TYPE_CHECKING:
+    from engram.app import Engram
+    from engram.domain.similarity.pairs import Pair
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(PROJECT / "benchmarks")]
+
+import labelled_pairs  # noqa: E402
+import scratch_store  # noqa: E402
+
+PPRINT = "`pprint()` sorts dictionary keys before it prints them. Pass `sort_dicts=False` to see the insertion order."
+PPRINT_TOO = (
+    "I thought csv.DictReader lost the column order, but it was the pretty printer pprint: it sorts dictionary keys by"
+    " default. The argument sort_dicts turns that off."
+)
+LIMIT = "The csv module refuses fields over 131072 characters; csv.field_size_limit raises the limit."
+OTHER_LIMIT = "The csv module refuses fields over 65536 characters; csv.field_size_limit raises the limit."
+TIDES = "Tide tables are printed in local time, without daylight saving."
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Engram:
+    scratch_store.make_plain(str(tmp_path / "store"))
+    return opened(tmp_path / "store", SetClock())
+
+
+def record(store: Engram, *texts: str, category: str = "FACT") -> list[str]:
+    found = []
+    for text in texts:
+        store.store.clock.advance(seconds=1)  # type: ignore[attr-defined]
+        found.append(store.record(text, category=category).lore.id)
+    return found
+
+
+def kinds(found: tuple[Pair, ...]) -> set[tuple[str, str, str]]:
+    return {(pair.one, pair.other, pair.kind) for pair in found}
+
+
+def test_a_store_shows_its_duplicates_contradictions_and_copies(store: Engram) -> None:
+    ids = record(store, PPRINT, LIMIT, TIDES, PPRINT_TOO, OTHER_LIMIT, TIDES)
+    assert kinds(pairs(store.store)) == {
+        (ids[0], ids[3], DUPLICATE),
+        (ids[1], ids[4], CONTRADICTION),
+        (ids[2], ids[5], SAME),
+    }
+
+
+def test_asking_again_reads_no_lore_and_gives_the_same(
+    store: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(store, PPRINT, LIMIT, TIDES, PPRINT_TOO)
+    first = pairs(store.store)
+    looked = spied(monkeypatch)
+    assert pairs(store.store) == first
+    assert looked == []
+
+
+def test_after_a_change_only_what_changed_is_read_and_compared(
+    store: Engram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = record(
+        store, PPRINT, LIMIT, TIDES, PPRINT_TOO, "Queue consumers are idempotent.", "Use uv.", "Pin it."
+    )
+    before = kinds(pairs(store.store))
+    looked = spied(monkeypatch)
+    ids += record(store, OTHER_LIMIT)
+    assert kinds(pairs(store.store)) == before | {(ids[1], ids[-1], CONTRADICTION)}
+    assert len(looked) == 1
+    store.forget(ids[-1])
+    assert kinds(pairs(store.store)) == before
+
+
+def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Where the paths go that are read for their words."""
+    looked: list[str] = []
+    read = pair_texts._terms
+
+    def noting(store: object, path: str, known: object) -> set[int]:
+        looked.append(path)
+        return read(store, path, known)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pair_texts, "_terms", noting)
+    return looked
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nonsense", None])
+def test_a_damaged_cache_is_made_anew(store: Engram, damage: bytes | None) -> None:
+    record(store, PPRINT, LIMIT, PPRINT_TOO, OTHER_LIMIT)
+    first = pairs(store.store)
+    cache = Path(store.store.places.state, "pairs.npz")
+    whole = cache.read_bytes()
+    cache.write_bytes(whole[:60] + b"\xff" * 20 + whole[80:] if damage is None else damage)
+    assert pairs(store.store) == first
+    assert len(cache.read_bytes()) == len(whole)
+
+
+def test_what_is_linked_already_or_put_away_is_not_proposed(store: Engram) -> None:
+    ids = record(store, LIMIT, OTHER_LIMIT, PPRINT, PPRINT_TOO)
+    assert len(pairs(store.store)) == 2
+    from engram.usecases.store import entry_writer
+
+    hits = {hit.id: hit.path for hit in store.store.index.look().catalog.select("1")}  # type: ignore[union-attr]
+
+    def linked(lore: Lore) -> Lore:
+        return lore._replace(relations=(Relation("supersedes", ids[0]),))
+
+    def archived(lore: Lore) -> Lore:
+        return lore._replace(status="archived")
+
+    later_tick(Path(store.store.places.root))
+    entry_writer.update(store.store, hits[ids[1]], ids[1], linked, "link")
+    entry_writer.update(store.store, hits[ids[2]], ids[2], archived, "archive")
+    assert pairs(store.store) == ()
+
+
+def test_parts_of_one_imported_note_are_not_held_against_one_another(store: Engram, tmp_path: Path) -> None:
+    note = tmp_path / "notes/csv.md"
+    note.parent.mkdir()
+    filler = "\n\n".join(f"Row {number} of the table was read as it stands there." for number in range(55))
+    parts = {"First": TIDES, "Limit": LIMIT, "Other limit": OTHER_LIMIT}
+    note.write_text(
+        "# CSV\n\n" + "".join(f"## {name}\n\n{text}\n\n{filler}\n\n" for name, text in parts.items())
+    )
+    imported = store.import_markdown(note)
+    assert imported.split == 1
+    assert len(store.list().lore) == 3
+    assert pairs(store.store) == ()
+    record(store, LIMIT, OTHER_LIMIT)
+    assert pairs(store.store) != ()
+
+
+def test_without_a_model_the_words_find_candidates(tmp_path: Path) -> None:
+    scratch_store.make_plain(str(tmp_path / "store"))
+    config = tmp_path / "store" / ".engram.toml"
+    config.write_text(config.read_text() + '\n[embedding]\nprovider = "none"\n')
+    store = opened(tmp_path / "store", SetClock())
+    ids = record(store, LIMIT, TIDES, OTHER_LIMIT)
+    assert kinds(pairs(store.store)) == {(ids[0], ids[2], CONTRADICTION)}
+
+
+def test_an_empty_store_has_no_pairs(store: Engram) -> None:
+    assert pairs(store.store) == ()
+
+
+def test_a_thousand_copies_are_one_group_and_not_half_a_million_pairs(tmp_path: Path) -> None:
+    root = str(tmp_path / "store")
+    scratch_store.make_plain(root)
+    made = [_lore(number, TIDES) for number in range(300)]
+    scratch_store.write_lore(root, ((f"lore/{lore.id}.md", lore) for lore in made))
+    found = pairs(opened(tmp_path / "store").store)
+    assert len(found) == 299
+    assert [len(group) for group in groups(found)] == [300]
+
+
+def _lore(number: int, text: str, category: str = "FACT") -> Lore:
+    moment = SetClock().moment
+    return Lore(ulid.encode(int(moment.timestamp()) * 1000 + number, number), text, category, moment, moment)
+
+
+def test_the_texts_of_the_held_out_half_in_one_store_give_most_of_the_pairs(tmp_path: Path) -> None:
+    """End to end, with candidates: every text is compared with every other, not only with the one it was written for."""
+    labelled = labelled_pairs.load(labelled_pairs.HELD_OUT)
+    texts = {text: pair.category for pair in labelled for text in (pair.one, pair.other)}
+    lore = {text: _lore(number, text, category) for number, (text, category) in enumerate(texts.items())}
+    root = str(tmp_path / "store")
+    scratch_store.make_plain(root)
+    scratch_store.write_lore(root, ((f"lore/{made.id}.md", made) for made in lore.values()))
+    found = {(pair.one, pair.other): pair.kind for pair in pairs(opened(tmp_path / "store").store)}
+
+    ids = {text: made.id for text, made in lore.items()}
+    listed: dict[str, list[str]] = {}
+    for pair in labelled:
+        one, other = sorted((ids[pair.one], ids[pair.other]))
+        listed.setdefault(pair.label, []).append(found.get((one, other), ""))
+    same = sum(kind in {SAME, DUPLICATE} for kind in listed["same"])
+    assert same >= 0.4 * len(listed["same"]), listed
+    assert listed["contradiction"].count(CONTRADICTION) >= 0.5 * len(listed["contradiction"]), listed
+    notes: dict[str, set[str]] = {}
+    for pair in labelled:
+        for text in (pair.one, pair.other):
+            notes.setdefault(ids[text], set()).update(pair.notes)
+    elsewhere = [pair for pair in found if notes[pair[0]].isdisjoint(notes[pair[1]])]
+    assert len(elsewhere) <= 0.1 * len(found)
+
+
+def test_near_vectors_are_found_as_by_comparing_each_with_each() -> None:
+    np = numpy_module()
+    random = np.random.default_rng(1)
+    vectors = random.normal(size=(90, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    fresh = random.random(90) < 0.3
+    found = near.by_vectors(vectors, 0.8, fresh)
+    cosines = vectors @ vectors.T
+    wanted = {
+        (one, other)
+        for one in range(90)
+        for other in range(one + 1, 90)
+        if cosines[one, other] >= 0.8 and (fresh[one] or fresh[other])
+    }
+    assert {*zip(found.one.tolist(), found.other.tolist(), strict=True)} == wanted
+
+
+def test_shared_words_are_found_as_by_comparing_each_with_each() -> None:
+    np = numpy_module()
+    random = np.random.default_rng(2)
+    said = [sorted({*random.integers(0, 40, size=6).tolist()}) for _ in range(30)]
+    starts = np.concatenate([[0], np.cumsum([len(terms) for terms in said])])
+    terms = near.Terms(starts, np.array([term for terms in said for term in terms], np.uint32))
+    found = near.by_words(terms, np.ones(30, bool))
+    counts = near.frequencies(terms)
+    from engram.domain.similarity.pairs import rarity
+
+    for one in range(30):
+        for other in range(one + 1, 30):
+            shared = {*said[one]} & {*said[other]}
+            weight = sum(rarity(counts[term], 30) for term in shared if counts[term] <= 10)
+            place = np.flatnonzero((found.one == one) & (found.other == other))
+            assert len(place) == (weight >= 4)
+            if len(place):
+                length = (len(said[one]) * len(said[other])) ** 0.5
+                assert found.nearness[place[0]] == pytest.approx(weight / length, rel=1e-4)
