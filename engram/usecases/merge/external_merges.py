@@ -16,8 +16,8 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.git.read import tree
 from engram.adapters.git.read.differences import blobs, differences, hold
-from engram.adapters.git.read.external_merges import REPAIRS, foreign_merges
 from engram.adapters.git.write import merging
+from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
 from engram.domain.entry.confidence import larger
 from engram.domain.entry.named_files import is_named
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
@@ -29,8 +29,8 @@ from engram.usecases.merge.file_merge import merge_one
 from engram.usecases.store import watermarks
 
 if TYPE_CHECKING:
-    from engram.adapters.git.read.external_merges import Foreign
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.write.external_merges import Foreign
     from engram.usecases.store.store import Store
 
 _MARK = "merges-looked-at"

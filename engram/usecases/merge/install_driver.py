@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-import engram
+from engram import version
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ def driver_command() -> str:
     """The command that runs this Engram with this interpreter, wherever git is called from."""
     from engram.adapters.git.write.merge_driver import command_line
 
-    package_root = os.path.dirname(os.path.dirname(os.path.abspath(engram.__file__)))
+    package_root = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))
     installed = os.path.basename(package_root) in _INSTALLED
     return command_line(sys.executable, None if installed else package_root)
