@@ -10,6 +10,7 @@ once is far smaller, so a client that sends its request at once has been heard b
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import h11
@@ -47,6 +48,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
         super().connection_made(transport)
+        # asyncio does this only for sockets that name their protocol, which those of socket.create_server do not:
+        # the body of an answer would wait 40 ms for the client's acknowledgement of its head.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._start_timer()
         self._wait()
 
