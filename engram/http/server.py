@@ -13,9 +13,9 @@ from starlette.routing import Route
 from engram import serving
 from engram.domain.errors import EngramError
 from engram.http import openapi, problems
-from engram.http.entrance import RATE, Entrance, Rate
 from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT
 from engram.mcp.logs import log_to_stderr
+from engram.serving.entrance import Entrance
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from engram.mcp.memory import Memory
+    from engram.serving.entrance import RefusedError
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -33,7 +34,7 @@ _SHORT = ("/health", "/metrics")  # where monitors look by habit
 _SENTENCES = {404: "There is nothing here.", 405: "That cannot be done here."}
 
 
-def build(memory: Memory, rules: TransportSecuritySettings, token: str, rate: Rate | None = None) -> ASGIApp:
+def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: serving.Limits) -> ASGIApp:
     """The app on a memory, for callers with the token by way of these hosts."""
     by_path: dict[str, dict[str, Handler]] = {}
     for resource in RESOURCES:
@@ -45,10 +46,10 @@ def build(memory: Memory, rules: TransportSecuritySettings, token: str, rate: Ra
         exception_handlers={HTTPException: _not_served},
     )
     app.state.memory = memory
-    return Entrance(app, rules, token, rate or Rate(RATE), PUBLIC)
+    return Entrance(app, rules, token, limits, _refusal, PUBLIC)
 
 
-def serve_api(memory: Memory, address: serving.Address, rate: int) -> int:
+def serve_api(memory: Memory, address: serving.Address, limits: serving.Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     log_to_stderr("serve")
@@ -56,7 +57,7 @@ def serve_api(memory: Memory, address: serving.Address, rate: int) -> int:
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)
     serving.announce(address, listening, ROOT, place)
-    return serving.serve(build(memory, rules, token, Rate(rate)), listening, memory.leave)
+    return serving.serve(build(memory, rules, token, limits), listening, address, limits, memory.leave)
 
 
 def _one_of(handlers: dict[str, Handler]) -> Handler:
@@ -73,6 +74,11 @@ def _one_of(handlers: dict[str, Handler]) -> Handler:
             return _unexpected(request, error)
 
     return handle
+
+
+def _refusal(refused: RefusedError, path: str) -> Response:
+    problem = problems.refused(refused.status, refused.code, refused.message, refused.hint, refused.headers)
+    return problems.response(problem, path)
 
 
 async def _document(_request: Request) -> Response:

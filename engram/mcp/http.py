@@ -8,18 +8,41 @@ from engram import serving
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp
 
     from engram.mcp.memory import Memory
+    from engram.serving.entrance import RefusedError
 
 PATH = "/mcp"
 
 
-def serve_http(server: MCPServer[object], memory: Memory, address: serving.Address) -> int:
+def build(
+    server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: serving.Limits
+) -> ASGIApp:
+    """The app of an MCP server, for callers with the token by way of these hosts."""
+    from engram.serving.entrance import Entrance
+
+    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
+    return Entrance(app, rules, token, limits, _refusal)
+
+
+def serve_http(
+    server: MCPServer[object], memory: Memory, address: serving.Address, limits: serving.Limits
+) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     rules = serving.transport_rules(address)
     token, place = serving.token_of(memory.engram.store.places.state)
     listening = serving.listen(address)
-    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=rules)
     serving.announce(address, listening, PATH, place)
-    return serving.serve(serving.guarded(app, token), listening, memory.leave)
+    return serving.serve(build(server, rules, token, limits), listening, address, limits, memory.leave)
+
+
+def _refusal(refused: RefusedError, _path: str) -> ASGIApp:
+    """An answer in the words of OAuth, which MCP clients understand."""
+    from starlette.responses import JSONResponse
+
+    error = "invalid_token" if refused.status == 401 else refused.code
+    content = {"error": error, "error_description": f"{refused.message} {refused.hint}"}
+    return JSONResponse(content, refused.status, refused.headers)

@@ -13,9 +13,10 @@ import pytest
 from apikit import COLOUR, QUEUE, SECRET, TIDES, cli, dedicated, opened, plain, variables
 from http_kit import TOKEN, lore, serving
 
-from engram.http.entrance import MOST_BYTES, Rate
 from engram.http.openapi import document
 from engram.http.routes import RESOURCES, ROOT
+from engram.serving.entrance import MOST_BYTES
+from engram.serving.rates import Rate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-import uvicorn
 
-from engram.http.entrance import Rate
 from engram.http.routes import ROOT
 from engram.http.server import build
+from engram.mcp.http import build as mcp_app
 from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
-from engram.serving import Address, listen, transport_rules
+from engram.mcp.server import build as mcp_server
+from engram.serving import Address, Limits, listen, server_of, transport_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TOKEN = "a-token-for-these-tests"
 KEY = {"authorization": f"Bearer {TOKEN}"}
+NO_RATE = Limits(rate=0)
 LOCAL = "http://127.0.0.1:8849"
 
 
@@ -30,7 +31,7 @@ async def serving(
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the API on a store."""
     memory = Memory(Opening(str(root), ask=False, patience=patience))
-    app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Rate(rate))
+    app = build(memory, transport_rules(Address("127.0.0.1", 8849)), TOKEN, Limits(rate=rate))
     transport = httpx2.ASGITransport(app=app)
     try:
         async with httpx2.AsyncClient(
@@ -57,13 +58,16 @@ async def asked(
 
 
 @contextmanager
-def on_the_loopback(root: Path) -> Iterator[int]:
-    """A server of its own on the store, as `engram serve` makes it, in a thread; its port."""
+def on_the_loopback(
+    root: Path, limits: Limits = NO_RATE, proxies: tuple[str, ...] = (), *, mcp: bool = False
+) -> Iterator[int]:
+    """A server of its own on the store, as `engram serve` or `engram mcp` makes it, in a thread; its port."""
     memory = Memory(Opening(str(root), ask=False))
-    address = Address("127.0.0.1", 0)
+    address = Address("127.0.0.1", 0, (), proxies)
     listening = listen(address)
-    app = build(memory, transport_rules(address), TOKEN, Rate(0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+    rules = transport_rules(address)
+    app = mcp_app(mcp_server(memory), rules, TOKEN, limits) if mcp else build(memory, rules, TOKEN, limits)
+    server = server_of(app, address, limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

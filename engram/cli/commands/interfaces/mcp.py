@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli import serving
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -31,17 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="tool sets, separated by commas, or all (default: core)",
     )
     add("--http", action="store_true", help="serve HTTP (needs the extra engram-lore[http])")
-    add(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="with --http: the address (default: 127.0.0.1)"
-    )
-    add("--port", type=int, default=8848, metavar="N", help="with --http: the port (default: 8848; 0: any)")
-    add(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="with --http: a name by which clients may reach it, besides the loopback's (repeatable)",
-    )
+    serving.configure(parser, 8848, "with --http: ")
 
 
 def run(call: Call) -> int:
@@ -52,6 +43,7 @@ def run(call: Call) -> int:
     if call.output.json:
         raise UsageError("A server prints no JSON document.", "Leave out --json.")
     sets = chosen_sets(given.tools)
+    address, limits = serving.address_of(given), serving.limits_of(given)
     from engram.mcp.memory import Memory, Opening
     from engram.mcp.server import build
 
@@ -61,6 +53,5 @@ def run(call: Call) -> int:
 
         serve(build(memory, sets), memory)
     from engram.mcp.http import serve_http
-    from engram.serving import Address
 
-    return serve_http(build(memory, sets), memory, Address(given.host, given.port, tuple(given.allow_host)))
+    return serve_http(build(memory, sets), memory, address, limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.cli import serving
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -18,44 +19,25 @@ EXAMPLES = (
     "engram serve                              # says where its token is",
     "engram serve --port 9000 --store ~/notes",
     "engram serve --host 10.0.0.5 --allow-host lore.example   # behind a proxy that speaks TLS",
+    "engram serve --allow-host lore.example --trust-proxy 127.0.0.1       # a proxy on this machine",
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="the address (default: 127.0.0.1)")
-    add("--port", type=int, default=8849, metavar="N", help="the port (default: 8849; 0: any)")
-    add(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a name by which clients may reach it, besides the loopback's (repeatable)",
-    )
-    add(
-        "--rate",
-        type=int,
-        default=1200,
-        metavar="N",
-        help="requests a minute from one address (default: 1200; 0: any)",
-    )
+    serving.configure(parser, 8849)
 
 
 def run(call: Call) -> int:
     """Serve until the process is ended."""
-    from engram.serving import Address, check_packages
-
     given = call.arguments
     if call.output.json:
         raise UsageError("A server prints no JSON document.", "Leave out --json.")
-    if given.rate < 0:
-        raise UsageError(
-            f"The rate must not be negative, but is {given.rate}.", "0 takes any number of requests."
-        )
+    address, limits = serving.address_of(given), serving.limits_of(given)
+    from engram.serving import check_packages
+
     check_packages()
     from engram.http.server import serve_api
     from engram.mcp.memory import Memory, Opening
 
-    memory = Memory(Opening(given.store, call.scope, ask=False))
-    return serve_api(memory, Address(given.host, given.port, tuple(given.allow_host)), given.rate)
+    return serve_api(Memory(Opening(given.store, call.scope, ask=False)), address, limits)

@@ -5,11 +5,11 @@ It is plain HTTP, on the loopback unless told otherwise; on a network it belongs
 
 from __future__ import annotations
 
-import hmac
 import os
 import secrets
 import socket
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.errors import EngramError, StoreError, UsageError
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server.transport_security import TransportSecuritySettings
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
+    from uvicorn import Server
 
 TOKEN_VARIABLE = "ENGRAM_HTTP_TOKEN"  # noqa: S105 - the variable's name
 TOKEN_FILE = "http-token"  # noqa: S105 - the file's name
@@ -26,34 +27,80 @@ _SHORTEST_TOKEN = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - to be noticed
 _GOODBYE_SECONDS = 2
+_ACCEPTED_AT_ONCE = 128
 _LAST_PORT = 65535
 
 
 class Address(NamedTuple):
-    """Where to serve: an address, a port (0: any), and further names by which clients reach it."""
+    """Where to serve: an address, a port (0: any), and further names by which clients reach it.
+
+    `proxies` are the addresses and networks whose `X-Forwarded-For` is believed.
+    """
 
     host: str
     port: int
     names: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
 
 
-def serve(app: ASGIApp, listening: socket.socket, leave: Callable[[], None]) -> int:
+class Limits(NamedTuple):
+    """What a server takes from its clients."""
+
+    rate: int = 1200  # requests a minute of each client with the token; 0: any number
+    anonymous_rate: int = 240  # requests a minute from each address without it
+    head_seconds: float = (
+        10.0  # from the first byte of a request until it has shown the token or was answered
+    )
+    body_seconds: float = 60.0  # for the body of a request with the token
+    waiting: int = 512  # connections that have not shown the token
+
+
+def serve(
+    app: ASGIApp, listening: socket.socket, address: Address, limits: Limits, leave: Callable[[], None]
+) -> int:
     """Serve until the process is ended, then `leave`; returns the exit code. Raises UsageError without the packages."""
+    _allow_files(4 * limits.waiting)
+    try:
+        server_of(app, address, limits).run(sockets=[listening])
+    finally:
+        leave()
+    return 0
+
+
+def server_of(app: ASGIApp, address: Address, limits: Limits) -> Server:
+    """The server of an app whose requests pass an `Entrance`; proxies that are not named are not believed."""
     import uvicorn
+
+    from engram.serving.connections import limited
 
     config = uvicorn.Config(
         app,
+        http=limited(limits),
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="on",
+        proxy_headers=bool(address.proxies),
+        forwarded_allow_ips=list(address.proxies),
+        backlog=_ACCEPTED_AT_ONCE,
         timeout_graceful_shutdown=_GOODBYE_SECONDS,
     )
+    return uvicorn.Server(config)
+
+
+def _allow_files(wanted: int) -> None:
+    """Let this process open so many files where the system allows it: each connection takes one, and macOS gives 256."""
     try:
-        uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        leave()
-    return 0
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # it goes on with what it has
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def check_packages() -> None:
@@ -110,27 +157,6 @@ def token_of(state: str) -> tuple[str, str]:
             f"Set {TOKEN_VARIABLE}, or remove {path} and a new one is made.",
         )
     return token, place
-
-
-def guarded(app: ASGIApp, token: str) -> ASGIApp:
-    """The app for those alone who send the token; the others are told in the words of OAuth."""
-    from starlette.datastructures import Headers
-    from starlette.responses import JSONResponse
-
-    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or knows(Headers(scope=scope).get("authorization", ""), token):
-            await app(scope, receive, send)
-            return
-        said = {"error": "invalid_token", "error_description": "Send the header Authorization: Bearer TOKEN."}
-        await JSONResponse(said, 401, {"www-authenticate": "Bearer"})(scope, receive, send)
-
-    return guard
-
-
-def knows(header: str, token: str) -> bool:
-    """Whether an `Authorization` header holds the token."""
-    scheme, _, sent = header.partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), token.encode())
 
 
 def _made(path: str) -> str:

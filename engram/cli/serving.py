@@ -1,0 +1,68 @@
+"""The arguments of commands that serve HTTP."""
+
+from __future__ import annotations
+
+from engram.domain.errors import UsageError
+from engram.domain.safe_text import safe_text
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from engram.serving import Address, Limits
+
+
+def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> None:
+    """Declare the arguments; `port` is the default, `when` goes before each help text."""
+    add = parser.add_argument
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help=f"{when}the address (default: 127.0.0.1)")
+    add("--port", type=int, default=port, metavar="N", help=f"{when}the port (default: {port}; 0: any)")
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help=f"{when}a name by which clients may reach it, besides the loopback's (repeatable)",
+    )
+    add(
+        "--trust-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help=f"{when}an address or network (10.0.0.0/8) whose X-Forwarded-For names the client (repeatable)",
+    )
+    add(
+        "--rate",
+        type=int,
+        default=1200,
+        metavar="N",
+        help=f"{when}requests a minute of one client with the token (default: 1200; 0: any)",
+    )
+
+
+def address_of(given: argparse.Namespace) -> Address:
+    """Where to serve. Raises UsageError for a proxy that is neither an address nor a network."""
+    from ipaddress import ip_network
+
+    from engram.serving import Address
+
+    for proxy in given.trust_proxy:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            raise UsageError(
+                f"'{safe_text(proxy)[:100]}' is neither an IP address nor a network.",
+                "Name the proxy as 10.0.0.5, fd00::5 or 10.0.0.0/24.",
+            ) from None
+    return Address(given.host, given.port, tuple(given.allow_host), tuple(given.trust_proxy))
+
+
+def limits_of(given: argparse.Namespace) -> Limits:
+    """What the server takes from its clients. Raises UsageError for a negative rate."""
+    from engram.serving import Limits
+
+    if given.rate < 0:
+        raise UsageError(
+            f"The rate must not be negative, but is {given.rate}.", "0 takes any number of requests."
+        )
+    return Limits(rate=given.rate)
