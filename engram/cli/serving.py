@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.errors import UsageError
-from engram.domain.safe_text import safe_text
+from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
