@@ -167,9 +167,7 @@ def test_an_entry_written_by_another_version_or_edited_by_hand_is_renewed_in_its
     assert not config(agent).exists() or "engram" not in servers(agent)
 
 
-def test_a_recorded_entry_that_runs_something_else_now_is_still_taken_away(
-    home: Path, project: Path
-) -> None:
+def test_a_recorded_entry_that_runs_something_else_now_is_still_taken_away(home: Path, project: Path) -> None:
     run("connect", "codex")
     wrapped = {**servers("codex")["engram"], "command": "/usr/local/bin/wrapper", "args": ["engram"]}
     add_server("codex", "engram", wrapped)

@@ -67,7 +67,11 @@ def parts(host: Host, wish: Wish) -> list[Part]:
         tools = tuple(prefix.format(server=wish.server) + tool for tool in READ_ONLY_TOOLS)
         found.append(Part(TOOLS, resolve(place, wish.project), Items(keys, tools)))
     if host.policy and wish.allow_tools:
-        found.append(Part(TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(wish.server, READ_ONLY_TOOLS))))
+        found.append(
+            Part(
+                TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(wish.server, READ_ONLY_TOOLS))
+            )
+        )
     rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
     if rules:
         found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
@@ -264,5 +268,7 @@ def _guides(host: Host, wish: Wish) -> list[Part]:
             Part(GUIDE, os.path.join(folder, f"{name}.md"), Owned(text)) for name, text in texts.items()
         ]
     if host.skill:
-        found.append(Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(wish.server, _run(wish)))))
+        found.append(
+            Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(wish.server, _run(wish))))
+        )
     return found
