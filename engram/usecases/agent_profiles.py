@@ -11,7 +11,7 @@ from engram.adapters.files import atomic
 from engram.adapters.files.journal import Change, Operation
 from engram.adapters.files.scan import stamp
 from engram.domain import times
-from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.lore import HUMAN
 from engram.domain.named_files import AGENTS
 from engram.domain.scopes import checked_scope
@@ -128,19 +128,17 @@ def seen_at(store: Store, agent_id: str) -> float:
 
 
 def home_of(store: Store, agent_id: str, scope: str) -> Store:
-    """The store that an agent means: of the named scope, else of its default scope where that is here, else this one.
+    """The store that an agent means: of the named scope, else of its default scope, else this one.
 
-    Raises UsageError, NotFoundError for a named one.
+    What was meant for a scope goes into no other. Raises UsageError, NotFoundError where it is not here.
     """
-    from engram.usecases.scopes import TROUBLE, exists, reach
+    from engram.usecases.scopes import reach
 
-    if scope:
-        return reach(store, scope)
     try:
-        name = agent(store, agent_id).default_scope if agent_id else ""
-        return reach(store, name) if name and exists(store, name) else store
-    except TROUBLE:
-        return store
+        name = scope or (agent(store, agent_id).default_scope if agent_id else "")
+    except (NotFoundError, UsageError):  # it is not registered, or its name could not be
+        name = ""
+    return reach(store, name, make=True)
 
 
 def _path(store: Store, agent_id: str) -> str:
