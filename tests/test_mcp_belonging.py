@@ -213,6 +213,7 @@ def test_what_an_agent_hands_over_goes_to_its_own_scope_or_nowhere(tmp_path: Pat
         for work in (engram.handoff, engram.observe):
             with pytest.raises(EngramError, match="team-ml"):
                 work(SECRETIVE, agent="cammy")
+        assert engram.get_context("salaries", agent="cammy").handoffs == ()
         assert engram.list(status="").total == 0
 
 

@@ -128,17 +128,33 @@ def seen_at(store: Store, agent_id: str) -> float:
 
 
 def home_of(store: Store, agent_id: str, scope: str) -> Store:
-    """The store that an agent means: of the named scope, else of its default scope, else this one.
+    """The store that an agent writes to: of the named scope, else of its default scope, else this one.
 
     What was meant for a scope goes into no other. Raises UsageError, NotFoundError where it is not here.
     """
     from engram.usecases.scopes import reach
 
+    return reach(store, scope or _default_scope(store, agent_id), make=True)
+
+
+def homes_of(store: Store, agent_id: str) -> list[Store]:
+    """The stores that are read for an agent: this one, and that of its default scope where it can be opened."""
+    from engram.usecases.scopes import TROUBLE, exists, reach
+
     try:
-        name = scope or (agent(store, agent_id).default_scope if agent_id else "")
-    except (NotFoundError, UsageError):  # it is not registered, or its name could not be
-        name = ""
-    return reach(store, name, make=True)
+        name = _default_scope(store, agent_id)
+        own = reach(store, name) if name and exists(store, name) else store
+    except TROUBLE:
+        own = store
+    return [store] if own is store else [store, own]
+
+
+def _default_scope(store: Store, agent_id: str) -> str:
+    """The default scope of a registered agent; "" for any other. Raises LoreFileError."""
+    try:
+        return agent(store, agent_id).default_scope if agent_id else ""
+    except (NotFoundError, UsageError):
+        return ""
 
 
 def _path(store: Store, agent_id: str) -> str:
