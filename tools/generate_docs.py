@@ -216,12 +216,20 @@ def compat_names() -> str:
                 _deed(row.tool),
                 _arguments(made[row.name]),
                 _listed(row.also),
-                _listed(name for name in row.unused if name not in everywhere),
+                _listed(row.belonging),
+                _listed(name for name in row.unused if name not in (*everywhere, *row.belonging)),
             )
             for row in found
         ]
         shared = SHARED.get(source.key, ())
-        head = ("Tool", "Is", "Arguments (?: optional)", "Also taken", "Taken, and not used")
+        head = (
+            "Tool",
+            "Is",
+            "Arguments (?: optional)",
+            "Also taken",
+            "Honoured or refused",
+            "Taken, and not used",
+        )
         parts += [f"### `compat:{source.key}`", "", f"{source.what}.", "", *_table(head, rows), ""]
         parts += [f"Of each taken, and not used: {_listed(everywhere)}.", ""] if everywhere else []
         parts += [f"Also: {_listed(shared)}.", ""] if shared else []

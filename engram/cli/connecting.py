@@ -80,6 +80,7 @@ def _document(plans: Sequence[Plan], backups: dict[str, str], *, applied: bool) 
         "agents": [
             {
                 "agent": plan.host.name,
+                "server": plan.server if plan.host.server else "",
                 "changes": [
                     {
                         "path": change.path,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.http.routes import Resource
 
 _REFS = "#/components/schemas/{model}"
-_SHARED = (400, 401, 403, 421, 429, 503)  # what any request may be answered
+_SHARED = (400, 401, 403, 421, 422, 429, 503)  # what any request may be answered
 _ID = {
     "name": "id", "in": "path", "required": True, "description": "An id, the start of one, or a session ref like L1",
     "schema": {"type": "string", "minLength": 1},

@@ -11,9 +11,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from engram import serving
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, ValidationError
+from engram.domain.text.safe_text import safe_text
 from engram.http import openapi, problems
-from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT
+from engram.http.routes import DOCUMENT, PUBLIC, RESOURCES, ROOT, Resource
 from engram.mcp.logs import log_to_stderr
 from engram.serving.entrance import Entrance
 
@@ -36,11 +37,11 @@ _SENTENCES = {404: "There is nothing here.", 405: "That cannot be done here."}
 
 def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: serving.Limits) -> ASGIApp:
     """The app on a memory, for callers with the token by way of these hosts."""
-    by_path: dict[str, dict[str, Handler]] = {}
+    by_path: dict[str, dict[str, Resource]] = {}
     for resource in RESOURCES:
         for path in (ROOT + resource.path, *([resource.path] if resource.path in _SHORT else [])):
-            by_path.setdefault(path, {})[resource.method] = resource.handler
-    routes = [Route(path, _one_of(handlers), methods=list(handlers)) for path, handlers in by_path.items()]
+            by_path.setdefault(path, {})[resource.method] = resource
+    routes = [Route(path, _one_of(found), methods=list(found)) for path, found in by_path.items()]
     app = Starlette(
         routes=[*routes, Route(DOCUMENT, _document), Route("/openapi.json", _document)],
         exception_handlers={HTTPException: _not_served},
@@ -60,12 +61,14 @@ def serve_api(memory: Memory, address: serving.Address, limits: serving.Limits) 
     return serving.serve(build(memory, rules, token, limits), listening, address, limits, memory.leave)
 
 
-def _one_of(handlers: dict[str, Handler]) -> Handler:
-    """The handlers of one path by method, their errors answered as problems."""
+def _one_of(resources: dict[str, Resource]) -> Handler:
+    """The handler of one path, for each method; errors are answered as problems."""
 
     async def handle(request: Request) -> Response:
         try:
-            return await handlers["GET" if request.method == "HEAD" else request.method](request)
+            resource = resources["GET" if request.method == "HEAD" else request.method]
+            _check_parameters(request, resource)
+            return await resource.handler(request)
         except problems.ProblemError as problem:
             return problems.response(problem, request.url.path)
         except EngramError as error:
@@ -74,6 +77,19 @@ def _one_of(handlers: dict[str, Handler]) -> Handler:
             return _unexpected(request, error)
 
     return handle
+
+
+def _check_parameters(request: Request, resource: Resource) -> None:
+    """Refuse what the query string asks and nothing would do: a scope, for instance. Raises ProblemError."""
+    if resource.path in _SHORT:  # monitors add what they like
+        return
+    known = [parameter["name"] for parameter in resource.parameters]
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        name = safe_text(unknown)[:100]
+        message = f"The query string is not as it should be: there is no '{name}'."
+        hint = f"It may have: {', '.join(known)}." if known else "This resource takes nothing there."
+        raise problems.ProblemError(422, ValidationError(name, message, hint))
 
 
 def _refusal(refused: RefusedError, path: str) -> Response:

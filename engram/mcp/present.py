@@ -68,16 +68,19 @@ def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
     return frame(shown, budget)
 
 
-def recorded(engram: Engram, done: Recorded) -> CallToolResult:
-    """What was recorded, and what says nearly the same; of a twin that waits for a person only the id."""
+def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
+    """What was recorded, and what says nearly the same; of a twin that waits for a person only the id.
+
+    `scope` is where it was recorded, "" for the store at hand.
+    """
     lore, twins = done.lore, [_twin(engram, twin) for twin in done.similar]
-    lines = [f"Recorded {lore.id} · {lore.category} · {done.path}"]
+    lines = [f"Recorded {lore.id} · {lore.category} · {f'{scope}: ' if scope else ''}{done.path}"]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
     lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quoted(twin.title)}" for twin in twins]
     lines += ["If one says the same: judge that one helpful, forget this one."] if twins else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
-        similar=twins,
+        similar=twins, scope=scope,
     )  # fmt: skip
     return answer("\n".join(lines), data)
 

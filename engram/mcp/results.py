@@ -39,7 +39,7 @@ class Similar(BaseModel):
 
 
 class Recorded(BaseModel):
-    """A new lore."""
+    """A new lore; `scope` says in which store, where that is another than the one at hand."""
 
     id: str
     category: str
@@ -47,6 +47,7 @@ class Recorded(BaseModel):
     path: str
     similar: list[Similar] = []
     redacted: int = 0
+    scope: str = ""
 
 
 class Judgement(BaseModel):

@@ -348,3 +348,21 @@ def test_what_keeps_it_from_serving_is_said(root: Path, tmp_path: Path) -> None:
     assert cli("serve", "--rate", "-1", cwd=root).code == 2
     assert cli("serve", "--host", "0.0.0.0", cwd=root).code == 2
     assert cli("serve", "--store", str(tmp_path / "nowhere")).code == 3
+
+
+async def test_a_scope_that_would_not_be_honoured_is_an_error_and_nothing_is_written(root: Path) -> None:
+    salaries = {"content": "Salaries are discussed on Fridays.", "category": "FACT"}
+    async with serving(root) as client:
+        for path in ("/lore", "/lore?scope=user", "/query"):
+            body = {"query": "salaries"} if path == "/query" else salaries
+            asked_for = body if "?" in path else {**body, "scope": "user"}
+            said = await posted(client, path, asked_for, 422)
+            assert "scope" in said["error"]["message"], path
+        batch = await posted(client, "/lore", {"lore": [{**salaries, "scope": "user"}]})
+        assert batch["rejected"] == 1
+        await posted(client, "/lore?user_id=alex", {"lore": [salaries]}, 422)
+        for path in ("/lore", "/lore/delta", "/lore/snapshot"):
+            said = await got(client, path, 422, scope="user")
+            assert said["error"]["message"] == "The query string is not as it should be: there is no 'scope'."
+        await got(client, "/health", scope="user")
+        assert (await got(client, "/lore"))["total"] == 0

@@ -229,6 +229,19 @@ def _without_extra(text: str, extra: Mapping[str, object], before: str | None) -
     return text
 
 
+# --- the other entries around one
+
+
+def siblings(text: str, edit: Edit) -> Mapping[str, object]:
+    """Every entry by name of the section that the edit's own entry belongs to. Raises CannotEditError."""
+    if isinstance(edit, TomlTable):
+        return text_blocks.toml_section(text, edit.name.rpartition(".")[0])
+    if isinstance(edit, YamlEntry):
+        return text_blocks.yaml_section(text, edit.section)
+    node = Document(text).find(edit.keys[:-1]) if isinstance(edit, Entry) else None
+    return {} if node is None or node.kind != OBJECT else {one.key: one.node.plain() for one in node.children}
+
+
 # --- whole files
 
 

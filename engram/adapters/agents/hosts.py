@@ -35,9 +35,10 @@ class Host(NamedTuple):
     """One agent. `homes` are folders that say it is installed, `programs` commands that do.
 
     `rules` is the text that gets a block about Engram; `allow` the list that its read-only tools go into, as
-    (place, keys, prefix of a tool's name), the key in its own entry, or a file of rules (`policy`); `after` what a
-    person has to do next. `session` is a file of rules that the brief is put into when a session starts, for an agent
-    that drops what a hook says then; `manifest` the file that says what the folder around the hooks is.
+    (place, keys, prefix of a tool's name with `{server}` for that of the server), the key in its own entry, or a file of
+    rules (`policy`); `after` what a person has to do next. `session` is a file of rules that the brief is put into when a
+    session starts, for an agent that drops what a hook says then; `manifest` the file that says what the folder around the
+    hooks is.
     """
 
     name: str
@@ -67,7 +68,7 @@ HOSTS = (
         ("claude",),
         Server("{claude_json}", form="typed"),
         HookFile("{claude}/settings.json", "groups"),
-        allow=("{claude}/settings.json", ("permissions", "allow"), "mcp__engram__"),
+        allow=("{claude}/settings.json", ("permissions", "allow"), "mcp__{server}__"),
         after="Start a new session.",
         skill="{claude}/skills/engram/SKILL.md",
         commands="{claude}/commands",

@@ -21,24 +21,25 @@ from engram.adapters.agents.edits import (
 from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hook_events import HOOKS
 from engram.adapters.agents.hosts import SERVERS, TOML, YAML
+from engram.adapters.agents.servers import AGENT_VARIABLE, SERVER_NAME
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engram.adapters.agents.hook_events import Hook
     from engram.adapters.agents.hosts import Host, Server
 
-SERVER_NAME = "engram"
 READ_ONLY_TOOLS = ("recall_query", "recall_get", "recall_status")
 MCP, HOOK, RULES, TOOLS, GUIDE = "MCP server", "hooks", "rules", "tool permissions", "commands and skill"
 
 
 class Wish(NamedTuple):
-    """What is wanted: for which Python, in which project ("" for none), with which parts."""
+    """What is wanted: for which Python, in which project ("" for none), with which parts, under which name of a server."""
 
     python: str
     project: str = ""
     allow_tools: bool = False
     rules: bool = True
+    server: str = SERVER_NAME
 
 
 class Part(NamedTuple):
@@ -52,9 +53,9 @@ class Part(NamedTuple):
 def parts(host: Host, wish: Wish) -> list[Part]:
     """Everything that connects an agent, in the order in which it is shown."""
     found = []
-    if host.server is not None:
-        path = _server_file(resolve(host.server.path, wish.project), host)
-        found.append(Part(MCP, path, _server(host, host.server, wish, path)))
+    server = server_part(host, wish)
+    if server is not None:
+        found.append(server)
     if host.hooks is not None:
         path = resolve(host.hooks.path, wish.project)
         found.append(Part(HOOK, path, _hooks(host, host.hooks.form, wish)))
@@ -63,10 +64,14 @@ def parts(host: Host, wish: Wish) -> list[Part]:
         found.append(Part(HOOK, resolve(host.manifest, wish.project), Owned(text)))
     if host.allow is not None and wish.allow_tools:
         place, keys, prefix = host.allow
-        tools = tuple(prefix + tool for tool in READ_ONLY_TOOLS)
+        tools = tuple(prefix.format(server=wish.server) + tool for tool in READ_ONLY_TOOLS)
         found.append(Part(TOOLS, resolve(place, wish.project), Items(keys, tools)))
     if host.policy and wish.allow_tools:
-        found.append(Part(TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(READ_ONLY_TOOLS))))
+        found.append(
+            Part(
+                TOOLS, resolve(host.policy, wish.project), Owned(guides.policy(wish.server, READ_ONLY_TOOLS))
+            )
+        )
     rules = resolve(host.rules, wish.project) if host.rules and wish.rules else ""
     if rules:
         found.append(Part(RULES, rules, Block(guides.RULES_BLOCK)))
@@ -75,6 +80,14 @@ def parts(host: Host, wish: Wish) -> list[Part]:
         found.append(Part(RULES, session, Owned(guides.session_rules(), kept=True)))
         found.append(Part(RULES, _beside(session), Owned(guides.UNTRACKED)))
     return found + _guides(host, wish)
+
+
+def server_part(host: Host, wish: Wish) -> Part | None:
+    """The edit that adds the MCP server; None for an agent that takes none."""
+    if host.server is None:
+        return None
+    path = _server_file(resolve(host.server.path, wish.project), host)
+    return Part(MCP, path, _server(host, host.server, wish, path))
 
 
 def project_of(host: Host, path: str) -> str:
@@ -100,8 +113,8 @@ def plugin(folder: str, host: Host, wish: Wish) -> list[Part]:
     files = {
         ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
         "hooks/hooks.json": snippet(hooks._replace(extra={"description": guides.WRITTEN})),
-        "skills/engram/SKILL.md": guides.skill(_run(wish)),
-        **{f"commands/{name}.md": text for name, text in guides.commands(_run(wish)).items()},
+        "skills/engram/SKILL.md": guides.skill(SERVER_NAME, _run(wish)),
+        **{f"commands/{name}.md": text for name, text in guides.commands(SERVER_NAME, _run(wish)).items()},
     }
     return [Part(GUIDE, os.path.join(folder, name), Owned(text)) for name, text in files.items()]
 
@@ -134,14 +147,14 @@ def _server(host: Host, server: Server, wish: Wish, path: str) -> Edit:
     if server.format == TOML:
         approved = {tool: {"approval_mode": "approve"} for tool in READ_ONLY_TOOLS}
         more = {host.allow_key: approved} if host.allow_key and wish.allow_tools else {}
-        return TomlTable(".".join((*server.keys, SERVER_NAME)), {**_plain(host, wish), **more})
+        return TomlTable(".".join((*server.keys, wish.server)), {**_plain(host, wish), **more})
     if server.format == YAML:
-        return YamlEntry(server.keys[0], SERVER_NAME, _extension(host, wish))
+        return YamlEntry(server.keys[0], wish.server, _extension(host, wish))
     keys = (*server.keys, "servers") if host.name == "opencode" and _is_second(path) else server.keys
     value = {**_FORMS[server.form](host, wish)}
     if host.allow_key and wish.allow_tools:
         value[host.allow_key] = list(READ_ONLY_TOOLS)
-    return Entry((*keys, SERVER_NAME), value)
+    return Entry((*keys, wish.server), value)
 
 
 def _is_second(path: str) -> bool:
@@ -161,7 +174,7 @@ def _run(wish: Wish) -> list[str]:
 
 
 def _environment(host: Host) -> dict[str, object]:
-    return {"ENGRAM_AGENT": host.name}
+    return {AGENT_VARIABLE: host.name}
 
 
 def _plain(host: Host, wish: Wish) -> dict[str, object]:
@@ -185,7 +198,7 @@ def _command_list(host: Host, wish: Wish) -> dict[str, object]:
 def _extension(host: Host, wish: Wish) -> dict[str, object]:
     plain = _plain(host, wish)
     return {
-        "enabled": True, "type": "stdio", "name": SERVER_NAME, "cmd": plain["command"], "args": plain["args"],
+        "enabled": True, "type": "stdio", "name": wish.server, "cmd": plain["command"], "args": plain["args"],
         "envs": plain["env"], "timeout": 300,
     }  # fmt: skip
 
@@ -250,10 +263,12 @@ def _guides(host: Host, wish: Wish) -> list[Part]:
     found: list[Part] = []
     if host.commands:
         folder = resolve(host.commands, wish.project)
-        texts = guides.commands(_run(wish))
+        texts = guides.commands(wish.server, _run(wish))
         found += [
             Part(GUIDE, os.path.join(folder, f"{name}.md"), Owned(text)) for name, text in texts.items()
         ]
     if host.skill:
-        found.append(Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(_run(wish)))))
+        found.append(
+            Part(GUIDE, resolve(host.skill, wish.project), Owned(guides.skill(wish.server, _run(wish))))
+        )
     return found

@@ -34,6 +34,11 @@ def put_table(text: str, name: str, values: Mapping[str, object]) -> str:
     return after
 
 
+def toml_section(text: str, name: str) -> Mapping[str, object]:
+    """Every entry by name of the table of that dotted name. Raises CannotEditError."""
+    return _toml_at(text, name) or {}
+
+
 def without_table(text: str, name: str) -> str:
     """TOML without the table of that name and the tables below it. Raises CannotEditError where it is not one by itself."""
     if not text or _toml_at(text, name) is None:
@@ -162,6 +167,12 @@ def put_yaml(text: str, section: str, name: str, values: Mapping[str, object]) -
     if _yaml(after) != expected:
         raise CannotEditError(f"{name} cannot be added to {section}")
     return after
+
+
+def yaml_section(text: str, section: str) -> Mapping[str, object]:
+    """Every entry by name of a mapping at the top. Raises CannotEditError."""
+    found = _yaml(text).get(section)
+    return found if isinstance(found, dict) else {}
 
 
 def without_yaml(text: str, section: str, name: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
+from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.schema import compact
 from engram.mcp.tools.tool import LoreTool
 
@@ -19,7 +21,7 @@ class Alias(NamedTuple):
 
     `shown` are the arguments that a schema lists, by the name that the tool has for each; `also` further spellings of
     these; `defaults` what the tool is given where nothing else is said; `unused` what the other memory takes and this one
-    has no use for.
+    has no use for; `belonging` what says where lore belongs or who may read it, by kind.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Alias(NamedTuple):
     also: Mapping[str, str] = {}
     defaults: Mapping[str, Any] = {}
     unused: tuple[str, ...] = ()
+    belonging: Mapping[str, str] = {}
 
 
 class AliasTool(LoreTool):
@@ -54,7 +57,7 @@ class AliasTool(LoreTool):
     def told(self, error: ToolError) -> ToolError:
         """The error with the alias's own name."""
         told = super().told(error)
-        return type(told)(str(told).replace(self.to, self.name))
+        return type(told)(re.sub(rf"\b{re.escape(self.to)}\b", self.name, str(told)))
 
 
 def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
@@ -73,10 +76,16 @@ def alias_tool(row: Alias, tool: LoreTool) -> AliasTool:
         annotations=tool.annotations,
         also={**row.also},
         unused=frozenset(row.unused) | tool.unused,
+        belonging={**tool.belonging, **_own_scope(tool), **row.belonging},
         to=tool.name,
         renames={**row.shown},
         defaults={**row.defaults},
     )
+
+
+def _own_scope(tool: LoreTool) -> dict[str, str]:
+    """The argument `scope` of a tool that works in any: an alias takes it, too."""
+    return {SCOPE: SCOPE} if SCOPE in tool.fn_metadata.arg_model.model_fields else {}
 
 
 def _parameters(row: Alias, tool: LoreTool) -> dict[str, Any]:

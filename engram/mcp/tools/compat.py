@@ -9,24 +9,22 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from engram.mcp.tools.aliases import Alias, alias_tool
+from engram.mcp.tools.belonging import FILTERS, OWNER, PROJECT, SCOPE
 from engram.mcp.tools.tool import LoreTool
 
 _LIMIT, _ID = {"query": "query", "limit": "k"}, {"memory_id": "refs"}
-_MEM0 = (
-    "user_id",
-    "agent_id",
-    "app_id",
-    "run_id",
-    "project",
-    "enable_graph",
-    "messages",
-    "filters",
-    "rerank",
-    "infer",
-)
-_NOTES = ("project", "workspace", "project_id", "output_format", "page")
+_MEM0 = ("enable_graph", "messages", "filters", "rerank", "infer")
+_MEM0_WHOSE = {
+    "user_id": OWNER, "agent_id": OWNER, "app_id": OWNER, "run_id": OWNER, "project": PROJECT, "filters": FILTERS
+}  # fmt: skip
+_NOTES = ("output_format", "page")
+_NOTES_WHOSE = {"project": PROJECT, "workspace": OWNER, "project_id": OWNER}
+_NAMESPACE, _SCOPE_ID, _NAMED = {"namespace": SCOPE}, {"scopeId": SCOPE}, {"scope": SCOPE}
+_GO_WHOSE = {"project": PROJECT, **_NAMESPACE}
+_GENTLEMAN_WHOSE = {"project": PROJECT, "scope": SCOPE}
+_GENTLEMAN_READ = {**_GENTLEMAN_WHOSE, "session_id": OWNER}
 _GENTLEMAN = (
-    "project", "scope", "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
+    "session_id", "topic_key", "capture_prompt", "project_choice_reason", "recovery_token", "all_projects",
     "match_mode", "response_format", "include_history", "history_cursor", "hard_delete", "compact", "max_bytes",
 )  # fmt: skip
 
@@ -51,8 +49,8 @@ SOURCES = (
     Source("surreal", "baladithyab/engram: MCP tools on SurrealDB", (
         Alias("store_memory", "record_told", "Record a lore",
               {"content": "content", "memory_type": "category", "tags": "tags", "importance": "importance"},
-              unused=("scope", "client_hostname")),
-        Alias("recall_memories", "recall_told", "Recall lore", {**_LIMIT, "memory_type": "category"}, unused=("scope",)),
+              unused=("client_hostname",), belonging=_NAMED),
+        Alias("recall_memories", "recall_told", "Recall lore", {**_LIMIT, "memory_type": "category"}, belonging=_NAMED),
         Alias("mark_retrieval_useful", "judge_answer", "Say whether an answer helped",
               {"query": "query", "was_useful": "was_useful"}, unused=("reason",)),
         Alias("forget_memory", "recall_forget", "Delete a lore", _ID, unused=("reason",)),
@@ -63,25 +61,25 @@ SOURCES = (
     Source("engram-js", "An engram in JavaScript, of four tools at first and of six later", (
         Alias("engram_remember", "record_told", "Record a lore",
               {"content": "content", "category": "category", "entity": "entities", "confidence": "confidence", "tags": "tags"},
-              unused=("namespace", "force")),
+              unused=("force",), belonging=_NAMESPACE),
         Alias("engram_recall", "recall_told", "Recall lore", {**_LIMIT, "category": "category"},
-              unused=("namespace", "threshold", "time_filter")),
+              unused=("threshold", "time_filter"), belonging=_NAMESPACE),
         Alias("engram_forget", "recall_forget", "Delete a lore", _ID),
         Alias("engram_feedback", "judge_told", "Say whether a lore helped", {"memory_id": "ref", "helpful": "helpful"},
               unused=("context",)),
         Alias("engram_context", "recall_told", "Recall lore", _LIMIT,
-              unused=("namespace", "format", "include_metadata", "categories", "max_tokens")),
+              unused=("format", "include_metadata", "categories", "max_tokens"), belonging=_NAMESPACE),
         Alias("engram_status", "recall_status", "How the memory is"),
     )),
     Source("convex", "RyanLisse/engram: MCP tools on Convex", (
         Alias("memory_store_fact", "record_told", "Record a lore",
               {"content": "content", "factType": "category", "source": "context", "entityIds": "entities", "tags": "tags"},
-              unused=("scopeId", "emotionalContext")),
+              unused=("emotionalContext",), belonging=_SCOPE_ID),
         Alias("memory_recall", "recall_told", "Recall lore", {**_LIMIT, "factType": "category"},
-              unused=("scopeId", "minImportance", "searchStrategy")),
+              unused=("minImportance", "searchStrategy"), belonging=_SCOPE_ID),
         Alias("memory_search", "recall_told", "Recall lore",
               {"text": "query", "tags": "tags", "factType": "category", "limit": "k"},
-              unused=("agentId", "dateRange", "scopeId")),
+              unused=("dateRange",), belonging={**_SCOPE_ID, "agentId": OWNER}),
         Alias("memory_record_feedback", "recall_feedback", "Judge lore that were recalled",
               {"usedFactIds": "helpful", "unusedFactIds": "not_relevant"}, unused=("recallId",)),
         Alias("memory_update_fact", "update_memory", "Correct a lore",
@@ -92,9 +90,9 @@ SOURCES = (
               {"entityId": "entity_id", "name": "name", "type": "entity_type", "relationships": "relationships"},
               unused=("metadata",)),
         Alias("memory_get_context", "get_context", "What to know to begin", {"topic": "topic", "tokenBudget": "max_tokens"},
-              unused=("maxFacts", "profile", "includeEntities", "includeThemes", "scopeId")),
-        Alias("memory_observe", "observe", "Note in passing", {"observation": "text"},
-              unused=("emotionalContext", "scopeId")),
+              unused=("maxFacts", "profile", "includeEntities", "includeThemes"), belonging=_SCOPE_ID),
+        Alias("memory_observe", "observe_told", "Note in passing", {"observation": "text"},
+              unused=("emotionalContext",), belonging=_SCOPE_ID),
         Alias("memory_register_agent", "register_agent", "Say who you are",
               {"agentId": "id", "name": "name", "capabilities": "capabilities", "defaultScope": "default_scope"},
               unused=("telos", "isInnerCircle")),
@@ -102,45 +100,50 @@ SOURCES = (
     )),
     Source("gentleman", "Gentleman-Programming/engram, and the Go programs like it", (
         Alias("mem_save", "record_told", "Record a lore", {"title": "title", "content": "content", "type": "category"},
-              {"observation": "content"}, unused=_GENTLEMAN),
-        Alias("mem_search", "recall_told", "Recall lore", {**_LIMIT, "type": "category"}, unused=_GENTLEMAN),
-        Alias("mem_get_observation", "recall_get", "Lore whole", {"id": "refs"}, unused=_GENTLEMAN),
+              {"observation": "content"}, unused=_GENTLEMAN, belonging=_GENTLEMAN_WHOSE),
+        Alias("mem_search", "recall_told", "Recall lore", {**_LIMIT, "type": "category"},
+              unused=_GENTLEMAN, belonging=_GENTLEMAN_READ),
+        Alias("mem_get_observation", "recall_get", "Lore whole", {"id": "refs"}, unused=_GENTLEMAN, belonging=_GENTLEMAN_WHOSE),
         Alias("mem_update", "update_memory", "Correct a lore", {"id": "memory_id", "content": "content"},
-              {"type": "category"}, unused=(*_GENTLEMAN, "title")),
-        Alias("mem_delete", "recall_forget", "Delete a lore", {"id": "refs"}, unused=_GENTLEMAN),
+              {"type": "category"}, unused=(*_GENTLEMAN, "title"), belonging=_GENTLEMAN_WHOSE),
+        Alias("mem_delete", "recall_forget", "Delete a lore", {"id": "refs"}, unused=_GENTLEMAN, belonging=_GENTLEMAN_WHOSE),
         Alias("mem_session_summary", "record_told", "Record what a session came to", {"content": "content"},
-              defaults={"category": "session_summary"}, unused=_GENTLEMAN),
-        Alias("mem_context", "list_told", "The newest lore", {"limit": "limit"}, unused=_GENTLEMAN),
-        Alias("mem_stats", "recall_status", "How the memory is", unused=_GENTLEMAN),
+              defaults={"category": "session_summary"}, unused=_GENTLEMAN, belonging=_GENTLEMAN_WHOSE),
+        Alias("mem_context", "list_told", "The newest lore", {"limit": "limit"}, unused=_GENTLEMAN, belonging=_GENTLEMAN_READ),
+        Alias("mem_stats", "recall_status", "How the memory is", unused=_GENTLEMAN, belonging=_GENTLEMAN_WHOSE),
     )),
     Source("go", "Programs, most of them in Go, with two or three short names", (
         Alias("remember", "record_told", "Record a lore", {"content": "content", "type": "category", "tags": "tags"},
               {"fact": "content", "insight": "content", "kind": "type", "memory_type": "type"},
-              unused=("project", "namespace", "source", "summary")),
-        Alias("recall", "recall_told", "Recall lore", _LIMIT, {"k": "limit"}, unused=("project", "namespace")),
-        Alias("forget", "recall_forget", "Delete a lore", {"id": "refs"}, {"memory_id": "id"}, unused=("project",)),
+              unused=("source", "summary"), belonging=_GO_WHOSE),
+        Alias("recall", "recall_told", "Recall lore", _LIMIT, {"k": "limit"}, belonging=_GO_WHOSE),
+        Alias("forget", "recall_forget", "Delete a lore", {"id": "refs"}, {"memory_id": "id"}, belonging={"project": PROJECT}),
     )),
     Source("mem0", "mem0-mcp-server, and OpenMemory", (
-        Alias("add_memory", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0),
-        Alias("search_memories", "recall_told", "Recall lore", _LIMIT, {"top_k": "limit"}, unused=_MEM0),
-        Alias("get_memories", "list_told", "The newest lore", {"page_size": "limit"}, unused=(*_MEM0, "page")),
-        Alias("get_memory", "recall_get", "Lore whole", _ID, unused=_MEM0),
-        Alias("delete_memory", "recall_forget", "Delete a lore", _ID, {"content_hash": "memory_id"}, unused=_MEM0),
-        Alias("add_memories", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0),
-        Alias("search_memory", "recall_told", "Recall lore", {"query": "query"}, unused=_MEM0),
-        Alias("list_memories", "list_told", "The newest lore", unused=_MEM0),
-        Alias("delete_memories", "recall_forget", "Delete lore", {"memory_ids": "refs"}, unused=_MEM0),
+        Alias("add_memory", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("search_memories", "recall_told", "Recall lore", _LIMIT, {"top_k": "limit"}, unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("get_memories", "list_told", "The newest lore", {"page_size": "limit"},
+              unused=(*_MEM0, "page"), belonging=_MEM0_WHOSE),
+        Alias("get_memory", "recall_get", "Lore whole", _ID, unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("delete_memory", "recall_forget", "Delete a lore", _ID, {"content_hash": "memory_id"},
+              unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("add_memories", "record_told", "Record a lore", {"text": "content"}, unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("search_memory", "recall_told", "Recall lore", {"query": "query"}, unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("list_memories", "list_told", "The newest lore", unused=_MEM0, belonging=_MEM0_WHOSE),
+        Alias("delete_memories", "recall_forget", "Delete lore", {"memory_ids": "refs"}, unused=_MEM0, belonging=_MEM0_WHOSE),
     )),
     Source("basic-memory", "basic-memory: markdown notes", (
         Alias("write_note", "record_told", "Record a lore",
               {"title": "title", "content": "content", "tags": "tags"}, {"note_type": "category"},
-              unused=(*_NOTES, "directory", "folder", "dir", "path", "overwrite", "expected_checksum")),
-        Alias("read_note", "read_told", "Lore whole, by title or id", {"identifier": "refs"}, unused=(*_NOTES, "page_size")),
+              unused=(*_NOTES, "directory", "folder", "dir", "path", "overwrite", "expected_checksum"), belonging=_NOTES_WHOSE),
+        Alias("read_note", "read_told", "Lore whole, by title or id", {"identifier": "refs"},
+              unused=(*_NOTES, "page_size"), belonging=_NOTES_WHOSE),
         Alias("search_notes", "recall_told", "Recall lore", {"query": "query", "page_size": "k", "tags": "tags"},
               unused=(*_NOTES, "search_type", "types", "entity_types", "note_types", "after_date", "metadata_filters", "status",
-                      "min_similarity")),
-        Alias("delete_note", "recall_forget", "Delete a lore", {"identifier": "refs"}, unused=_NOTES),
-        Alias("recent_activity", "list_told", "The newest lore", unused=(*_NOTES, "type", "depth", "timeframe", "page_size")),
+                      "min_similarity"), belonging=_NOTES_WHOSE),
+        Alias("delete_note", "recall_forget", "Delete a lore", {"identifier": "refs"}, unused=_NOTES, belonging=_NOTES_WHOSE),
+        Alias("recent_activity", "list_told", "The newest lore",
+              unused=(*_NOTES, "type", "depth", "timeframe", "page_size"), belonging=_NOTES_WHOSE),
     )),
     Source("reference", "The reference memory server of the Model Context Protocol", (
         Alias("create_entities", "create_observed", "Record what is known of entities", {"entities": "entities"}),

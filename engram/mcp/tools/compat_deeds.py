@@ -21,7 +21,8 @@ from engram.mcp.tools.arguments import Refs, Share, SomeRefs, Words
 from engram.mcp.tools.compat_entities import TOOLS as ENTITIES
 from engram.mcp.tools.compat_entities import tail
 from engram.mcp.tools.core import TOOLS as CORE
-from engram.mcp.tools.tool import LoreTool, lore_tool, reading, writing
+from engram.mcp.tools.team import Kept
+from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +66,7 @@ async def record_told(
     importance: Share | None = None,
     redact: bool = False,
     metadata: Metadata = {},  # noqa: B006 - pydantic copies it
+    scope: str = "",
 ) -> Annotated[CallToolResult, results.Recorded]:
     """Record a lore; a category that is none here becomes a tag of a fact. Of metadata, tags and the type count."""
     category = category or next(
@@ -78,13 +80,19 @@ async def record_told(
     )
 
     def work(engram: Engram) -> CallToolResult:
-        known = engram.store.categories.near(category)
+        from engram.usecases.opening.scopes import reach
+        from engram.usecases.recording.record import Draft, record
+
+        where = reach(engram.store, scope, make=True)
+        known = where.categories.near(category)
         kind = category.lower() if category.lower() in TYPES else ""
-        done = engram.record(
-            whole, category=known or "FACT", type=kind, context=context, tags=[*tags, *([] if known else [slug(category)])],
-            files=files, entities=[tail(one) for one in entities], confidence=confidence, importance=importance, redact=redact,
+        draft = Draft(
+            whole, known or "FACT", context, confidence, (*tags, *(() if known else (slug(category),))), files,
+            tuple(tail(one) for one in entities), type=kind, importance=importance, redact=redact,
         )  # fmt: skip
-        return present.recorded(engram, done)
+        done = record(where, draft)
+        engram.edited()
+        return present.recorded(engram, done, scope)
 
     return await use(work, index=False)
 
@@ -96,6 +104,7 @@ async def recall_told(
     tags: Names = (),
     files: Names = (),
     min_confidence: Share | None = None,
+    scope: str = "",
 ) -> Annotated[CallToolResult, results.Found]:
     """Recall lore; a category that is none here is looked for among the tags."""
 
@@ -105,22 +114,29 @@ async def recall_told(
         tagged = [*tags, *([slug(category)] if category and not kind and not known else [])]
         budget = int(engram.store.settings.number("recall.budget"))
         found = engram.query(
-            query, k, min_confidence, known or (), types=kind or (), tags=tagged, files=files, budget=budget
-        )
+            query, k, min_confidence, known or (), types=kind or (), tags=tagged, files=files, budget=budget,
+            scopes=scope or (),
+        )  # fmt: skip
         return present.found(engram, found)
 
     return await use(work)
 
 
 async def list_told(
-    limit: Count = 10, tags: Names = (), match_all: bool = True
+    limit: Count = 10, tags: Names = (), match_all: bool = True, scope: str = ""
 ) -> Annotated[CallToolResult, results.Whole]:
     """The newest lore, of those with all these tags, or with one of them."""
     wanted: list[tuple[str, ...]] = [tags] if match_all or not tags else [(tag,) for tag in tags]
 
     def work(engram: Engram) -> CallToolResult:
+        from engram.usecases.lookup.listing import list_lore
+        from engram.usecases.opening.scopes import reach
+
+        where = reach(engram.store, scope)
         found = [
-            one for those in wanted for one in engram.list(limit=2 * MOST, tags=those, status=ACTIVE).lore
+            one
+            for those in wanted
+            for one in list_lore(where, limit=2 * MOST, tags=those, status=ACTIVE).lore
         ]
         each = {one.lore.id: one for one in found if present.is_readable(engram, one)}
         newest = sorted(each.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
@@ -134,6 +150,18 @@ async def read_told(refs: SomeRefs) -> Annotated[CallToolResult, results.Whole]:
     return await use(
         lambda engram: present.wholes(engram, [_named(engram, name) for name in dict.fromkeys(refs)])
     )
+
+
+async def observe_told(
+    text: Annotated[str, Field(max_length=8000)], files: Words = (), agent: str = "", scope: str = ""
+) -> Annotated[CallToolResult, Kept]:
+    """Note something in passing; later it becomes lore, if there is something in it."""
+
+    def work(engram: Engram) -> CallToolResult:
+        done = engram.observe(text, files=files, agent=agent, scope=scope)
+        return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
+
+    return await use(work, index=False)
 
 
 async def judge_told(ref: str, helpful: bool) -> Annotated[CallToolResult, results.Judged]:
@@ -200,6 +228,7 @@ TOOLS: dict[str, LoreTool] = {
             lore_tool(recall_told, "Recall", reading()),
             lore_tool(list_told, "List", reading()),
             lore_tool(read_told, "Read", reading()),
+            lore_tool(observe_told, "Observe", writing()),
             lore_tool(judge_told, "Judge", writing(idempotent=True)),
             lore_tool(judge_answer, "Judge an answer", writing(idempotent=True)),
         )
@@ -211,6 +240,7 @@ DOCUMENTED = {
     "recall_told": "recall_query",
     "list_told": "lore://recent",
     "read_told": "recall_get",
+    "observe_told": "observe",
     "judge_told": "recall_feedback",
     "judge_answer": "recall_feedback",
     "add_observed": "recall_record",

@@ -12,6 +12,7 @@ from engram.domain.review.review import REJECT
 from engram.mcp import curation, present
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, Share, SomeRefs, Words
+from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
 
@@ -160,7 +161,7 @@ TOOLS = {
     tool.name: tool
     for tool in (
         lore_tool(
-            reflect_and_consolidate, "Tidy up", writing(destructive=True), unused=("scope",)
+            reflect_and_consolidate, "Tidy up", writing(destructive=True), belonging={"scope": SCOPE}
         ),
         lore_tool(promote_memory, "Promote lore", writing()),
         lore_tool(

@@ -12,6 +12,7 @@ from engram.domain.agents.harmless import harmless
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
+from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.explore import Values
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading
 
@@ -79,6 +80,10 @@ def tools() -> list[LoreTool]:
     """The tools of this set."""
     return [
         lore_tool(
-            recall_skill, "Recall a skill", reading(), also={"task_description": "task"}, unused=("scope",)
+            recall_skill,
+            "Recall a skill",
+            reading(),
+            also={"task_description": "task"},
+            belonging={"scope": SCOPE},
         )
     ]

@@ -14,6 +14,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
+from engram.mcp.tools.belonging import SCOPE as _SCOPE
+from engram.mcp.tools.belonging import Asked, asked, scope_of
 from engram.mcp.tools.schema import compact
 
 LONGEST_ERROR = 1200
@@ -29,23 +31,47 @@ _SPOKEN = (
 class LoreTool(Tool):
     """A tool whose arguments, folders and errors are looked after.
 
-    `also` are further spellings of its arguments; `unused` arguments that are taken and do nothing, which the answer says.
+    `also` are further spellings of its arguments; `unused` arguments that are taken and do nothing, which the answer says;
+    `belonging` those that say where lore belongs, by kind (see `engram.mcp.tools.belonging`).
     """
 
     also: dict[str, str] = Field(default={}, exclude=True)
     unused: frozenset[str] = Field(default=frozenset(), exclude=True)
+    belonging: dict[str, str] = Field(default={}, exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
         """Run it. Raises ToolError with a sentence for the agent, whatever went wrong inside."""
         given = {self.also.get(name, name): value for name, value in arguments.items()}
         unused = [name for name in given if name in self.unused]
-        given = {name: value for name, value in given.items() if name not in self.unused}
+        wanted = asked(given, self.belonging, reads=self.only_reads)
+        passed = self.unused | self.belonging.keys()
+        given = {name: value for name, value in given.items() if name not in passed}
         self._refuse_unknown(given)
         try:
+            if wanted:
+                given |= await self._scope(wanted)
             result = await super().run(self.for_function(given), context, convert_result)
         except ToolError as error:
             raise self.told(error) from error.__cause__
         return _with_unused(result, unused) if unused and isinstance(result, CallToolResult) else result
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it promises to change no lore."""
+        return self.annotations is not None and bool(self.annotations.read_only_hint)
+
+    async def _scope(self, wanted: list[Asked]) -> dict[str, Any]:
+        """The argument `scope` for what these ask. Raises ToolError where it cannot be honoured."""
+        from engram.mcp.caller import use
+
+        takes = _SCOPE in self.fn_metadata.arg_model.model_fields
+        try:
+            scope = await use(
+                lambda engram: scope_of(engram, self.name, wanted, takes_scope=takes), index=False
+            )
+        except EngramError as error:
+            raise ToolError(str(error)) from error
+        return {_SCOPE: scope} if scope else {}
 
     def for_function(self, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments by the names that the function has for them."""
@@ -103,13 +129,14 @@ def lore_tool(
     *,
     also: dict[str, str] | None = None,
     unused: Iterable[str] = (),
+    belonging: dict[str, str] | None = None,
 ) -> LoreTool:
-    """The tool that a function is; its docstring is what an agent reads. See `LoreTool` for `also` and `unused`."""
+    """The tool that a function is; its docstring is what an agent reads. See `LoreTool` for the rest."""
     made = LoreTool.from_function(
         function, title=title, annotations=annotations, description=" ".join((function.__doc__ or "").split())
     )
     assert isinstance(made, LoreTool)
-    made.also, made.unused = also or {}, frozenset(unused)
+    made.also, made.unused, made.belonging = also or {}, frozenset(unused), belonging or {}
     made.parameters = compact(made.parameters)
     if made.fn_metadata.output_schema is not None:
         made.fn_metadata.output_schema = compact(made.fn_metadata.output_schema, words=False)

@@ -13,11 +13,12 @@ from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
 from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of
 from engram.adapters.agents.refusal import CannotEditError
+from engram.adapters.agents.servers import SERVER_NAME
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import foreign_files
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.agents import connections
+from engram.usecases.agents import connections, server_name
 from engram.usecases.agents.connections import Connection
 
 if TYPE_CHECKING:
@@ -69,13 +70,17 @@ class Refused(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What connecting or disconnecting an agent would do. `restored` are files that get exactly their old bytes."""
+    """What connecting or disconnecting an agent would do. `restored` are files that get exactly their old bytes.
+
+    `server` is the name of the MCP server.
+    """
 
     host: Host
     changes: tuple[Change, ...]
     refused: tuple[Refused, ...]
     notes: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    server: str = SERVER_NAME
 
     @property
     def wanted(self) -> tuple[Change, ...]:
@@ -84,12 +89,16 @@ class Plan(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """How an agent stands: whether it is here, and which of its parts are connected (kind → yes)."""
+    """How an agent stands: whether it is here, and which of its parts are connected (kind → yes).
+
+    `server` is the name that its MCP server has, or would get.
+    """
 
     host: Host
     installed: bool
     parts: dict[str, bool]
     paths: tuple[str, ...]
+    server: str
 
 
 def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
@@ -110,13 +119,16 @@ def agent_named(name: str) -> Host:
 
 def presence(wanted: Wish) -> list[Presence]:
     """Every agent: whether it is installed and connected."""
-    return [_presence(host, wanted) for host in HOSTS]
+    known = connections.load()
+    return [_presence(host, server_name.named(host, wanted, known)) for host in HOSTS]
 
 
 def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
     """What connecting an agent would change. With a `folder`: what Claude Code's plugin there would be."""
+    wanted = wanted if folder else server_name.named(host, wanted, connections.load())
     found = plugin(os.path.abspath(folder), host, wanted) if folder else parts(host, wanted)
-    changes, refused, notes = list[Change](), list[Refused](), list[str]()
+    changes, refused = list[Change](), list[Refused]()
+    notes = [] if folder else _notes(host, wanted)
     for path, group in _by_path(found).items():
         try:
             before = foreign_files.read(path)
@@ -127,13 +139,20 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
             notes.append(
                 f"{path} is a link: the file that it leads to, {os.path.realpath(path)}, is changed."
             )
-    return Plan(host, tuple(changes), tuple(refused), tuple(notes))
+    return Plan(host, tuple(changes), tuple(refused), tuple(notes), server=wanted.server)
+
+
+def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]:
+    """What a person would add by hand, as (path, text) for each part, and what to know about it."""
+    wanted = server_name.named(host, wanted, connections.load())
+    return [(part.path, edits.snippet(part.edit)) for part in parts(host, wanted)], _notes(host, wanted)
 
 
 def unplan(host: Host, wanted: Wish) -> Plan:
     """What disconnecting an agent would change: files that nobody touched since get exactly their old bytes."""
     known = connections.load()
-    found = _by_path(parts(host, wanted._replace(allow_tools=True)))
+    wanted = server_name.named(host, wanted._replace(allow_tools=True), known)
+    found = _by_path(parts(host, wanted))
     for path, one in known.items():
         if host.name in one.agents and path not in found:
             found[path] = _elsewhere(path, host, wanted)
@@ -150,7 +169,8 @@ def unplan(host: Host, wanted: Wish) -> Plan:
             restored += [path] if exact else []
         except (CannotEditError, EngramError) as error:
             refused.append(_refused(path, error, group))
-    return Plan(host, tuple(changes), tuple(refused), (), tuple(restored))
+    note = server_name.note(host, wanted)
+    return Plan(host, tuple(changes), tuple(refused), (note,) if note else (), tuple(restored), wanted.server)
 
 
 def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
@@ -167,7 +187,7 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
             foreign_files.replace(change.path, change.before, change.after)
             backups[change.path] = backup
             if connected:
-                known[change.path] = _connection(known.get(change.path), change, backup, done.host)
+                known[change.path] = _connection(known.get(change.path), change, backup, done)
             elif change.path in done.restored:
                 foreign_files.tidy_up(change.path, known[change.path].backup)
         for path in [change.path for change in done.changes]:
@@ -193,6 +213,13 @@ def check_python(python: str) -> None:
             f"{python} cannot start Engram from another folder.",
             "Install it for that Python first: pip install engram-lore.",
         )
+
+
+def _notes(host: Host, wanted: Wish) -> list[str]:
+    """That the MCP server gets another name, where the usual one is taken."""
+    note = server_name.note(host, wanted)
+    more = f"Engram's server is named {wanted.server}. If the other one is Engram, too: remove it and connect again."
+    return [f"{note} {more}"] if note else []
 
 
 def _by_path(found: Sequence[Part]) -> dict[str, list[Part]]:
@@ -263,19 +290,20 @@ def _kinds(group: Sequence[Part]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.kind for part in group))
 
 
-def _connection(known: Connection | None, change: Change, backup: str, host: Host) -> Connection:
+def _connection(known: Connection | None, change: Change, backup: str, done: Plan) -> Connection:
     """What to remember of a change: the bytes before the first one, as long as nobody else changed the file since."""
     assert change.after is not None
     after = atomic.digest(change.after)
     before = "" if change.before is None else atomic.digest(change.before)
     if known is not None and known.after == before:
-        return known._replace(after=after)
-    clean = change.before is None or not _has_ours(change, host)
-    return Connection(before, after, backup, clean, known.agents if known else ())
+        return known._replace(after=after, server=done.server)
+    clean = change.before is None or not _has_ours(change, done)
+    return Connection(before, after, backup, clean, known.agents if known else (), done.server)
 
 
-def _has_ours(change: Change, host: Host) -> bool:
-    group = parts(host, Wish(sys.executable, project_of(host, change.path), allow_tools=True))
+def _has_ours(change: Change, done: Plan) -> bool:
+    project = project_of(done.host, change.path)
+    group = parts(done.host, Wish(sys.executable, project, allow_tools=True, server=done.server))
     text = _decoded(change.before)
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 
@@ -304,4 +332,4 @@ def _presence(host: Host, wanted: Wish) -> Presence:
         except (CannotEditError, EngramError):
             there = False
         found[part.kind] = found.get(part.kind, True) and there
-    return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))))
+    return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))), wanted.server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from engram.adapters.agents.servers import SERVER_NAME
 from engram.adapters.files import places
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import foreign_files
@@ -14,7 +15,7 @@ from engram.domain.typed import NamedTuple
 class Connection(NamedTuple):
     """One changed file. Digests are of its bytes; "" for a file that did not exist. `backup` holds the bytes before.
 
-    `exact` says that these are the bytes without anything of Engram's.
+    `exact` says that these are the bytes without anything of Engram's, `server` which name the MCP server got.
     """
 
     before: str
@@ -22,6 +23,7 @@ class Connection(NamedTuple):
     backup: str
     exact: bool
     agents: tuple[str, ...]
+    server: str = SERVER_NAME
 
 
 def load() -> dict[str, Connection]:

@@ -13,7 +13,7 @@ from engram.adapters.files.scan import stamp
 from engram.domain.entry import times
 from engram.domain.entry.lore import HUMAN
 from engram.domain.entry.named_files import AGENTS
-from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.graph.team import AgentProfile, checked_id, checked_profile
 from engram.domain.scopes import checked_scope
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -128,19 +128,33 @@ def seen_at(store: Store, agent_id: str) -> float:
 
 
 def home_of(store: Store, agent_id: str, scope: str) -> Store:
-    """The store that an agent means: of the named scope, else of its default scope where that is here, else this one.
+    """The store that an agent writes to: of the named scope, else of its default scope, else this one.
 
-    Raises UsageError, NotFoundError for a named one.
+    What was meant for a scope goes into no other. Raises UsageError, NotFoundError where it is not here.
     """
+    from engram.usecases.opening.scopes import reach
+
+    return reach(store, scope or _default_scope(store, agent_id), make=True)
+
+
+def homes_of(store: Store, agent_id: str) -> list[Store]:
+    """The stores that are read for an agent: this one, and that of its default scope where it can be opened."""
     from engram.usecases.opening.scopes import TROUBLE, exists, reach
 
-    if scope:
-        return reach(store, scope)
     try:
-        name = agent(store, agent_id).default_scope if agent_id else ""
-        return reach(store, name) if name and exists(store, name) else store
+        name = _default_scope(store, agent_id)
+        own = reach(store, name) if name and exists(store, name) else store
     except TROUBLE:
-        return store
+        own = store
+    return [store] if own is store else [store, own]
+
+
+def _default_scope(store: Store, agent_id: str) -> str:
+    """The default scope of a registered agent; "" for any other. Raises LoreFileError."""
+    try:
+        return agent(store, agent_id).default_scope if agent_id else ""
+    except (NotFoundError, UsageError):
+        return ""
 
 
 def _path(store: Store, agent_id: str) -> str:

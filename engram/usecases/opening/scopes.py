@@ -26,15 +26,18 @@ def reach(store: Store, name: str, *, make: bool = False) -> Store:
     """
     if name in ("", store.places.scope):
         return store
-    if name not in store.others:
+    # A server has many sessions: each has a store of its own under the one name.
+    key = f"{SESSION}:{store.caller.session}" if name == SESSION else name
+    if key not in store.others:
         from engram.usecases.opening.open_store import open_scope
 
         other = open_scope(name, store.stand, store.settings, store.clock, store.caller, make=make)
         other.session_state = store.session_state
         other.stand = store.stand._replace(named=True)
-        store.others[name] = other
-    store.others[name].deed = store.deed
-    return store.others[name]
+        store.others[key] = other
+    found = store.others[key]
+    found.deed, found.caller = store.deed, store.caller
+    return found
 
 
 def known(store: Store) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """List them, the installed ones first."""
+    from engram.adapters.agents.servers import SERVER_NAME
     from engram.usecases.agents import connect
 
     found = connect.presence(connect.wish(os.getcwd()))
@@ -38,6 +39,7 @@ def run(call: Call) -> int:
         style = GREEN if state == "connected" else DIM if not one.installed else ""
         installed = "installed" if one.installed else "not found"
         line = f"{one.host.name:<15} {installed:<10} {state:<10} {', '.join(there or missing)}"
+        line += "" if one.server == SERVER_NAME else f" (server {one.server})"
         out.line(out.styled(line, *([style] if style else [])))
     out.rule("engram connect AGENT, or --all, connects; --dry-run shows what it would change")
     return 0
@@ -50,5 +52,6 @@ def _facts(one: Presence) -> dict[str, object]:
         "installed": one.installed,
         "connected": all(one.parts.values()),
         "parts": one.parts,
+        "server": one.server if one.host.server else "",
         "files": list(one.paths),
     }

@@ -80,17 +80,20 @@ def chosen(call: Call, every: list[Host]) -> list[Host]:
 
 def _print(call: Call, agent: str, wanted: Wish) -> int:
     """The snippets, each with the file that it belongs into."""
-    from engram.adapters.agents import edits, guides
-    from engram.adapters.agents.parts import generic, parts
-    from engram.usecases.agents.connect import agent_named
+    from engram.adapters.agents import guides
+    from engram.adapters.agents.parts import generic
+    from engram.usecases.agents.connect import agent_named, by_hand
 
+    notes: list[str] = []
     if agent == _DEVCONTAINER:
         found = [("devcontainer.json, compose.yaml", guides.devcontainer())]
     elif agent:
-        found = [(part.path, edits.snippet(part.edit)) for part in parts(agent_named(agent), wanted)]
+        found, notes = by_hand(agent_named(agent), wanted)
     else:
         found = [("any other MCP host", generic(wanted))]
     call.output.document({"snippets": [{"path": path, "text": text} for path, text in found]})
+    for note in notes:
+        call.output.note(note)
     for path, text in found:
         call.output.rule(path)
         call.output.line(text)

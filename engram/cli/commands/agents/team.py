@@ -141,7 +141,7 @@ def _handoff(call: Call) -> None:
     from engram.usecases.graph.agent_profiles import home_of
 
     given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, "")
+    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
     done = handoff(
         where, _text(call, "text"), to=given.to, giver=given.agent, topic=given.topic, files=given.file
     )
@@ -214,7 +214,7 @@ def _observe(call: Call) -> None:
     from engram.usecases.graph.agent_profiles import home_of
 
     given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, "")
+    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
     done = observe(where, _text(call, "text"), agent=given.agent, files=given.file)
     call.wrote = True
     call.output.document(done._asdict())

@@ -1,0 +1,235 @@
+"""What says where lore belongs, or who may read it, is honoured or refused under every name of another memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apikit import opened, plain
+from gitkit import git
+from mcp_kit import inside, ok, refused, text
+
+from engram.domain.errors import EngramError
+from engram.mcp.tools import COMPAT
+from engram.mcp.tools.belonging import FILTERS, OWNER, PROJECT, SCOPE
+from engram.mcp.tools.compat import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engram.mcp.tools.aliases import Alias
+
+SECRETIVE = "Salaries are discussed on Fridays."
+ROWS = rows_of()
+# Everything that another memory keeps lore apart by. Of `session_id` only reading does: elsewhere it says where it is from.
+APART = {"scope", "scopeId", "namespace", "project", "project_id", "workspace", "user_id", "agent_id", "agentId", "app_id",
+         "run_id", "filters"}  # fmt: skip
+VALUES: Mapping[str, Any] = {
+    SCOPE: "private-cammy", PROJECT: "somebody-elses", OWNER: "alex", FILTERS: {"AND": [{"user_id": "alex"}]}
+}  # fmt: skip
+# What a call needs besides; values that are looked at only after the place is.
+NEEDED: Mapping[str, Any] = {
+    "content": SECRETIVE, "text": SECRETIVE, "observation": SECRETIVE, "query": "salaries", "topic": "salaries", "id": "x",
+    "memory_id": "x", "memory_ids": ["x"], "identifier": "x",
+}  # fmt: skip
+
+
+def arguments(row: Alias) -> dict[str, Any]:
+    return {name: NEEDED[name] for name in row.shown if name in NEEDED}
+
+
+def contents(root: Path) -> list[str]:
+    with opened(root) as engram:
+        return [one.lore.content for one in engram.list().lore]
+
+
+def own_store(home: Path) -> Path:
+    return home / ".local/share/engram/store"
+
+
+def test_nothing_that_keeps_lore_apart_is_only_taken() -> None:
+    for row in ROWS:
+        passed = {*row.unused} - row.belonging.keys()
+        assert not passed & APART, row.name
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [(row, name) for row in ROWS for name in row.belonging],
+    ids=[f"{row.name}-{name}" for row in ROWS for name in row.belonging],
+)
+async def test_a_place_that_is_not_here_is_refused_and_nothing_is_written(
+    row: Alias, name: str, tmp_path: Path
+) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=(COMPAT,)) as client:
+        said = await refused(client, row.name, **arguments(row), **{name: VALUES[row.belonging[name]]})
+    assert said.startswith(f"{row.name} did nothing: ")
+    assert f"Leave {name} out" in said
+    assert contents(root) == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.tool == "record_told"], ids=lambda row: row.name)
+async def test_what_is_recorded_in_the_users_scope_is_in_no_other_store(
+    row: Alias, tmp_path: Path, home: Path
+) -> None:
+    root = plain(tmp_path / "store")
+    name = next((name for name, kind in row.belonging.items() if kind == SCOPE), "scope")
+    async with inside(root, sets=(COMPAT,)) as client:
+        done = await client.call_tool(row.name, {**arguments(row), name: "user"})
+        assert not done.is_error, text(done)
+        assert done.structured_content["scope"] == "user"
+        assert " user: lore/" in text(done)
+    assert contents(root) == []
+    assert not [path for path in root.rglob("*.md") if SECRETIVE in path.read_text()]
+    (own,) = contents(own_store(home))
+    assert SECRETIVE in own
+    assert SECRETIVE in git(own_store(home), "log", "-p")
+
+
+async def test_a_personal_note_is_the_users_and_one_of_a_session_stays_in_it(
+    tmp_path: Path, home: Path
+) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=("core", COMPAT)) as client:
+        await ok(client, "mem_save", content="I prefer tabs.", scope="personal")
+        await ok(client, "store_memory", content="The port is 4711 for now.", scope="session")
+        await ok(client, "store_memory", content="Port numbers are in ports.toml.", scope="project")
+        found = {}
+        for scope in ("project", "session", "user", "all"):
+            data = await ok(client, "recall_memories", query="port number tabs", scope=scope)
+            found[scope] = {one["content"] for one in data["lore"]}
+        listed = await ok(client, "mem_context", scope="personal")
+    assert contents(root) == ["Port numbers are in ports.toml."]
+    assert contents(own_store(home)) == ["I prefer tabs."]
+    assert found["project"] == {"Port numbers are in ports.toml."}
+    assert found["session"] == {"The port is 4711 for now."}
+    assert found["user"] <= {"I prefer tabs."}
+    assert {"Port numbers are in ports.toml.", "The port is 4711 for now."} <= found["all"]
+    assert [one["content"] for one in listed["lore"]] == ["I prefer tabs."]
+
+
+async def test_an_observation_for_the_user_waits_in_the_users_store(tmp_path: Path, home: Path) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=(COMPAT,)) as client:
+        await ok(client, "memory_observe", observation=SECRETIVE, scopeId="user")
+    with opened(root) as engram:
+        assert engram.observe("Something else.", scope="project").waiting == 1
+        assert engram.observe("Something else.", scope="user").waiting == 2
+
+
+@pytest.mark.parametrize("value", ["", "default", "project", None])
+async def test_the_usual_place_is_the_store_at_hand(value: Any, tmp_path: Path) -> None:
+    root = plain(tmp_path / "shop")
+    async with inside(root, sets=(COMPAT,)) as client:
+        data = await ok(client, "store_memory", content="Staging is reset on Sundays.", scope=value)
+        assert "not_used" not in data
+        await ok(client, "recall_memories", query="staging", scope=value)
+    assert contents(root) == ["Staging is reset on Sundays."]
+
+
+async def test_all_is_something_to_read_and_no_place_to_write(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=(COMPAT,)) as client:
+        for name, kind in (("user_id", "*"), ("agent_id", "all")):
+            assert "did nothing" in await refused(client, "add_memory", text=SECRETIVE, **{name: kind})
+            await ok(client, "search_memories", query="salaries", **{name: kind})
+    assert contents(root) == []
+
+
+async def test_the_name_of_this_project_is_taken_and_that_of_another_is_not(tmp_path: Path) -> None:
+    repository = tmp_path / "Web Shop"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    root = plain(repository / "notes")
+    async with inside(root, sets=(COMPAT,)) as client:
+        await ok(client, "mem_save", content="The cookie lacked SameSite.", project="web-shop")
+        said = await refused(client, "mem_save", content=SECRETIVE, project="payroll")
+    assert "this memory is not that of 'payroll'" in said
+    assert contents(root) == ["The cookie lacked SameSite."]
+
+
+async def test_filters_that_name_nobody_are_only_not_used(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=(COMPAT,)) as client:
+        data = await ok(client, "search_memories", query="x", filters={"created_at": {"gte": "2026-01-01"}})
+        assert data["not_used"] == ["filters"]
+        for filters in ({"user_id": "a"}, {"OR": [{"AND": [{"run_id": {"in": ["a"]}}]}]}):
+            assert "filters" in await refused(client, "search_memories", query="x", filters=filters)
+
+
+@pytest.mark.parametrize("metadata", [{"private": True}, {"visibility": "private"}, {"scope": "user"}])
+async def test_metadata_that_calls_lore_private_is_not_passed_over(
+    metadata: dict[str, Any], tmp_path: Path
+) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=(COMPAT,)) as client:
+        said = await refused(client, "store_memory", content=SECRETIVE, metadata=metadata)
+        assert f"metadata.{next(iter(metadata))}" in said
+        await ok(client, "store_memory", content="Open to all.", metadata={"private": False, "tags": "a"})
+    assert contents(root) == ["Open to all."]
+
+
+async def test_a_server_on_the_users_own_store_writes_nothing_for_a_project_there(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with inside(None, scope="user", sets=(COMPAT,)) as client:
+        said = await refused(client, "store_memory", content=SECRETIVE, scope="project")
+    assert "store_memory did nothing" in said
+    assert contents(own_store(home)) == []
+
+
+async def test_tools_of_other_sets_refuse_a_scope_that_they_do_not_work_in(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    async with inside(root, sets=("curate", "skills", "team", "explore", "graph")) as client:
+        for tool, given in (
+            ("reflect_and_consolidate", {"scope": "user"}),
+            ("recall_skill", {"task": "deploy", "scope": "user"}),
+            ("get_context", {"topic": "deploy", "scope": "nowhere"}),
+            ("search", {"text": "deploy", "scope": "nowhere"}),
+            ("search_graph", {"entity": "Ada", "scope": "nowhere"}),
+            ("engram_explore", {"scope": "nowhere"}),
+            ("observe", {"text": SECRETIVE, "scope": "user"}),
+            ("handoff", {"summary": SECRETIVE, "scope": "user"}),
+        ):
+            assert "scope" in await refused(client, tool, **given), tool
+        assert not (await ok(client, "reflect_and_consolidate", scope="project"))["applied"]
+    assert contents(root) == []
+
+
+def test_what_an_agent_hands_over_goes_to_its_own_scope_or_nowhere(tmp_path: Path, home: Path) -> None:
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        engram.register_agent("cammy", default_scope="user")
+        engram.handoff(SECRETIVE, agent="cammy")
+        engram.observe(SECRETIVE, agent="cammy")
+        assert engram.list(status="").total == 0
+    assert not [path for path in root.rglob("*.md") if SECRETIVE in path.read_text()]
+    (profile,) = root.rglob("cammy.md")
+    profile.write_text(profile.read_text().replace("default_scope: user", "default_scope: team-ml"))
+    with opened(root) as engram:
+        for work in (engram.handoff, engram.observe):
+            with pytest.raises(EngramError, match="team-ml"):
+                work(SECRETIVE, agent="cammy")
+        assert engram.get_context("salaries", agent="cammy").handoffs == ()
+        assert engram.list(status="").total == 0
+
+
+def test_each_session_of_one_server_has_a_session_store_of_its_own(tmp_path: Path) -> None:
+    from engram.usecases.opening.scopes import reach
+    from engram.usecases.recording.record import Draft, record
+
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        with engram.calling("one", "ada"):
+            record(reach(engram.store, "session"), Draft(SECRETIVE, "FACT"))
+            assert [hit.lore.content for hit in engram.query("salaries", scopes="session").lore] == [
+                SECRETIVE
+            ]
+        with engram.calling("two", "bob"):
+            assert engram.query("salaries", scopes="session").lore == ()
+            record(reach(engram.store, "session"), Draft("Bob's own.", "FACT"))
+            (own,) = engram.query("bob", scopes="session").lore
+            assert (own.lore.content, own.lore.agent) == ("Bob's own.", "bob")
