@@ -243,7 +243,7 @@ class TestReading:
 def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_bytes(FULL_FILE.encode())
     code = (
-        "import sys; from datetime import datetime, UTC; from engram.adapters.files import codec;"
+        "import sys; from datetime import datetime, UTC; from engram.adapters.files.frontmatter import codec;"
         "from engram.domain.entry.categories import Categories; c = Categories();"
         "raw = open(sys.argv[1], 'rb').read();"
         "f = codec.read(raw, 'x.md', c, datetime(2026, 1, 1, tzinfo=UTC));"

@@ -86,7 +86,8 @@ KILLS = {
 }
 KILLED = """
 import os, signal, sys
-from engram.adapters.git import commits, layout, staging
+from engram.adapters.git.run import layout
+from engram.adapters.git.write import commits, staging
 def die(*args): os.kill(os.getpid(), signal.SIGKILL)
 {kill}
 repo = layout.find_repository(sys.argv[1])

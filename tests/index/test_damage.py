@@ -170,10 +170,10 @@ FORKING = """
                 test_damage.child(*json.loads(line))
                 code = 0
             except BaseException:
-                test_index_damage.say(failed=traceback.format_exc())
+                test_damage.say(failed=traceback.format_exc())
             finally:
                 os._exit(code)
-        test_index_damage.say(ended=os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+        test_damage.say(ended=os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """
 
 

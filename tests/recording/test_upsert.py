@@ -188,7 +188,7 @@ def test_a_call_that_failed_may_be_tried_again_with_its_key(
         with pytest.raises(ValidationError):
             store.record("", category="fact", key="k")
         with monkeypatch.context() as patched:
-            patched.setattr(recording.change, "write", full)
+            patched.setattr(recording.entry_writer, "write", full)
             with pytest.raises(StoreError):
                 store.record(QUEUE, category="fact", key="k")
         assert store.record(QUEUE, category="fact", key="k").status == "recorded"

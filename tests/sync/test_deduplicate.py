@@ -14,7 +14,8 @@ from engram.domain.entry.confidence import Vote
 from engram.domain.errors import NotFoundError
 from engram.usecases.history.undo import undo
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.sync import local_changes, sync
+from engram.usecases.sync import local_changes
+from engram.usecases.sync.sync import sync
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -106,7 +106,7 @@ async def test_accepting_moves_on_at_once_is_undone_and_brought_back(
 async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_other_screens(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.usecases.review.review import review as queue
+    from engram.usecases.review import review as queue
     from engram_tui import pair_search
 
     look, looked = queue.review, threading.Event()
