@@ -8,39 +8,84 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Journal
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
+from engram.adapters.git.read import tree
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
-from engram.domain.errors import StoreError, UsageError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.errors import RemoteError, StoreError, UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
 
 if TYPE_CHECKING:
-    from engram.adapters.git.read import tree
+    from collections.abc import Callable
+
     from engram.adapters.git.run.layout import Repository
 
 _LOCK = "making.lock"
 
 
-def begin(repo: Repository, folder: str, config: bytes, moment: int) -> str:
-    """Make a store on the branch of the repository; returns the remote it was taken from ("": it is new).
+class Begun(NamedTuple):
+    """Where the branch is from: the remote it was taken from ("": it is new); `unasked` says why a remote was not asked."""
 
-    The branch that is there already, here or as a remote is known to have it, is taken. `moment` in unix seconds.
-    Raises StoreError where it holds no store or is checked out elsewhere, SyncBlockedError, GitError.
+    remote: str
+    unasked: str
+
+
+def begin(
+    repo: Repository,
+    folder: str,
+    config: bytes,
+    moment: int,
+    timeout: float = remotes.DEADLINE,
+    step: Callable[[str], None] | None = None,
+) -> Begun:
+    """Make a store on the branch of the repository, or take the branch that is there, here or at a remote.
+
+    `moment` in unix seconds, `timeout` in seconds; `step` hears which remote is asked. A remote that cannot be reached
+    is no error: the next sync joins what both have.
+    Raises StoreError where the branch holds no store or is checked out elsewhere, SyncBlockedError, GitError.
     """
     with making(repo.common_dir):
-        remote = ""
+        begun = Begun("", "")
         if hidden_tree.tip(repo) is None:
             check_name_is_free(repo)
-            known = hidden_tree.remote_tips(repo)
+            known, unasked = at_remotes(repo, timeout, step)
             if known:
                 remote = _chosen(known)
                 _checked(repo, known[remote])
                 hidden_tree.take(repo, remote, known[remote])
+                begun = Begun(remote, "")
             else:
                 files = {CONFIG_NAME: config, ".gitattributes": attributes(folder)}
                 hidden_tree.begin(repo, files, "Start an Engram store", moment)
+                begun = Begun("", unasked)
         put_in_place(repo)
-    return remote
+    return begun
+
+
+def at_remotes(
+    repo: Repository, timeout: float = remotes.DEADLINE, step: Callable[[str], None] | None = None
+) -> tuple[dict[str, str], str]:
+    """The remotes that have the branch and its commit there, and why one could not be asked ("" if all were).
+
+    A clone of one branch, as a shallow clone is, knows nothing of the others, and any clone knows only what it fetched
+    last. So the remote that syncs go to is asked unless it is known to have the branch. Raises GitError.
+    """
+    known, unasked = hidden_tree.remote_tips(repo), ""
+    names = [remote.name for remote in remotes.remotes(repo)]
+    for name in [remotes.DEFAULT] if remotes.DEFAULT in names else names:
+        if name in known:
+            continue
+        if step is not None:
+            step(f"asking {name}")
+        try:
+            commit = remotes.fetch(repo, remotes.Counterpart(name, lore_branch.BRANCH), deadline=timeout)
+        except RemoteError as error:
+            unasked = error.message
+            continue
+        if commit is not None:
+            known[name] = commit
+    return known, unasked
 
 
 def put_in_place(repo: Repository) -> Repository:
@@ -98,8 +143,8 @@ def branch_known(path: str) -> str:
         return ""
     if hidden_tree.tip(repo):
         return f"This repository has a branch {lore_branch.BRANCH}; `engram init` makes it the store."
-    remotes = sorted(hidden_tree.remote_tips(repo))
-    known = f"{remotes[0]} has lore of this repository, on the branch {lore_branch.BRANCH}" if remotes else ""
+    having = sorted(hidden_tree.remote_tips(repo))
+    known = f"{having[0]} has lore of this repository, on the branch {lore_branch.BRANCH}" if having else ""
     return f"{known}; `engram init` takes it." if known else ""
 
 

@@ -6,6 +6,7 @@ import os
 
 from engram.adapters.files import config_file, places
 from engram.adapters.files.durable import atomic
+from engram.adapters.git.remote import remotes
 from engram.adapters.git.run.layout import common_dir_at, find_repository, repository_at
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import StoreError, UsageError
@@ -13,6 +14,8 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engram.adapters.git.run.layout import Repository
 
 FOLDER = "lore"
@@ -36,10 +39,17 @@ class Initialised(NamedTuple):
     otherwise: str
 
 
-def init(path: str, *, placement: str = "") -> Initialised:
+def init(
+    path: str,
+    *,
+    placement: str = "",
+    timeout: float = remotes.DEADLINE,
+    step: Callable[[str], None] | None = None,
+) -> Initialised:
     """Make a store at `path`. Without a placement: a branch of its own inside a code repository, dedicated elsewhere.
 
-    The branch is the whole repository's, so `path` may be any folder in it. Doing it twice changes nothing.
+    The branch is the whole repository's, so `path` may be any folder in it; the remote is asked for one, for `timeout`
+    seconds at most, and `step` hears of that. Doing it twice changes nothing.
     Raises UsageError, StoreError, GitError, SyncBlockedError for a remote's branch that is refused.
     """
     root = os.path.abspath(path)
@@ -55,7 +65,7 @@ def init(path: str, *, placement: str = "") -> Initialised:
         )
     if chosen == BRANCH:
         assert repository is not None
-        return _on_branch(root, repository, placement)
+        return _on_branch(root, repository, placement, timeout, step)
     if chosen == IN_TREE:
         _check_no_branch(root)
     _make_folder(os.path.join(root, FOLDER))
@@ -87,7 +97,13 @@ def _existing(root: str, placement: str) -> Initialised:
     return Initialised(root, found, True, *_words(found))
 
 
-def _on_branch(root: str, repository: Repository, placement: str) -> Initialised:
+def _on_branch(
+    root: str,
+    repository: Repository,
+    placement: str,
+    timeout: float,
+    step: Callable[[str], None] | None,
+) -> Initialised:
     """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin
     from engram.usecases.opening.open_store import enclosing_store
@@ -100,15 +116,21 @@ def _on_branch(root: str, repository: Repository, placement: str) -> Initialised
         return _existing(nearest, placement)
     if nearest == hidden:
         return _existing(hidden, placement)
-    remote = begin(repository, FOLDER, config_text(BRANCH).encode(), int(Clock().now().timestamp()))
+    config, moment = config_text(BRANCH).encode(), int(Clock().now().timestamp())
+    begun = begin(repository, FOLDER, config, moment, timeout, step)
     _accept_settings(hidden)
-    if remote:
+    if begun.remote:
         from engram.usecases.opening.first_quarantine import weigh_all
 
         weigh_all(hidden)
     why, otherwise = _words(BRANCH)
-    taken = f" Taken from {remote}." if remote else ""
-    return Initialised(hidden, BRANCH, False, why + taken, otherwise)
+    origin = f" Taken from {begun.remote}." if begun.remote else ""
+    if begun.unasked:
+        origin = (
+            f" Whether the remote has lore of this repository could not be asked: {begun.unasked}"
+            " If it has, `engram sync` joins both."
+        )
+    return Initialised(hidden, BRANCH, False, why + origin, otherwise)
 
 
 def _check_no_branch(root: str) -> None:

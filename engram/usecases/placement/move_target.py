@@ -29,7 +29,7 @@ _MAIN = "refs/heads/main"
 def check_branch(repo: Repository) -> None:
     """Raise StoreError where the repository cannot get a branch of lore now."""
     from engram.adapters.files import places
-    from engram.usecases.opening.branch_placement import check_name_is_free
+    from engram.usecases.opening.branch_placement import at_remotes, check_name_is_free
 
     name = lore_branch.BRANCH
     if lore_branch.is_kept(repo.common_dir, places.CONFIG_NAME):
@@ -40,10 +40,10 @@ def check_branch(repo: Repository) -> None:
             f"There is a branch {name} already; nothing was moved.",
             f"If it is what an earlier move left, rename it: git branch -m {name} {name}-old",
         )
-    remotes = sorted(hidden_tree.remote_tips(repo))
-    if there is None and remotes:
+    having = sorted(at_remotes(repo)[0]) if there is None else []
+    if having:
         raise StoreError(
-            f"{remotes[0]} has a branch {name} already; nothing was moved.",
+            f"{having[0]} has a branch {name} already; nothing was moved.",
             "If somebody moved this store, `git pull` brings the removal of its files, and `engram init` takes the branch.",
         )
     check_name_is_free(repo)

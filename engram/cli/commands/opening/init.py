@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.commands.sync.sync import timeout
+from engram.cli.progress import steps
 from engram.domain.settings import PLACEMENTS
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Make a store: inside a code repository on a branch of its own, which all its worktrees share; elsewhere a git\n"
-    "repository of its own. A remote's branch of lore is taken."
+    "repository of its own. A branch of lore that the remote has is taken."
 )
 EXAMPLES = (
     "engram init ~/notes",
@@ -33,13 +35,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="dedicated (a repository of its own), branch (engram/lore of your repository) or in-tree (files you commit)",
     )
+    timeout(parser)
 
 
 def run(call: Call) -> int:
     """Make it and say what was made."""
     from engram.usecases.opening.init import init
 
-    done = init(os.path.expanduser(call.arguments.path), placement=call.arguments.placement)
+    given = call.arguments
+    with steps(call.output) as step:
+        path = os.path.expanduser(given.path)
+        done = init(path, placement=given.placement, timeout=given.timeout, step=step)
     call.output.document(
         {
             "store": {"path": done.root, "placement": done.placement},
