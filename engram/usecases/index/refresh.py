@@ -22,15 +22,16 @@ def refresh(
     store: Store,
     *,
     thorough: bool = True,
+    sweep: bool = False,
     paths: Sequence[str] = (),
     rebuild: str = "",
     progress: Progress | None = None,
 ) -> Refreshed:
     """Bring the index up to date.
 
-    `thorough` looks at every file's time; otherwise only as far as is cheap. `paths` are files known
-    to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing. Where many lore
-    were replaced, a large index is made anew only for who asked to be `thorough`: the others wait for an answer.
+    `thorough` looks at every file's time, and so does `sweep`; otherwise only as far as is cheap. `paths` are files
+    known to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing. Where much lore
+    was replaced, a large index is made anew only for who asked to be `thorough`: the others wait for an answer.
     Raises IndexUnavailableError where the index cannot be written.
     """
     patient = bool(paths) or not thorough
@@ -44,6 +45,7 @@ def refresh(
             rebuild = "it was made for another embedding model"
         elif generation is not None and not paths:
             freshness.watch(store, generation)
+            thorough = thorough or sweep
             if not thorough and freshness.unchanged(store):
                 return Refreshed()
             thorough = thorough or freshness.sweep_due(store, generation)

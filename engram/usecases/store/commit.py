@@ -34,6 +34,25 @@ def has_work(store: Store) -> bool:
     return not store.files.journal.is_empty() or os.path.exists(listed) or os.path.exists(listed + _TAKEN)
 
 
+def count_waiting(store: Store) -> int:
+    """How many changes wait to be committed: those of the write journal, and files edited by hand that the index noted.
+
+    Call it after a refresh. Where git cannot compare the files now, only the journal is counted.
+    """
+    journaled = store.files.journal.waiting()
+    noted = any(os.path.exists(store.outside_path + ending) for ending in ("", _TAKEN))
+    if not noted or not store.places.owns_branch:
+        return len(journaled)
+    from engram.adapters.git.read.snapshot import outside_changes
+
+    written = {change.path for operation in journaled for change in operation.changes}
+    try:
+        differing = outside_changes(store.repository, store.places.folder)
+    except EngramError:
+        return len(journaled)
+    return len(journaled) + sum(found.path not in written for found in differing)
+
+
 def commit_pending(store: Store, *, wait: float = 0.0) -> int:
     """Commit what waits; returns how many commits were asked of git, 0 if another process is at it.
 

@@ -41,12 +41,21 @@ def settle(store: Store) -> None:
     """Commit everything that waits here: the journal, hand edits, settings. Raises GitError, StoreError."""
     with _committing(store):
         apply.finish(store)
-    with contextlib.suppress(EngramError):  # an index that cannot be written must not stop a sync
-        refresh(store, thorough=False)
+    find_hand_edits(store)
     entities.known(store)  # notes what people changed in them, as the index does of lore
     agent_profiles.note_by_hand(store)
     commit_pending(store, wait=LOCK_SECONDS)
     _commit_settings(store)
+
+
+def find_hand_edits(store: Store) -> None:
+    """Look at every file, as `git status` does: an edit in place moves no folder's time."""
+    try:
+        looked = refresh(store, thorough=False, sweep=True).fresh
+    except EngramError:
+        looked = False
+    if not looked:  # the index is in use or cannot be written, which must not stop a sync: git looks instead
+        note_outside(store, [store.places.folder])
 
 
 def put_right(store: Store) -> Merge | None:

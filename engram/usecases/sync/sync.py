@@ -22,6 +22,7 @@ from engram.usecases.merge import commit_merge, external_merges
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store import activity_log, sync_state
 from engram.usecases.store.accepted_settings import ACCEPT, in_force
+from engram.usecases.store.commit import count_waiting
 from engram.usecases.store.entry_writer import check_writable
 from engram.usecases.store.store import IN_TREE
 from engram.usecases.sync import local_changes, network, prefetch
@@ -142,8 +143,8 @@ def preview(store: Store, options: Options, step: Step | None = None) -> Planned
         plan = commit_merge.planned(store, head.oid, theirs)
     except EngramError as error:
         raise _for_a_person(error) from None
-    waiting = len(store.files.journal.waiting())
-    return Planned(run.done.remote, run.done.branch, plan, waiting, head.oid)
+    local_changes.find_hand_edits(store)
+    return Planned(run.done.remote, run.done.branch, plan, count_waiting(store), head.oid)
 
 
 def _allowed(store: Store, options: Options) -> Options:

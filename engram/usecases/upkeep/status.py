@@ -7,7 +7,7 @@ from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.index.refresh import refresh
 from engram.usecases.placement.manage_scopes import list_scopes
-from engram.usecases.store.commit import why_waiting
+from engram.usecases.store.commit import count_waiting, why_waiting
 from engram.version import __version__
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _index(store: Store, generation: Generation | None, unadopted: int, trouble:
 
 def _git(store: Store) -> dict[str, object]:
     repository = store.places.repository
-    pending = len(store.files.journal.waiting())
+    pending = count_waiting(store)
     if repository is None:
         return {
             "ahead": 0,
