@@ -5,6 +5,9 @@ Files are known by what a commit holds at a path: (mode, object id), or None for
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 from engram.domain.admission.safe_paths import impostor, unsafe_name
 from engram.domain.entry.named_files import FOLDERS, is_named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -20,6 +23,9 @@ LARGEST_OTHER = 8 * 1024 * 1024
 LARGEST_SUM = 256 * 1024 * 1024
 LARGEST_COMMIT = 256 * 1024  # message, signature and all
 REGULAR = ("100644", "100755")
+BESIDE = re.compile(
+    r"\.theirs-[0-9a-f]{8}$"
+)  # at the end of the name of a version that stands beside another
 WHAT = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
@@ -53,6 +59,11 @@ def is_lore(path: str, folder: str) -> bool:
 def is_by_fields(path: str, folder: str) -> bool:
     """Whether two versions of a file are merged by its fields: a lore, an entity, an agent."""
     return is_lore(path, folder) or is_named(path, folder)
+
+
+def beside(path: str, content: bytes) -> str:
+    """The name under which another version of a file that is no lore stands beside it."""
+    return f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"
 
 
 def three_way(base: Held, one: Held, other: Held) -> tuple[Held, bool]:

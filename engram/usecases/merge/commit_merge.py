@@ -25,7 +25,8 @@ class Merge(NamedTuple):
     """What our head becomes: a commit, and how it differs from our head.
 
     `merged` are the paths that both sides had changed; `conflicts` counts what is left for a person in them;
-    `contents` has the bytes that the repository did not have before, `held` counts lore that wait for a person.
+    `contents` has the bytes that the repository did not have before, `held` counts lore that wait for a person, `notes`
+    say what became of files that were changed here and are not committed.
     """
 
     commit: str
@@ -34,6 +35,7 @@ class Merge(NamedTuple):
     conflicts: int = 0
     contents: Mapping[str, bytes] = {}
     held: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def merge_heads(store: Store, ours: str | None, theirs: str) -> Merge | None:

@@ -5,7 +5,6 @@ The bytes of files come through a function of the caller, so that nothing here k
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime
 
 from engram.adapters.files.merge.merge_file import may_follow
@@ -162,7 +161,7 @@ class _Merge:
                 "Settle it with git, then sync again.",
             )
         content = self._read([entry.oid])[entry.oid]
-        made.edits[f"{path}.theirs-{hashlib.sha256(content).hexdigest()[:8]}"] = entry
+        made.edits[sync_plan.beside(path, content)] = entry
         return True
 
     def _by_lines(self, winner: Difference, loser: Difference) -> bytes | None:

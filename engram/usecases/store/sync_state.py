@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _NAME = "last-sync.json"
-_DRAFT = "sync"
+DRAFT = "sync"
 _NEVER: dict[str, object] = {"at": None, "remote": "", "error": None, "succeeded": None, "failures": 0}
 
 
@@ -68,13 +68,13 @@ def remote_names(store: Store) -> list[str]:
 def replace(path: str, content: bytes) -> None:
     """Write a file that only who holds a lock writes: what a killed one left goes with the next. Raises StoreError."""
     discard_draft(path)
-    atomic.put(atomic.prepare(path, content, _DRAFT), path)
+    atomic.put(atomic.prepare(path, content, DRAFT), path)
 
 
 def discard_draft(path: str) -> None:
     """Delete what a process left that was killed in `replace`."""
     folder, name = os.path.split(path)
-    atomic.discard(os.path.join(folder, f"{atomic.PREFIX}{name}.{_DRAFT}{atomic.SUFFIX}"))
+    atomic.discard(os.path.join(folder, f"{atomic.PREFIX}{name}.{DRAFT}{atomic.SUFFIX}"))
 
 
 def last(store: Store) -> dict[str, object]:

@@ -18,11 +18,13 @@ from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.run import layout
 from engram.adapters.git.write.advance import advance
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import sync_uncommitted
 from engram.usecases.store import entry_writer, sync_state
+from engram.usecases.sync_uncommitted import Uncommitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from engram.adapters.git.read.differences import Difference
     from engram.adapters.git.run.layout import Head
@@ -33,30 +35,44 @@ AT_ONCE = 500  # files of one operation
 _MARK = "sync-under-way"
 
 
-def bring_in(store: Store, head: Head, merge: Merge) -> tuple[str, ...] | None:
-    """Make the work tree and the branch what `merge` says; None when done.
+class Applied(NamedTuple):
+    """What became of a merge: `done`, or which files are in its way (none where only the branch moved meanwhile).
 
-    Else nothing was done but whole files, and the answer has the paths whose files are not what `head` holds (none where only
-    the branch moved meanwhile). Raises StoreError (disk, permissions), GitError.
+    `notes` are sentences about files that stay as they were changed here and not committed.
+    """
+
+    done: bool
+    in_the_way: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def bring_in(store: Store, head: Head, merge: Merge, uncommitted: Collection[str] = ()) -> Applied:
+    """Make the work tree and the branch what `merge` says; where that cannot be, nothing was done but whole files.
+
+    Files that Engram never commits do not stand in its way, nor do those of `uncommitted`, which it could not commit.
+    Raises StoreError (disk, permissions), GitError.
     """
     repo = store.repository
-    changes, in_the_way = _file_changes(store, merge)
-    if in_the_way:
-        return in_the_way
+    wanted = _wanted(store, merge, uncommitted)
+    if wanted.in_the_way:
+        return Applied(False, wanted.in_the_way)
+    changes = _write_binary(store, wanted.changes)
     operations = [
         _operation(store, changes[at : at + AT_ONCE], merge) for at in range(0, len(changes), AT_ONCE)
     ]
     _note(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
         entry_writer.write(store, operations, brought_in=True)
+        notes = tuple(sync_uncommitted.keep(store, found) for found in wanted.kept)
     except ConflictError:
-        return ()
+        return Applied(False)
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
     _forget(store)
     if moved:  # the journal is committed next: by this it shows at once that it changes nothing
         tree.learn(repo, merge.commit, _entries(merge.changes))
-    _tidy(store, merge.changes)
-    return None if moved else ()
+    kept = {found.path for found in wanted.kept}
+    _tidy(store, {path: found for path, found in merge.changes.items() if path not in kept})
+    return Applied(moved, notes=notes if moved else ())
 
 
 def finish(store: Store) -> bool:
@@ -86,25 +102,61 @@ def _entries(changes: Mapping[str, Difference]) -> dict[str, tree.Entry | None]:
     return {path: found.after for path, found in changes.items()}
 
 
-def _file_changes(store: Store, merge: Merge) -> tuple[list[Change], tuple[str, ...]]:
-    """What has to be written, and the files that are neither as our head has them nor as the merge wants them."""
+class _Wanted(NamedTuple):
+    """What has to be written, the files that are in the way, and those that stay as a person left them."""
+
+    changes: list[Change]
+    in_the_way: tuple[str, ...]
+    kept: list[Uncommitted]
+
+
+def _wanted(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Wanted:
+    """Compare the files with our head and the merge. In the way is what is neither as the one has it nor as the other."""
     in_the_way: list[str] = []
     wanted: list[tuple[str, tree.Entry | None, str | None]] = []
+    kept: list[tuple[str, bytes | None]] = []
     for path, found in merge.changes.items():
+        keeps = path in uncommitted or sync_uncommitted.is_left_to_git(path, store.places.folder)
         try:
             raw, oid = _read(store, path)
+            readable = not (keeps and sync_uncommitted.is_obstructed(store, path))
         except StoreError:
-            in_the_way.append(path)
+            raw, oid, readable = None, None, False
+        if not readable:
+            if keeps:
+                kept.append((path, None))
+            else:
+                in_the_way.append(path)
+        elif oid == _oid(found.after):
             continue
-        if oid == _oid(found.after):
-            continue
-        if oid != _oid(found.before):
-            in_the_way.append(path)
-        else:
+        elif oid == _oid(found.before) or (keeps and raw is None):  # git writes a deleted file anew, too
             wanted.append((path, found.after, None if raw is None else atomic.digest(raw)))
-    contents = _contents(store, merge, [(path, entry) for path, entry, _ in wanted if entry])
-    changes = [Change(path, contents.get(path), before) for path, _, before in wanted]
-    return ([] if in_the_way else _write_binary(store, changes)), tuple(in_the_way)
+        elif keeps:
+            kept.append((path, raw))
+        else:
+            in_the_way.append(path)
+    if in_the_way:
+        return _Wanted([], tuple(in_the_way), [])
+    needed = [(path, merge.changes[path].after) for path, _ in kept] + [
+        (path, entry) for path, entry, _ in wanted
+    ]
+    contents = _contents(store, merge, [(path, entry) for path, entry in needed if entry])
+    return _Wanted(
+        [Change(path, contents.get(path), before) for path, _, before in wanted],
+        (),
+        _uncommitted(store, merge, kept, contents),
+    )
+
+
+def _uncommitted(
+    store: Store, merge: Merge, kept: list[tuple[str, bytes | None]], contents: Mapping[str, bytes]
+) -> list[Uncommitted]:
+    old = {path: before for path, _ in kept if (before := merge.changes[path].before) is not None}
+    found = blobs(store.repository, (entry.oid for entry in old.values())) if old else {}
+    return [
+        Uncommitted(path, raw, found[old[path].oid] if path in old else None, contents.get(path))
+        for path, raw in kept
+    ]
 
 
 def _contents(store: Store, merge: Merge, wanted: list[tuple[str, tree.Entry]]) -> dict[str, bytes]:

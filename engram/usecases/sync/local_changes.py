@@ -15,6 +15,7 @@ from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import sync_uncommitted
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
@@ -79,6 +80,7 @@ def bring_in(
     """
     repo = store.repository
     before: tuple[str, ...] = ()
+    uncommitted = set[str]()
     stuck = 0
     other = theirs
     for _ in range(ROUNDS):
@@ -87,27 +89,23 @@ def bring_in(
             if head.oid == theirs and not ours:
                 weighed(store, theirs)
                 return None
-            incoming_paths.check_commits(repo, head.oid, other, incoming_paths.NOT_SYNCED)
-            merge = commit_merge.merge_heads(store, head.oid, external_merges.put_right(store, other))
-            if merge is not None and not ours:
-                held = incoming_quarantine.weigh(store, head.oid, other, merge.changes, merge.contents)
-                merge = merge._replace(held=held)
+            merge = _merged(store, head.oid, other, ours=ours)
             if merge is not None and made is not None and made(merge):
                 other = merge.commit
-            in_the_way = None if merge is None else apply.bring_in(store, head, merge)
+            applied = apply.bring_in(store, head, merge, uncommitted) if merge else apply.Applied(True)
         commit_pending(store, wait=LOCK_SECONDS)
-        if in_the_way is None:
+        if applied.done:
             if not ours:
-                weighed(store, theirs)
-            if merge is not None and not ours:
-                incoming_quarantine.note(store, head.oid, theirs, merge.changes, merge.contents)
-            return merge
+                _note_arrival(store, head.oid, theirs, merge)
+            return merge._replace(notes=applied.notes) if merge else None
         # A file that others write all the time is in the way again and again, but not for ever.
-        stuck = stuck + 1 if in_the_way and in_the_way == before else 0
-        before = in_the_way
+        stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == before else 0
+        before = applied.in_the_way
+        if stuck:  # to commit them was tried
+            uncommitted |= sync_uncommitted.may_be_kept(before, store.places.folder)
         if stuck == PATIENCE:
             break
-        note_outside(store, in_the_way)
+        note_outside(store, before)
         commit_pending(store, wait=LOCK_SECONDS)
     if before:
         raise SyncBlockedError(
@@ -117,6 +115,21 @@ def bring_in(
     raise SyncBlockedError(
         "Others change the same files all the time.", "Sync again in a moment: nothing is lost."
     )
+
+
+def _merged(store: Store, head: str | None, other: str, *, ours: bool) -> Merge | None:
+    """What our head becomes when it takes in a commit, as `bring_in` says; nothing of it is written yet."""
+    incoming_paths.check_commits(store.repository, head, other, incoming_paths.NOT_SYNCED)
+    merge = commit_merge.merge_heads(store, head, external_merges.put_right(store, other))
+    if merge is None or ours:
+        return merge
+    return merge._replace(held=incoming_quarantine.weigh(store, head, other, merge.changes, merge.contents))
+
+
+def _note_arrival(store: Store, head: str | None, theirs: str, merge: Merge | None) -> None:
+    weighed(store, theirs)
+    if merge is not None:
+        incoming_quarantine.note(store, head, theirs, merge.changes, merge.contents)
 
 
 def index(store: Store, paths: Sequence[str]) -> None:

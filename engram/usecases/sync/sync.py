@@ -59,7 +59,7 @@ class Synced(NamedTuple):
     `folded` counts lore that came in and became one with lore that said the same, `alike` has the pairs that only
     a person can tell apart, `conflicts` is what else is left for a person; `errors` is what went wrong after
     something had been done already. `held` counts lore that came in and wait for a person, `notes` say what came
-    in and does not count here.
+    in and does not count here, and what became of files that are not committed.
     """
 
     remote: str = ""
@@ -301,6 +301,7 @@ class _Run:
             merged=done.merged + len(merge.merged),
             conflicts=done.conflicts + merge.conflicts,
             held=done.held + merge.held,
+            notes=(*done.notes, *merge.notes),
         )
         return paths
 
@@ -320,7 +321,7 @@ class _Run:
         found = in_force(store.places.root, store.places.state)
         store.held_back, store.notes = found.held_back, found.trouble
         told = (*found.trouble, *(f"{one.message} If it is meant: {ACCEPT}" for one in found.held_back))
-        self.done = self.done._replace(notes=told)
+        self.done = self.done._replace(notes=(*self.done.notes, *told))
 
     def _push(self, theirs: str | None) -> None:
         """Have the remote take our branch; what was sent on the way is only waited for."""

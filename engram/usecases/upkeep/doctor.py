@@ -8,7 +8,8 @@ from engram.adapters.files import scan as walk
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.places import CONFIG_NAME
 from engram.adapters.index.damage import DamagedIndexError
-from engram.domain.errors import EngramError
+from engram.domain.errors import EngramError, SecretFoundError, SyncBlockedError
+from engram.domain.sync.sync_plan import BESIDE
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
 from engram.usecases.store.accepted_settings import ACCEPT
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 DRIVER = "merge-driver"
 VECTORS = "vectors"  # are still being made, which is no fault
-LINK, CONFLICT = "link", "conflict"
+LINK, CONFLICT, SYNC = "link", "conflict", "sync"
 _SOON_SECONDS = 60  # by then what a command leaves to the background is committed
 _UNMERGED = "two versions of this file were not merged"
 _UNTOLD = {
@@ -56,7 +57,7 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
         named = {one.where for one in merges}
         files = [*_files(store, named), *_entities(store, named), *_links(store)]
         told = [*_driver(store, fix), *_hidden_tree(store, fix), *_journal(store, fix), *_unsigned(store)]
-        told += _agents(store)
+        told += [*_agents(store), *_sync(store), *_beside(store)]
         return [*found, *merges, *files, *told, *_settings(store), *_degraded(store)]
 
 
@@ -232,6 +233,35 @@ def _agents(store: Store) -> list[Finding]:
         else Finding("agent", path, what.message, what.hint)
         for path, what in troubled(store)
     ]
+
+
+def _sync(store: Store) -> list[Finding]:
+    """Why the last sync stopped, where a person has to do something about it."""
+    from engram.usecases.store.sync_state import last
+
+    error = last(store)["error"]
+    if not isinstance(error, dict) or error.get("code") not in (SyncBlockedError.code, SecretFoundError.code):
+        return []
+    return [Finding(SYNC, "", f"the last sync stopped: {error.get('message')}", str(error.get("hint") or ""))]
+
+
+def _beside(store: Store) -> list[Finding]:
+    """Versions that a sync put beside a file that is no lore, for a person to choose from."""
+    places = store.places
+    if places.repository is None or not places.owns_branch:
+        return []
+    from engram.adapters.git.read.snapshot import listed_files
+
+    try:
+        listed = listed_files(places.repository)
+    except EngramError:
+        return []  # what is wrong with git is told elsewhere
+    found = [
+        path for path in listed if BESIDE.search(path) and os.path.lexists(os.path.join(places.root, path))
+    ]
+    message = "a sync put this version beside the file, which had been changed here and there"
+    hint = "Take what you want of it into {0}, delete this version, and `git commit` what you changed."
+    return [Finding(CONFLICT, path, message, hint.format(BESIDE.sub("", path))) for path in found]
 
 
 def _settings(store: Store) -> list[Finding]:

@@ -44,6 +44,13 @@ def outside_changes(repo: Repository, folder: str) -> tuple[OutsideChange, ...]:
     return tuple(found)
 
 
+def listed_files(repo: Repository) -> list[str]:
+    """The paths of all files that git keeps in the work tree or could: those in the index and those not ignored."""
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listing = run(repo, *words, deadline=SCAN_SECONDS).stdout
+    return sorted({path for path in os.fsdecode(listing).split("\0") if path})
+
+
 def _candidates(repo: Repository, folder: str) -> list[str]:
     # With optional locks git saves the fresh file times, so that the next call need not read the files again.
     listing = run(

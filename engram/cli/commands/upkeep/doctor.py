@@ -35,17 +35,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Look and report; exit 1 while something is wrong that was not mended.
 
-    Files to adopt, links that lead nowhere, two versions in an entity and an untold git are no fault.
+    Files to adopt, links that lead nowhere, two versions of something, an untold git and a sync that stopped are no
+    fault of the store.
     """
     if call.arguments.poison:
         return _poison(call)
-    from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, LINK, VECTORS, doctor
+    from engram.usecases.upkeep.doctor import CONFLICT, DRIVER, LINK, SYNC, VECTORS, doctor
 
     found = doctor(call.store, fix=call.arguments.fix)
     wrong = [
         one
         for one in found
-        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, LINK, VECTORS)
+        if not one.fixed and one.kind not in ("adoption", CONFLICT, DRIVER, LINK, SYNC, VECTORS)
     ]
     provider = call.store.settings.text("embedding.provider")
     call.output.document(
