@@ -8,7 +8,6 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Journal
 from engram.adapters.files.durable.lock import FileLock
 from engram.adapters.files.places import CONFIG_NAME
-from engram.adapters.git.read import tree
 from engram.adapters.git.remote import remotes
 from engram.adapters.git.run import layout
 from engram.adapters.git.write import hidden_tree, lore_branch
@@ -19,6 +18,7 @@ from engram.usecases.merge import checkout, incoming_paths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from engram.adapters.git.read import tree
     from engram.adapters.git.run.layout import Repository
 
 _LOCK = "making.lock"

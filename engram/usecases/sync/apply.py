@@ -19,9 +19,9 @@ from engram.adapters.git.run import layout
 from engram.adapters.git.write.advance import advance
 from engram.domain.errors import ConflictError, NotFoundError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import sync_uncommitted
 from engram.usecases.store import entry_writer, sync_state
-from engram.usecases.sync_uncommitted import Uncommitted
+from engram.usecases.sync import uncommitted_files
+from engram.usecases.sync.uncommitted_files import Uncommitted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -63,7 +63,7 @@ def bring_in(store: Store, head: Head, merge: Merge, uncommitted: Collection[str
     _note(store, head.oid, merge.commit, [operation.op for operation in operations])
     try:
         entry_writer.write(store, operations, brought_in=True)
-        notes = tuple(sync_uncommitted.keep(store, found) for found in wanted.kept)
+        notes = tuple(uncommitted_files.keep(store, found) for found in wanted.kept)
     except ConflictError:
         return Applied(False)
     moved = advance(repo, head, merge.commit, _entries(merge.changes), store.places.state)
@@ -116,10 +116,10 @@ def _wanted(store: Store, merge: Merge, uncommitted: Collection[str]) -> _Wanted
     wanted: list[tuple[str, tree.Entry | None, str | None]] = []
     kept: list[tuple[str, bytes | None]] = []
     for path, found in merge.changes.items():
-        keeps = path in uncommitted or sync_uncommitted.is_left_to_git(path, store.places.folder)
+        keeps = path in uncommitted or uncommitted_files.is_left_to_git(path, store.places.folder)
         try:
             raw, oid = _read(store, path)
-            readable = not (keeps and sync_uncommitted.is_obstructed(store, path))
+            readable = not (keeps and uncommitted_files.is_obstructed(store, path))
         except StoreError:
             raw, oid, readable = None, None, False
         if not readable:

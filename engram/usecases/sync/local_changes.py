@@ -15,7 +15,6 @@ from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import sync_uncommitted
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
@@ -24,7 +23,7 @@ from engram.usecases.merge import commit_merge, external_merges, incoming_paths
 from engram.usecases.similarity import deduplicate
 from engram.usecases.store.commit import commit_lock, commit_pending
 from engram.usecases.store.outside_changes import note_outside
-from engram.usecases.sync import apply
+from engram.usecases.sync import apply, uncommitted_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -102,7 +101,7 @@ def bring_in(
         stuck = stuck + 1 if applied.in_the_way and applied.in_the_way == before else 0
         before = applied.in_the_way
         if stuck:  # to commit them was tried
-            uncommitted |= sync_uncommitted.may_be_kept(before, store.places.folder)
+            uncommitted |= uncommitted_files.may_be_kept(before, store.places.folder)
         if stuck == PATIENCE:
             break
         note_outside(store, before)
