@@ -14,6 +14,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, dedicated, opened, plain
 from effort import examples
 from hypothesis import given, settings
+from sql_kit import SOON, answered, refused, rows
 from sql_statements import FILES, STATEMENTS, THROUGH
 
 from engram.adapters.sql.functions import FUNCTIONS
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 NAMES = [view.name for view in VIEWS]
 WAITS = "Waitsforaperson and nobody else."
 HIDDEN = "hiddeninthestate"
-SOON = Limits(seconds=0.05)
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +54,6 @@ def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
         engram.store.state.put_aside(HIDDEN, HIDDEN, None)
         engram.execute("SELECT 1 FROM history")
         yield engram
-
-
-def rows(engram: Engram, sql: str, *values: object, **more: Any) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in execute(engram.store, sql, values, **more).rows]
-
-
-def refused(engram: Engram, sql: str, limits: Limits = Limits()) -> str:  # noqa: B008 - a tuple
-    with pytest.raises(UsageError) as told:
-        execute(engram.store, sql, (), limits, waiting=False)
-    assert told.value.message.endswith(".")
-    assert told.value.hint
-    return told.value.message
 
 
 def on_disk(engram: Engram) -> dict[str, str]:
@@ -250,37 +238,6 @@ def test_attacks_are_refused_in_words_and_change_nothing(
     assert on_disk(engram) == before
 
 
-BOMBS = (
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n ORDER BY -i",
-    "SELECT count(*) FROM " + ", ".join(f"retrievals AS r{number}" for number in range(20)),
-    "SELECT 1 FROM retrievals, " + ", ".join(f"lore AS r{number}" for number in range(40)) + " WHERE 0 > r39.length",
-)  # fmt: skip
-
-
-# One call takes 5 ms.
-SLOW = (
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
-    " SELECT sum(instr(replace(hex(zeroblob(24000)), '0', 'a') || i, replace(hex(zeroblob(12000)), '0', 'a') || i || 'b')) FROM n"
-)
-
-
-@pytest.mark.parametrize("bomb", [*BOMBS, SLOW])
-def test_what_would_not_end_is_ended(engram: Engram, bomb: str) -> None:
-    began = time.process_time()
-    assert "took longer than 0.05 seconds" in refused(engram, bomb, SOON)
-    assert time.process_time() - began < 2
-
-
-def test_without_a_loop_too_there_are_only_so_many_steps(engram: Engram) -> None:
-    """Between two loops SQLite looks at no clock."""
-    made = "(SELECT replace(hex(zeroblob(24000)), '0', 'a') AS a, replace(hex(zeroblob(12000)), '0', 'a') || 'b' AS b LIMIT 1)"
-    calls = ", ".join(["+".join(["instr(a || random(), b)"] * 8)] * 90)
-    began = time.process_time()
-    assert "too many steps" in refused(engram, f"SELECT {calls} FROM {made}")
-    assert time.process_time() - began < 1
-
-
 def test_what_would_fill_the_memory_is_ended(engram: Engram) -> None:
     bomb = (
         "WITH RECURSIVE n(x) AS (SELECT randomblob(45000) UNION ALL SELECT randomblob(45000) FROM n, (VALUES (1), (2)))"
@@ -311,16 +268,6 @@ def test_every_function_of_the_list_that_this_sqlite_has_can_be_called(engram: E
 
 
 # --- a fuzz
-
-
-def answered(engram: Engram, sql: str) -> Table | None:
-    """The answer; None for what is refused in a sentence."""
-    try:
-        return execute(engram.store, sql, (), SOON, waiting=False)
-    except UsageError as error:
-        told = error.message
-    assert told.endswith(".")
-    return None
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import hypothesis.strategies as st
 
+from engram.adapters.sql.functions import FUNCTIONS
 from engram.usecases.explore.sql_query import VIEWS
 
+HUGE = 2_147_483_647
 NAMES = [view.name for view in VIEWS]
 RAW = (
     "catalog.files", "files", "row_tags", "row_tokens", "state.votes", "state.set_aside", "past.meta", "sqlite_master", "temp.lore"
@@ -45,6 +49,80 @@ _grown = st.recursive(
         st.builds("SELECT ({}) AS a FROM ({})".format, inner, inner),
     ),
     max_leaves=12,
+)  # fmt: skip
+# What one call may cost: every function that this SQLite has with long texts, huge numbers and formats that ask for much,
+# in one column or many, in a loop or without one.
+_known = sqlite3.connect(":memory:").execute("SELECT DISTINCT name, narg, type FROM pragma_function_list")
+_arities = sorted(known for known in _known if known[0] in FUNCTIONS and known[0] not in ("->", "->>"))
+_like, _glob = (
+    "'%' || replace(hex(zeroblob(48)), '0', 'a') || 'b'",
+    "'*' || replace(hex(zeroblob(9)), '0', '[a-z]') || 'b'",
+)
+# Of two texts the row has at most 50,000 bytes.
+_texts = st.sampled_from(
+    [
+        f"replace(hex(zeroblob(24900)), '0', 'a') AS a, {_like} AS b",
+        f"replace(hex(zeroblob(24900)), '0', 'a') AS a, {_glob} AS b",
+        "replace(hex(zeroblob(16500)), '0', 'a') AS a, replace(hex(zeroblob(8200)), '0', 'a') || 'b' AS b",
+        "'[' || replace(hex(zeroblob(24900)), '00', '1,') || '1]' AS a, '$[24000]' AS b",
+        "replace(hex(zeroblob(24900)), '00', '%f') AS a, '%d' AS b",
+        "replace(hex(zeroblob(24900)), '00', char(305)) AS a, char(305) AS b",
+        "'0.' || replace(hex(zeroblob(24900)), '00', '01') AS a, char(1) AS b",
+    ]
+)
+_numbers = st.one_of(
+    st.sampled_from(["0", "1", "5", "20", "1000", "9999"]),
+    st.sampled_from([49_999, 100_000_000, HUGE, -HUGE, 1 << 40, (1 << 63) - 1, 1e308]).map(str),
+)
+_size = st.one_of(st.sampled_from(["", "*"]), _numbers)
+_conversions = st.builds(
+    "%{}{}{}{}{}".format, st.sampled_from(["", "-", "0", "+", "!", ",", "#"]), _size,
+    st.one_of(st.just(""), _size.map(".{}".format)), st.sampled_from(["", "", "l"]), st.sampled_from("dfeEgGsqQwcxXoui%zpr"),
+)  # fmt: skip
+_formats = st.lists(_conversions, min_size=1, max_size=3).map(lambda parts: f"'{''.join(parts)}'")
+_arguments = st.one_of(
+    st.sampled_from("aab"), _numbers, _formats, st.sampled_from(["'$[9]'", "'x'", "NULL", "i", "'now'", "'+1 day'", "a || i"])
+)  # fmt: skip
+
+
+def _call(known: tuple[str, int, str]) -> st.SearchStrategy[str]:
+    name, count, kind = known
+    least, most = (1, 5) if count < 0 else (count, count)
+    call = st.lists(_arguments, min_size=least, max_size=most).map(
+        lambda values: f"{name}({', '.join(values)})"
+    )
+    return call.map("{} OVER (ORDER BY i)".format) if kind == "w" else call
+
+
+_calls = st.one_of(
+    st.sampled_from(_arities).flatmap(_call),
+    st.builds(
+        "{}({}, {}, {})".format,
+        st.sampled_from(["printf", "format", "FORMAT"]),
+        _formats,
+        _numbers,
+        _arguments,
+    ),
+    st.builds(
+        "{} {} {}".format,
+        _arguments,
+        st.sampled_from(["LIKE", "GLOB", "->>", "||", "+", "< '' COLLATE NOCASE ="]),
+        _arguments,
+    ),
+)
+COSTLY = st.builds(
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {})"
+    " SELECT {} FROM n CROSS JOIN (SELECT {} LIMIT 1) {}".format,
+    st.sampled_from([1, 1, 100, 300_000, 100_000_000]),
+    st.builds(
+        lambda call, each, columns: ", ".join([" + ".join([f"length({call})"] * each)] * columns),
+        _calls, st.integers(1, 4), st.sampled_from([1, 4, 30, 90]),
+    ),
+    _texts,
+    st.one_of(
+        st.sampled_from(["", "ORDER BY i % 9, a COLLATE NOCASE", "ORDER BY substr(a, 1, 300) || random() COLLATE NOCASE"]),
+        st.builds("{} {}".format, st.sampled_from(["ORDER BY", "GROUP BY"]), _calls),
+    ),
 )  # fmt: skip
 STATEMENTS = st.one_of(_selects, _joined, _named, _recursive, _writes, _grown, st.text(max_size=60))
 

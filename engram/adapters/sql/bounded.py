@@ -1,0 +1,104 @@
+"""The functions of SQLite of which one call may take long, each behind a look at the clock and at what it is asked to write.
+
+SQLite looks at no clock while a function runs, nor, outside a loop, between two calls. These take some 15 ms at most then.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Value = str | bytes | int | float | None
+
+# A short format makes it write up to 2 GB, in some versions even after it has found that to be too much.
+_FORMATTING = ("printf", "format")
+# They take time by the product of two lengths. By number of arguments: LIKE and GLOB are calls of these, too.
+_SEARCHING = (("instr", 2), ("replace", 3), ("like", 2), ("like", 3), ("glob", 2))
+
+# A conversion of SQLite's printf(): flags, width, precision, size, kind.
+_CONVERSION = re.compile(r"%[-+ #!0,]*(\*|[0-9]*)(?:\.(\*|[0-9]*))?l{0,2}(.)", re.DOTALL)
+_KINDS = frozenset("diuoxXpcsqQwzfeEgGr")  # each takes a value
+_DIGITS = 9  # that are read of a number in a format: enough to see that it is too much
+
+
+def as_text(raw: bytes) -> str:
+    """The text that SQLite has as these bytes, which may be cut within a character."""
+    return raw.decode("utf-8", "replace")
+
+
+class Bounded:
+    """These functions for one connection. They stop its statement where `must_stop` says so, before each call."""
+
+    def __init__(self, limits: Mapping[int, int], must_stop: Callable[[], bool]) -> None:
+        """`limits` are SQLite's own, by category, for what the functions take and give."""
+        self.why = ""  # what was wrong with a call that failed
+        self._must_stop = must_stop
+        self._longest = limits[sqlite3.SQLITE_LIMIT_LENGTH]
+        self._native = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._native.text_factory = as_text
+        for category, most in limits.items():
+            self._native.setlimit(category, most)
+
+    def close(self) -> None:
+        """Close the connection in which SQLite's own functions are called."""
+        self._native.close()
+
+    def add_to(self, connection: sqlite3.Connection) -> None:
+        """Put the functions in the place of SQLite's own."""
+        for name in _FORMATTING:
+            connection.create_function(name, -1, self._formatting(name), deterministic=True)
+        for name, count in _SEARCHING:
+            connection.create_function(name, count, self._checked(name), deterministic=True)
+
+    def _checked(self, name: str) -> Callable[..., Value]:
+        """SQLite's own function, called unless the statement must stop."""
+
+        def call(*values: Value) -> Value:
+            if self._must_stop():
+                raise TimeoutError
+            try:
+                places = ",".join("?" * len(values))
+                (found,) = self._native.execute(f"SELECT {name}({places})", values).fetchone()
+            except sqlite3.Error as error:
+                self.why = str(error)
+                raise
+            return found  # type: ignore[no-any-return]
+
+        return call
+
+    def _formatting(self, name: str) -> Callable[..., Value]:
+        """SQLite's own `name`, called if what its format asks for can be a text here."""
+        native = self._checked(name)
+
+        def call(*values: Value) -> Value:
+            if not values:
+                return native()
+            text = as_text(values[0]) if isinstance(values[0], bytes) else values[0]
+            wrong = self._fault(text, values[1:]) if isinstance(text, str) else ""
+            if wrong:
+                self.why = f"{name}() {wrong}"
+                raise ValueError
+            return native(text, *values[1:])
+
+        return call
+
+    def _fault(self, text: str, values: Iterable[Value]) -> str:
+        """What is wrong with a format for these values; "" for one that keeps to the length of a text."""
+        left, asked = iter(values), 0
+        for found in _CONVERSION.finditer(text):
+            *sizes, kind = found.groups()
+            for size in sizes:
+                number = next(left, None) if size == "*" else int((size or "0")[:_DIGITS])
+                if not isinstance(number, int | None):
+                    return "needs a whole number for each *"
+                asked += abs(number or 0)
+            if kind in _KINDS:
+                next(left, None)
+            elif kind != "%":
+                return f"does not know {found.group()}; a percent sign is %%"
+        return f"was to write more than {self._longest:,} characters" if asked > self._longest else ""
