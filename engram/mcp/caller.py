@@ -74,7 +74,7 @@ def speaking_for(memory: Memory, caller: Caller) -> Iterator[None]:
         _current.reset(token)
 
 
-async def use(work: Work[T], *, index: bool = True) -> T:
+async def use(work: Work[T], *, index: bool = True, apart: bool = False) -> T:
     """What `work` returns for the server's store, as the session and agent that is calling; see `Memory.run`."""
     memory, caller = _current.get()
-    return await memory.run(caller, work, index=index)
+    return await memory.run(caller, work, index=index, apart=apart)

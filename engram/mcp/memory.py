@@ -27,6 +27,7 @@ Report = Callable[[float, float, str], Coroutine[object, object, None]]
 
 PATIENCE_SECONDS = 30.0
 _THREADS = 4  # of our own: those of the SDK must stay free to read and write messages
+_THREADS_APART = 2  # of these for what leaves the store to other calls: it can take long
 _PROGRESS_SECONDS = 0.25
 _USER = "user"  # engram.usecases.opening.open_store.USER, whose import can wait
 
@@ -87,25 +88,39 @@ class Memory:
         self._engram: Engram | None = None
         self._root: str | None = None
         self._lock = threading.RLock()
-        self._threads: anyio.CapacityLimiter | None = None
+        self._threads: dict[bool, anyio.CapacityLimiter] = {}
 
     @property
     def wants_folders(self) -> bool:
         """Whether the client's folders could decide which store is meant, and are not known."""
         return self.folders is None and self._opening.ask and not self._given and self._opening.scope != _USER
 
-    async def run(self, caller: Caller, work: Callable[[Engram], T], *, index: bool = True) -> T:
+    async def run(
+        self, caller: Caller, work: Callable[[Engram], T], *, index: bool = True, apart: bool = False
+    ) -> T:
         """What `work` returns for the open store, done in a thread as the caller's session and agent.
 
-        `index` brings a missing index into being before, with progress. Raises EngramError, also where
-        it takes longer than the agent's patience; the work then goes on.
+        `index` brings a missing index into being before, with progress. `apart` leaves the store to other calls meanwhile,
+        and does nothing before: for work that may take long, and for which it does not matter who is calling.
+        Raises EngramError, also where it takes longer than the agent's patience; the work then goes on.
         """
         job = Job(caller.report)
-        self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
+        if not self._threads:  # a limiter needs a running loop
+            self._threads = {
+                False: anyio.CapacityLimiter(_THREADS),
+                True: anyio.CapacityLimiter(_THREADS_APART),
+            }
         with anyio.move_on_after(self._opening.patience) as scope:
             try:
                 return await to_thread.run_sync(
-                    self._do, job, caller, work, index, abandon_on_cancel=True, limiter=self._threads
+                    self._do,
+                    job,
+                    caller,
+                    work,
+                    index,
+                    apart,
+                    abandon_on_cancel=True,
+                    limiter=self._threads[apart],
                 )
             except anyio.get_cancelled_exc_class():
                 job.stopped = not scope.cancel_called
@@ -163,8 +178,10 @@ class Memory:
             given = os.environ.get("ENGRAM_STORE") or None
         return os.path.abspath(os.path.expanduser(given)) if given else None
 
-    def _do(self, job: Job, caller: Caller, work: Callable[[Engram], T], index: bool) -> T:
+    def _do(self, job: Job, caller: Caller, work: Callable[[Engram], T], index: bool, apart: bool) -> T:
         engram = self.engram
+        if apart:
+            return work(engram)
         with engram.calling(caller.session, caller.agent, caller.via):
             if index and engram.store.index.look() is None:
                 with contextlib.suppress(EngramError):  # the answer says what it had to do without

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from apikit import QUEUE, TIDES, opened, plain
-from http_kit import asked, serving
+from http_kit import KEY, asked, on_the_loopback, serving
 from jsonschema import Draft202012Validator
 
 from engram.http.openapi import document
@@ -15,6 +17,7 @@ from engram.http.routes import ROOT
 from engram.http.tools import tools
 
 SQL = "Find by tag.\n\n```sql\nSELECT title FROM tags JOIN lore USING (id) WHERE tag = :tag\n```"
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 CALLS: dict[str, dict[str, Any]] = {
     "engram_explore": {"depth": 1},
     "engram_execute": {
@@ -73,3 +76,44 @@ async def test_what_a_tool_refuses_is_a_problem(root: Path) -> None:
             problem = await asked(client, "POST", f"/tools/{name}", body, status)
             assert problem.headers["content-type"] == "application/problem+json"
         assert (await asked(client, "GET", "/lore")).json()["total"] == 3
+
+
+async def answered_meanwhile(
+    root: Path, tool: str, body: dict[str, Any], times: int
+) -> list[httpx2.Response]:
+    """The answers to a call of a tool sent so many times at once, while the server must go on answering others."""
+    found: list[httpx2.Response] = []
+    with on_the_loopback(root) as port:
+        address = f"http://127.0.0.1:{port}"
+        async with httpx2.AsyncClient(base_url=address, headers=KEY, timeout=60) as client:
+            await asked(client, "GET", "/lore")
+
+            async def ask() -> None:
+                found.append(await client.post(f"{ROOT}/tools/{tool}", json=body))
+
+            slowest = 0.0
+            async with anyio.create_task_group() as group:
+                for _ in range(times):
+                    group.start_soon(ask)
+                while len(found) < times:
+                    began = anyio.current_time()
+                    await asked(client, "GET", "/lore")
+                    slowest = max(slowest, anyio.current_time() - began)
+    assert 0 < slowest < 1.5  # of the 2 s that a question takes
+    return found
+
+
+async def test_while_sql_runs_to_its_limit_others_are_answered(root: Path) -> None:
+    for answer in await answered_meanwhile(root, "engram_execute", {"sql": ENDLESS}, 4):
+        assert (answer.status_code, "took longer than 2 seconds" in answer.text) == (422, True)
+
+
+async def test_while_the_query_of_a_skill_runs_to_its_limit_others_are_answered(root: Path) -> None:
+    with opened(root) as store:
+        store.record(f"Count without an end.\n\n```sql\n{ENDLESS}\n```", category="skill", tags="skill")
+    body = {"task": "count without an end", "execute": True}
+    (answer,) = await answered_meanwhile(root, "recall_skill", body, 1)
+    assert "took longer than 2 seconds" in answer.json()["error"]
+    async with serving(root) as client:
+        again = await asked(client, "POST", "/tools/recall_skill", {"task": "count without an end"})
+        assert again.json()["runs"] == 1

@@ -41,7 +41,11 @@ async def engram_execute(
     parameters: Annotated[Values, Field(description="Values for :name")] = {},  # noqa: B006 - pydantic copies it
 ) -> Answer:
     """Ask the memory in SQLite's SQL, read-only: at most 50 rows and 2 seconds. Then recall_get by id."""
-    return await use(lambda engram: shown([engram.execute(sql, parameters, scope=scope, waiting=False)]))
+    from engram.usecases.explore.sql_query import answer, prepare
+    from engram.usecases.opening.scopes import reach
+
+    guarded = await use(lambda engram: prepare(reach(engram.store, scope), sql, waiting=False))
+    return await use(lambda _: shown([answer(guarded, sql, parameters)]), apart=True)
 
 
 async def memory_peek(scope: str = "") -> Answer:

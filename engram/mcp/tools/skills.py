@@ -46,12 +46,17 @@ async def recall_skill(
     parameters: Annotated[Values, Field(description="Values for :name in it")] = {},  # noqa: B006 - pydantic copies it
 ) -> Annotated[CallToolResult, Found]:
     """The best known procedure for a task: a recipe, or a query that can be run at once. Judge it by its ref."""
+    from engram.usecases.agents.skills import note_run, run_query
 
-    def work(engram: Engram) -> CallToolResult:
-        skill = engram.recall_skill(task, execute=execute, parameters=parameters, waiting=False)
-        return answer(_NONE, Found(notice=_NONE)) if skill is None else _shown(engram, skill)
-
-    return await use(work)
+    found = await use(lambda engram: engram.recall_skill(task, waiting=False))
+    if found is None:
+        return answer(_NONE, Found(notice=_NONE))
+    skill = found
+    if execute and skill.query:
+        skill = await use(
+            lambda engram: run_query(engram.store, found, parameters, waiting=False), apart=True
+        )
+    return await use(lambda engram: _shown(engram, note_run(engram.store, skill)))
 
 
 def _shown(engram: Engram, skill: Skill) -> CallToolResult:

@@ -33,7 +33,7 @@ _WEIGHED = 5  # skills near a task, of which the best is taken
 class Skill(NamedTuple):
     """A skill: its lore, the query in it ("" for a recipe), and how its runs on this machine ended.
 
-    `result` is what the query gave if it was run, `error` why it gave nothing.
+    `result` is what the query gave if it was run, `error` why it gave nothing, `took_ms` how long it ran.
     """
 
     lore: Lore
@@ -43,6 +43,7 @@ class Skill(NamedTuple):
     record: Record
     result: Table | None = None
     error: str = ""
+    took_ms: float | None = None
 
 
 def skills(store: Store) -> list[Skill]:
@@ -79,7 +80,9 @@ def recall_skill(
         return None
     record = records.get(best.lore.id, NEVER)
     skill = Skill(best.lore, best.ref, best.scope, query_of(best.lore.content), record)
-    return _run(store, skill, parameters, limits, waiting=waiting) if run and skill.query else skill
+    if not (run and skill.query):
+        return skill
+    return note_run(store, run_query(store, skill, parameters, limits, waiting=waiting))
 
 
 def run_skill(
@@ -96,11 +99,14 @@ def run_skill(
             "Read it: `engram show`. A query is a fenced block of sql.",
         )
     record = _records(store).get(shown.lore.id, NEVER)
-    return _run(store, skill._replace(record=record), parameters, limits, waiting=waiting)
+    skill = skill._replace(record=record)
+    return note_run(store, run_query(store, skill, parameters, limits, waiting=waiting))
 
 
-def _run(store: Store, skill: Skill, parameters: Values, limits: Limits, *, waiting: bool) -> Skill:
-    """The skill with what its query gave; the live record gets a line of how that ended, if it could begin."""
+def run_query(
+    store: Store, skill: Skill, parameters: Values, limits: Limits = DEFAULT, *, waiting: bool
+) -> Skill:
+    """The skill with what its query gave, or why it gave nothing; see `note_run`."""
     missing = [name for name in sql_text.parameters(skill.query) if name not in parameters]
     if missing:
         return skill._replace(error=f"It needs a value for {', '.join(missing)}.")
@@ -109,13 +115,17 @@ def _run(store: Store, skill: Skill, parameters: Values, limits: Limits, *, wait
         done = skill._replace(result=execute(store, skill.query, parameters, limits, waiting=waiting))
     except EngramError as error:
         done = skill._replace(error=f"{error.message} {error.hint}".strip())
-    succeeded = int(done.result is not None)
-    took_ms = activity_log.milliseconds_since(store, began)
-    activity_log.note(
-        store, ACTION, ids=[skill.lore.id], took_ms=took_ms, details={"runs": 1, "successes": succeeded}
-    )
-    record = Record(skill.record.runs + 1, skill.record.successes + succeeded)
-    return done._replace(record=record)
+    return done._replace(took_ms=activity_log.milliseconds_since(store, began))
+
+
+def note_run(store: Store, skill: Skill) -> Skill:
+    """Give the live record a line of how running the query ended, if it could begin; the skill with that counted."""
+    if skill.took_ms is None:
+        return skill
+    succeeded = int(skill.result is not None)
+    details = {"runs": 1, "successes": succeeded}
+    activity_log.note(store, ACTION, ids=[skill.lore.id], took_ms=skill.took_ms, details=details)
+    return skill._replace(record=Record(skill.record.runs + 1, skill.record.successes + succeeded))
 
 
 def _records(store: Store) -> dict[str, Record]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from engram.adapters.index.views import CATALOG
 from engram.adapters.index.views import VIEWS as OF_CATALOG
@@ -37,14 +37,29 @@ def execute(
 
     `parameters` are by name (`:name`) or by place (`?`). Raises UsageError with what is wrong with it, StoreError.
     """
+    return answer(prepare(store, sql, waiting=waiting), sql, parameters, limits)
+
+
+def prepare(store: Store, sql: str, *, waiting: bool) -> Guarded:
+    """A connection for this SELECT, for `answer`, which needs the store no more. Raises UsageError, StoreError."""
     sql_text.check(sql)
-    with asking(store, sql, waiting=waiting) as guarded:
+    return _opened(store, sql, waiting=waiting)
+
+
+def answer(guarded: Guarded, sql: str, parameters: Parameters = (), limits: Limits = DEFAULT) -> Table:
+    """The answer by way of a connection, which is closed then. Raises UsageError with what is wrong with the SELECT."""
+    with closing(guarded):
         return guarded.ask(_NAME, sql, parameters, limits)
 
 
 @contextmanager
 def asking(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
     """A connection for statements with the words of `sql`; what no word of it can mean is not opened. Raises StoreError."""
+    with closing(_opened(store, sql, waiting=waiting)) as guarded:
+        yield guarded
+
+
+def _opened(store: Store, sql: str, *, waiting: bool) -> Guarded:
     words = sql.lower()
     with store.lock:
         path, kept_back = consult(
@@ -55,11 +70,7 @@ def asking(store: Store, sql: str, *, waiting: bool) -> Iterator[Guarded]:
             STATE: _record(store) if "retrievals" in words else "",
             HISTORY: _history(store) if "history" in words else "",
         }
-        guarded = Guarded(databases, VIEWS, kept_back)
-    try:
-        yield guarded
-    finally:
-        guarded.close()
+        return Guarded(databases, VIEWS, kept_back)
 
 
 def _waiting(store: Store, catalog: Catalog) -> list[str]:
