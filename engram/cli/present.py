@@ -47,7 +47,8 @@ def recalled_lines(call: Call, hit: Recalled, text: str, origin: Origin | None) 
     """
     styled = call.output.styled
     lore = hit.lore
-    head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
+    figure = f"{bar(hit.counted.fraction)} {two_decimals(hit.counted.confidence)}"
+    head = f"{styled(f'{hit.ref:<3}', BOLD, CYAN)} {figure}  "
     yield head + styled(safe_text(lore.title), BOLD)
     body = _without_title(text, lore.title)
     for line in safe_text(body, lines=True).split("\n") if body else []:
@@ -90,6 +91,7 @@ def lore_lines(
         "scope": shown.scope if shown.scope != call.store.stand.scope else "",
         "file": shown.path,
         "trust": trust_words(origin),
+        "counts": origin.counted.words(lore),
         "commit": origin_words(origin),
         "held": "waits until you accept it: engram trust accept" if origin.held else "",
     }

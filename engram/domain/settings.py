@@ -70,7 +70,7 @@ KEYS = (
     Key("embedding.key", "", "The key for the endpoint, if it wants one; the variable `ENGRAM_EMBEDDING_KEY` counts before it. Never shown.", user_only=True, secret=True),
     Key("secrets.allow", [], "Texts that look like secrets and are not: the text itself or the start of its SHA-256."),
     Key("trust.hold", "none", "Which lore that comes by sync or clone waits until you accept it: `none`, `unsigned` (not signed by a known key), `foreign` (all from other clones).", user_only=True, choices=HOLDS),
-    Key("trust.accept", [], "Whose lore never waits: key fingerprints, addresses of signers, and with `foreign` ids of sources.", user_only=True),
+    Key("trust.accept", [], "Whose lore never waits: key fingerprints, addresses of signers, and with `foreign` ids of sources. What these sources claim counts at once.", user_only=True),
     Key("hooks.brief_budget", 600, "About how many tokens of lore a session starts with.", low=50, high=20000),
     Key("hooks.recall_budget", 300, "About how many tokens of lore a hook adds to a prompt or to the use of a tool.", low=50, high=20000),
     Key("hooks.ask", True, "Whether an agent is asked once a session which of the lore it was shown helped.", user_only=True),

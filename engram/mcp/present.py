@@ -10,6 +10,7 @@ from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.harmless import harmless
+from engram.domain.credit import in_effect
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from engram.app import Engram
     from engram.domain.admission.tiers import Tier
     from engram.domain.agents.framing import Framed
+    from engram.domain.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found
@@ -61,11 +63,10 @@ def _steps(said: Answer) -> list[str]:
 
 def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
     """The lore of an answer as an agent gets them, each with its tier."""
-    from engram.usecases.history.origin import trust_of
+    from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 
-    shown = [(hit.ref, hit.lore, trust_of(reach(engram.store, hit.scope), hit.lore)) for hit in said.lore]
-    return frame(shown, budget)
+    return frame([(hit.ref, *as_seen(reach(engram.store, hit.scope), hit.lore)) for hit in said.lore], budget)
 
 
 def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
@@ -87,7 +88,7 @@ def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
 
 def _twin(engram: Engram, twin: Similar) -> results.Similar:
     try:
-        trust = _trust(engram.get(twin.id), engram)
+        trust, _ = _readable(engram.get(twin.id), engram)
         title = harmless(twin.title, is_checked=trust.is_checked)
     except EngramError:
         title = "(it waits for a person)"
@@ -96,12 +97,12 @@ def _twin(engram: Engram, twin: Similar) -> results.Similar:
 
 def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
     """Every field of a lore that says something, as data."""
-    fields = lore_as_dict(shown.lore, shown.path)
-    trust = _trust(shown, engram)
+    trust, counts = _readable(shown, engram)
+    fields = lore_as_dict(in_effect(shown.lore, counts), shown.path)
     said = {
         "ref": shown.ref,
         **fields,
-        "tier": shown.lore.state,
+        "tier": counts.state,
         "trust": trust.tier,
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
@@ -112,7 +113,7 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
 def is_readable(engram: Engram, shown: Shown) -> bool:
     """Whether an agent may see a lore."""
     try:
-        return bool(_trust(shown, engram))
+        return bool(_readable(shown, engram))
     except NotFoundError:
         return False
 
@@ -137,13 +138,13 @@ def judged(done: Sequence[Judged]) -> CallToolResult:
 
 def whole_text(shown: Shown, engram: Engram) -> str:
     """A lore with its fields, as text. Raises NotFoundError for one that waits for a person."""
-    return framed_whole(shown.ref, shown.lore, shown.path, _trust(shown, engram))
+    return framed_whole(shown.ref, shown.lore, shown.path, *_readable(shown, engram))
 
 
 def readable(engram: Engram, name: str) -> Shown:
     """The lore that an agent names. Raises as `Engram.get`, NotFoundError for one that waits for a person."""
     shown = engram.get(name)
-    _trust(shown, engram)
+    _readable(shown, engram)
     return shown
 
 
@@ -153,18 +154,21 @@ def named(found: Sequence[Lore]) -> str:
     return said + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 
-def _trust(shown: Shown, engram: Engram) -> Tier:
-    """The tier of a lore that an agent asks for by name. Raises NotFoundError for one that waits for a person."""
-    from engram.usecases.history.origin import trust_of
+def _readable(shown: Shown, engram: Engram) -> tuple[Tier, Counted]:
+    """The tier of a lore that an agent asks for by name, and what it counts as.
+
+    Raises NotFoundError for one that waits for a person.
+    """
+    from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 
-    trust = trust_of(reach(engram.store, shown.scope), shown.lore)
+    _, trust, counts = as_seen(reach(engram.store, shown.scope), shown.lore)
     if trust.tier == QUARANTINED:
         raise NotFoundError(
             f"{shown.lore.id} waits for a person and is not shown to agents.",
             "A person looks: `engram review`.",
         )
-    return trust
+    return trust, counts
 
 
 def status(state: dict[str, Any]) -> CallToolResult:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engram.domain.admission.tiers import tier_of
 from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quoted
+from engram.domain.credit import Counted
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
@@ -29,7 +30,8 @@ def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=6), st.integers(300, 2000))
 def test_lore_share_the_budget_and_say_what_is_missing(texts: list[str], budget: int) -> None:
-    found = [(f"L{n}", one, tier_of(one, OWN)) for n, one in enumerate(map(lore, texts), 1)]
+    counts = Counted(700, False, False, False)
+    found = [(f"L{n}", one, tier_of(one, OWN), counts) for n, one in enumerate(map(lore, texts), 1)]
     framed = frame(found, budget)
     smallest = 40 * len(texts)  # nothing is cut below 160 characters
     assert sum(tokens(one.content) for one in framed) <= max(budget, smallest) + len(texts)

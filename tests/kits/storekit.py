@@ -74,6 +74,7 @@ def rebuilt(engram: Engram, state: Path) -> Engram:
     state.mkdir(parents=True)
     mine = engram.store
     store = Store(mine.places._replace(state=str(state)), mine.settings, mine.clock, mine.caller)
+    store.original = mine
     refresh(store, rebuild="test")
     return Engram(store, background=False)
 

@@ -147,6 +147,7 @@ class Hit(NamedTuple):
     inode: int
     vector_check: int
     text_digest: str
+    source_id: str | None
 
 
 _HIT = ", ".join(Hit._fields)

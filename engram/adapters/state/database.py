@@ -29,7 +29,7 @@ NOWHERE: Mapping[str, str] = MappingProxyType({})
 _UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
 _NOTED_SECONDS = 60  # a session's use is not written down more often
-_FORMAT = 5
+_FORMAT = 6
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY, started REAL NOT NULL, used REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refs (
@@ -251,15 +251,19 @@ class StateDatabase:
 
 def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
     """The connection with its tables made; closed where that cannot be."""
+    from engram.adapters.state import trust_tables  # only a new file needs it
+
     try:
         connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
-        if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+        if (version := connection.execute("PRAGMA user_version").fetchone()[0]) != _FORMAT:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
             # Made by an earlier version, which knew of one scope alone.
             if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
                 connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
             activity_table.add_columns(connection)
+            if 0 < version < 6:
+                connection.execute(trust_tables.FROM_VOTES)
             connection.execute(f"PRAGMA user_version={_FORMAT}")
             connection.execute("COMMIT")  # executescript would commit before it
     except sqlite3.Error:

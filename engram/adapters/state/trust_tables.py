@@ -1,12 +1,13 @@
-"""What this clone notes about trust: signatures it has seen, commits that brought lore in, lore that is held."""
+"""What this clone notes about trust: signatures it has seen, commits that brought lore in, what is held or confirmed."""
 
 from __future__ import annotations
 
 from engram.domain.admission.trust import NOT_SIGNED, Signature
+from engram.domain.credit import RAISED, Confirmation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.state.database import StateDatabase
 
@@ -17,7 +18,11 @@ CREATE TABLE IF NOT EXISTS arrivals (id TEXT PRIMARY KEY, commit_id TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS held (
     id TEXT NOT NULL, digest TEXT NOT NULL, commit_id TEXT NOT NULL, why TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (id, digest)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS confirmed (
+    id TEXT PRIMARY KEY, digest TEXT NOT NULL, confidence INTEGER NOT NULL, pinned INTEGER NOT NULL) WITHOUT ROWID;
 """
+# What was found helpful before confirmations were noted counts as it did.
+FROM_VOTES = "INSERT OR IGNORE INTO confirmed SELECT id, '*', 1000, 1 FROM votes WHERE n > 0 AND up >= down"
 LASTING = (NOT_SIGNED,)  # no key and no time changes that
 KEPT_SECONDS = 24 * 3600.0
 _AT_ONCE = 500
@@ -88,6 +93,30 @@ class TrustTables:
     def release(self, texts: Iterable[tuple[str, str]]) -> None:
         """Let these texts (lore id, digest) count."""
         self._state.run_many("DELETE FROM held WHERE id = ? AND digest = ?", list(texts))
+
+    def confirmations(self, ids: Sequence[str]) -> dict[str, Confirmation]:
+        """What is noted of the claims of these entries, by id."""
+        found: dict[str, Confirmation] = {}
+        for some in _parts(ids):
+            query = f"SELECT id, digest, confidence, pinned FROM confirmed WHERE id IN ({_marks(some)})"  # noqa: S608
+            for lore_id, digest, confidence, pinned in self._state.run(query, some):
+                found[lore_id] = Confirmation(digest, confidence, bool(pinned))
+        return found
+
+    def most_confirmed(self, most: int) -> list[str]:
+        """The ids of confirmed entries, pinned ones first, then by confidence."""
+        query = "SELECT id FROM confirmed WHERE digest != ? ORDER BY pinned DESC, confidence DESC, id LIMIT ?"
+        return [lore_id for (lore_id,) in self._state.run(query, (RAISED, most))]
+
+    def confirm(self, notes: Mapping[str, Confirmation]) -> None:
+        """Note this of the claims of entries, by id, in place of what was noted before."""
+        rows = [(lore_id, note.digest, note.confidence, int(note.pinned)) for lore_id, note in notes.items()]
+        self._state.run_many("INSERT OR REPLACE INTO confirmed VALUES (?, ?, ?, ?)", rows)
+
+    def withdraw(self, ids: Sequence[str]) -> None:
+        """Forget that these entries were confirmed."""
+        query = "DELETE FROM confirmed WHERE id = ? AND digest != ?"
+        self._state.run_many(query, [(lore_id, RAISED) for lore_id in ids])
 
 
 def _parts(values: Sequence[str]) -> Iterable[tuple[str, ...]]:

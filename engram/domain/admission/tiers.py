@@ -1,7 +1,7 @@
 """How far a lore may be trusted by where it is from, as one word and a reason; what every reader and agent is shown.
 
 The word is the lore's own claim, or less: agents and clones write what they like into a file. What came by a sync
-counts as foreign until a known key vouches for it, or somebody here found it helpful.
+counts as foreign until a known key vouches for it, or somebody here confirmed it.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ def tier_of(
     signature: Signature | None = None,
     arrived: bool = False,
     held: bool = False,
+    confirmed: bool = False,
 ) -> Tier:
     """The tier of a lore, seen from the clone `own_source`.
 
     `signature` is that of the commit which brought its text, if known; `arrived` that a sync brought it; `held`
-    that it waits here until a person accepts it.
+    that it waits here until a person accepts it; `confirmed` that somebody here confirmed it with this text.
     """
     if held or lore.status == PENDING:
         return Tier(QUARANTINED, "waits until a person lets it in")
     who = writer(lore)
     if lore.source_id != own_source if lore.source_id else arrived:
-        voucher = _voucher(lore, own_source, signature)
+        voucher = _voucher(signature, confirmed=confirmed)
         said = f"{who}, another clone"
         if not voucher:
             return Tier(FOREIGN, f"{said}, bad signature" if signature and signature.state == BAD else said)
@@ -70,9 +71,8 @@ def _by_writer(lore: Lore) -> str:
     return HUMAN if lore.agent in _PEOPLE else AGENT
 
 
-def _voucher(lore: Lore, own_source: str, signature: Signature | None) -> str:
+def _voucher(signature: Signature | None, *, confirmed: bool) -> str:
     """Who stands in for a lore from elsewhere; "" for nobody."""
     if signature is not None and signature.state == GOOD:
         return "signed by a known key"
-    vote = lore.votes.get(own_source)
-    return "found helpful here" if vote and vote.n and vote.up > vote.down else ""
+    return "confirmed here" if confirmed else ""

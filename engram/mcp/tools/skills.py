@@ -74,11 +74,10 @@ def _shown(engram: Engram, skill: Skill) -> CallToolResult:
 
 
 def _framed(engram: Engram, skill: Skill) -> Framed:
-    from engram.usecases.history.origin import trust_of
+    from engram.usecases.history.origin import as_seen
     from engram.usecases.opening.scopes import reach
 
-    trust = trust_of(reach(engram.store, skill.scope), skill.lore)
-    return frame([(skill.ref, skill.lore, trust)], None)[0]
+    return frame([(skill.ref, *as_seen(reach(engram.store, skill.scope), skill.lore))], None)[0]
 
 
 def tools() -> list[LoreTool]:

@@ -59,7 +59,7 @@ def weigh(
     hold = store.settings.text("trust.hold")
     if hold == trust.NONE:
         return 0
-    lore = _lore_of(store, changes)
+    lore = lore_among(store, changes)
     arriving = _arriving(store, ours, theirs, lore, contents) if lore else []
     if mixed:
         arriving = [one for one in arriving if one.commits]
@@ -80,13 +80,14 @@ def note(
 
     What cannot be noted is left out, and so is what brought very many at once: nothing depends on it.
     """
-    lore = _lore_of(store, changes)
+    lore = lore_among(store, changes)
     if lore and len(lore) <= MANY and store.settings.text("trust.hold") == trust.NONE:
         with contextlib.suppress(EngramError):
             _note(store, _arriving(store, ours, theirs, lore, contents))
 
 
-def _lore_of(store: Store, changes: Mapping[str, Difference]) -> dict[str, Difference]:
+def lore_among(store: Store, changes: Mapping[str, Difference]) -> dict[str, Difference]:
+    """Those of the changes that are of lore files."""
     return {path: found for path, found in changes.items() if sync_plan.is_lore(path, store.places.folder)}
 
 
@@ -150,13 +151,27 @@ def _arriving(
     return [_Arriving(lore, searchable(lore), path, commits.get(path, ())) for path, lore in new.items()]
 
 
+def read_changed(
+    store: Store, changes: Mapping[str, Difference], contents: Mapping[str, bytes], word: bytes
+) -> tuple[list[Lore], list[Lore]]:
+    """The lore among these files whose bytes have a word in them: as they were, and as they become. Raises GitError."""
+    repo = store.repository
+    before = _read(store, repo, {path: found.before for path, found in changes.items()}, {}, word)
+    after = _read(store, repo, {path: found.after for path, found in changes.items()}, contents, word)
+    return list(before.values()), list(after.values())
+
+
 def _read(
-    store: Store, repo: Repository, entries: Mapping[str, Entry | None], contents: Mapping[str, bytes]
+    store: Store,
+    repo: Repository,
+    entries: Mapping[str, Entry | None],
+    contents: Mapping[str, bytes],
+    word: bytes = b"",
 ) -> dict[str, Lore]:
-    """The lore at the paths; what is none cannot be recalled either, and is left out."""
+    """The lore at the paths, with `word` in their bytes; what is none cannot be recalled either, and is left out."""
     oids = {path: entry.oid for path, entry in entries.items() if entry is not None and path not in contents}
     held = blobs(repo, oids.values())
     raws = {path: held[oid] for path, oid in oids.items()}
     raws |= {path: raw for path, raw in contents.items() if entries.get(path) is not None}
-    files = {path: read_lore(store, path, raw) for path, raw in raws.items()}
+    files = {path: read_lore(store, path, raw) for path, raw in raws.items() if word in raw}
     return {path: file.lore for path, file in files.items() if file is not None}

@@ -10,7 +10,8 @@ from engram.domain.agents import fence
 from engram.domain.recall import strength
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.history.origin import trust_of
+from engram.usecases import credit
+from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall import query as recall
@@ -37,7 +38,7 @@ _LONGEST_QUESTION = 2000
 _ABOUT_FILES = (
     "status = 'active' AND confidence >= ? AND files != '' AND (expires_at IS NULL OR expires_at > ?) AND ("
 )
-_ORDER = "ORDER BY pinned DESC, confidence DESC, validation_count DESC, id LIMIT 20"
+_MOST_ABOUT_FILES = 20
 
 
 def by_text(store: Store, text: str, *, strategy: str = recall.HYBRID, lead: str = "") -> str:
@@ -67,11 +68,15 @@ def by_files(store: Store, files: Sequence[str]) -> str:
         return ""
     lowest = round(store.settings.number("recall.min_confidence") * 1000)
     matches = " OR ".join(["instr(char(10) || files || char(10), char(10) || ? || char(10))"] * len(files))
-    values = [lowest, store.clock.now().timestamp(), *files]
+    order = credit.order(store)
+    values = [lowest, store.clock.now().timestamp(), *files, *order.values]
 
     def ask(generation: Generation) -> list[str]:
-        hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, _ORDER)
-        return [hit.path for hit in without_held(store, hits)]
+        tail = f"ORDER BY {order.sql}, id LIMIT {_MOST_ABOUT_FILES}"
+        hits = generation.catalog.select(f"{_ABOUT_FILES}{matches})", values, tail)
+        counted = credit.hits_in_effect(store, without_held(store, hits))
+        best = sorted(counted, key=lambda hit: (-hit.pinned, -hit.confidence, -hit.validation_count))
+        return [hit.path for hit in best if hit.confidence >= lowest]
 
     began = store.clock.nanoseconds()
     sorted_out = _recalled(store, loaded(store, consult(store, ask)))
@@ -142,10 +147,9 @@ def framed(
     refs = store.session_state.surface(store.caller.session, shown, now, elsewhere)
     notes = []
     for lore in found:
-        trust = trust_of(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
-        notes.append(
-            fence.Note(refs[lore.id], lore.content, lore.category, lore.confidence, lore.state, trust)
-        )
+        _, trust, counts = as_seen(reach(store, elsewhere.get(lore.id, store.places.scope)), lore)
+        note = fence.Note(refs[lore.id], lore.content, lore.category, counts.fraction, counts.state, trust)
+        notes.append(note)
     return fence.frame(notes, budget, lead)
 
 

@@ -6,6 +6,7 @@ from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import credit
 from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
@@ -33,10 +34,6 @@ _PINNED, _OVERLAP, _VALIDATED, _MOST_VALIDATIONS = 0.5, 0.5, 0.05, 5
 _USABLE = (
     "status = 'active' AND confidence >= ? AND (expires_at IS NULL OR expires_at > ?)"
     " AND row NOT IN (SELECT row FROM row_tags WHERE tag = 'handoff')"
-)
-_ORDERS = (
-    f"ORDER BY pinned DESC, confidence DESC, validation_count DESC LIMIT {_POOL}",
-    f"ORDER BY updated_at DESC LIMIT {_RECENT}",
 )
 _TOUCHED_COMMITS = "15"
 _TOUCHED_MOST = 60
@@ -102,7 +99,14 @@ def touched_files(working: str) -> list[str]:
 
 def _pool(store: Store, generation: Generation, now: float) -> tuple[list[Hit], Mapping[str, float]]:
     """The lore that may be worth a brief, the best ones by standing and the newest, and how important the graph makes them."""
-    values = (round(store.settings.number("recall.min_confidence") * 1000), now)
-    found = [hit for order in _ORDERS for hit in generation.catalog.select(_USABLE, values, order)]
-    hits = list({hit.id: hit for hit in without_held(store, found)}.values())
+    lowest, catalog = round(store.settings.number("recall.min_confidence") * 1000), generation.catalog
+    order, confirmed = credit.order(store), credit.confirmed_ids(store, _POOL)
+    among = f"{_USABLE} AND id IN ({','.join('?' * len(confirmed))})"
+    found = [
+        *catalog.select(_USABLE, (lowest, now), f"ORDER BY updated_at DESC LIMIT {_RECENT}"),
+        *catalog.select(_USABLE, (lowest, now, *order.values), f"ORDER BY {order.sql} LIMIT {_POOL}"),
+        *(catalog.select(among, (lowest, now, *confirmed)) if confirmed else ()),
+    ]
+    distinct = list({hit.id: hit for hit in without_held(store, found)}.values())
+    hits = [hit for hit in credit.hits_in_effect(store, distinct) if hit.confidence >= lowest]
     return hits, generation.ranks([hit.id for hit in hits])

@@ -13,7 +13,7 @@ from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
 from engram.usecases.graph.entities import with_names
-from engram.usecases.history.origin import trust_of
+from engram.usecases.history.origin import as_seen
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.query import Question, query
 from engram.usecases.store import activity_log
@@ -116,7 +116,7 @@ def _sections(
     before = {one.lore.id for part in (recent.handed, recent.own, recent.earlier) for one in part}
     hits = [hit for hit in answer.lore if hit.lore.id not in before]
     names = [name for hit in hits for name in hit.lore.entities]
-    lore = frame([(hit.ref, hit.lore, trust_of(reach(store, hit.scope), hit.lore)) for hit in hits], None)
+    lore = frame([(hit.ref, *as_seen(reach(store, hit.scope), hit.lore)) for hit in hits], None)
     scope = here.places.scope
     return (
         Section(HANDED, _framed(store, [(one.lore, one.scope) for one in recent.handed]), 0.6),
@@ -134,10 +134,7 @@ def _framed(store: Store, found: Sequence[tuple[Lore, str]]) -> tuple[Framed, ..
     elsewhere = {lore.id: scope for lore, scope in found if scope != store.stand.scope}
     pairs, now = [(lore.id, lore.title) for lore, _ in found], store.clock.now().timestamp()
     refs = store.session_state.surface(store.caller.session, pairs, now, elsewhere)
-    tiers = [trust_of(reach(store, scope), lore) for lore, scope in found]
-    return tuple(
-        frame([(refs[lore.id], lore, tier) for (lore, _), tier in zip(found, tiers, strict=True)], None)
-    )
+    return tuple(frame([(refs[lore.id], *as_seen(reach(store, scope), lore)) for lore, scope in found], None))
 
 
 def _names_in(topic: str) -> list[str]:

@@ -103,6 +103,7 @@ class Rehearsal:
         self._store = store
         places = store.places._replace(state=folder)
         self._copy = _Copy(places, store.settings, _Still(store.clock.nanoseconds()), store.caller)
+        self._copy.original = store
         self._copy.meaning = store.meaning
         self._copy.scope = store.scope
         self._files = _Planned(store)

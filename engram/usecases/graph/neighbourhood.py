@@ -11,6 +11,7 @@ from engram.domain.graph.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph.graph_drawing import way_said
 from engram.domain.recall.ranking import weigh
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn
 from engram.usecases.graph.importance import importance_in
@@ -177,7 +178,8 @@ def _lore(
     wanted = nearest if limit is None else nearest[: max(_LORE_WEIGHED, limit + 1)]
     for start in range(0, len(wanted), 500):
         part = wanted[start : start + 500]
-        for hit in generation.catalog.select(f"id IN ({','.join('?' * len(part))})", part):
+        hits = generation.catalog.select(f"id IN ({','.join('?' * len(part))})", part)
+        for hit in credit.hits_in_effect(store, hits):
             score = near[hit.id] * weigh(standing(hit, ranks.get(hit.id)), now)
             named = graph_walk.named_by(graph, hit.id, by_key)
             confidence = hit.confidence / 1000

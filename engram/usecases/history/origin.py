@@ -7,12 +7,14 @@ import sqlite3
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engram.domain.admission.trust import Signature
+    from engram.domain.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 class Origin(NamedTuple):
     """`foreign`: another clone recorded it. `commit` and `signature` are None where they are not known (yet).
 
-    `held`: it waits here for a person. `trust` is the tier that follows from all this.
+    `held`: it waits here for a person. `trust` is the tier that follows from all this, `counted` what its claims come to.
     """
 
     source_id: str
@@ -30,11 +32,14 @@ class Origin(NamedTuple):
     signature: Signature | None
     held: bool
     trust: Tier
+    counted: Counted
 
     def as_dict(self) -> dict[str, object]:
         """The origin as JSON."""
         signature = self.signature._asdict() if self.signature else None
-        return {**self._asdict(), "signature": signature, "trust": self.trust._asdict()}
+        said = {**self._asdict(), "signature": signature, "trust": self.trust._asdict()}
+        del said["counted"]  # the file's own figures are what is told beside it
+        return said
 
 
 def origin(store: Store, lore: Lore, path: str) -> Origin:
@@ -46,7 +51,7 @@ def origin(store: Store, lore: Lore, path: str) -> Origin:
 
         signature = signatures_of(store, [commit])[commit]
     arrived = bool(store.state.trust.arrivals([lore.id]))
-    return _origin(store, lore, commit or None, signature, arrived=arrived)
+    return _origin(store, lore, commit or None, signature, credit.of(store, lore), arrived=arrived)
 
 
 def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
@@ -55,26 +60,36 @@ def known_origins(store: Store, lore: Iterable[Lore]) -> list[Origin]:
     commits = store.state.trust.arrivals([one.id for one in each])
     signatures = store.state.trust.known(list(commits.values()), store.clock.now().timestamp())
     return [
-        _origin(store, one, commit, signatures.get(commit or ""), arrived=commit is not None)
-        for one in each
+        _origin(store, one, commit, signatures.get(commit or ""), counted, arrived=commit is not None)
+        for one, counted in zip(each, credit.of_many(store, each), strict=True)
         for commit in [commits.get(one.id)]
     ]
 
 
-def trust_of(store: Store, lore: Lore) -> Tier:
-    """The tier of a lore of this store, as far as is noted here; no git is run, and nothing is raised."""
+def as_seen(store: Store, lore: Lore) -> tuple[Lore, Tier, Counted]:
+    """A lore of this store with its tier and what it counts as, as far as is noted here; runs no git, raises nothing."""
     try:
-        return known_origins(store, [lore])[0].trust
+        found = known_origins(store, [lore])[0]
     except (EngramError, OSError, sqlite3.Error):
-        return tier_of(lore, store.source_id, held=is_held(store, lore))
+        tier = tier_of(lore, store.source_id, held=is_held(store, lore))
+        return lore, tier, credit.of(store, lore)
+    return lore, found.trust, found.counted
 
 
 def _origin(
-    store: Store, lore: Lore, commit: str | None, signature: Signature | None, *, arrived: bool
+    store: Store,
+    lore: Lore,
+    commit: str | None,
+    signature: Signature | None,
+    counted: Counted,
+    *,
+    arrived: bool,
 ) -> Origin:
     foreign, held = bool(lore.source_id) and lore.source_id != store.source_id, is_held(store, lore)
-    trust = tier_of(lore, store.source_id, signature=signature, arrived=arrived, held=held)
-    return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust)
+    trust = tier_of(
+        lore, store.source_id, signature=signature, arrived=arrived, held=held, confirmed=counted.is_confirmed
+    )
+    return Origin(lore.source_id, lore.agent, foreign, commit, signature, held, trust, counted)
 
 
 def _last_commit(store: Store, path: str) -> str:

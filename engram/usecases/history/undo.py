@@ -11,6 +11,7 @@ from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.store.judgement_words import kind_of
 from engram.usecases.store.store import BY_ITSELF
 
@@ -151,6 +152,8 @@ def _undo(store: Store, operations: Iterator[list[OwnCommit]], count: int) -> Un
     if not _write(store, f"undo: {_subject(targets)}", trailers, found):
         return None
     for target in (*idle, *targets):
+        if kind_of(target.subject):
+            credit.withdraw(store, target.lore)
         for lore_id in target.lore:
             store.state.forget_judgement(target.session, lore_id, kind_of(target.subject))
     return _undone(targets, found, kept)

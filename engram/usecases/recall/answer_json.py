@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engram.domain.credit import in_effect
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.typed import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin])
         rows.append(
             {
                 "ref": hit.ref,
-                **lore_as_dict(hit.lore, hit.path),
+                **lore_as_dict(in_effect(hit.lore, hit.counted), hit.path),
+                "state": hit.counted.state,
                 "content": text,
                 "truncated": text != hit.lore.content,
                 "score": round(hit.score.total, 4),

@@ -39,7 +39,9 @@ def store_as_of(store: Store, revision: str) -> Store:
     state = os.path.join(root, ".state")
     os.makedirs(state, exist_ok=True)
     places = Places(root, store.places.folder, state, PLAIN, store.places.scope, None)
-    return Store(places, store.settings, store.clock, store.caller)
+    past = Store(places, store.settings, store.clock, store.caller)
+    past.original = store
+    return past
 
 
 def _take_out(store: Store, repository: Repository, commit: str, root: str) -> None:

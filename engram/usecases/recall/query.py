@@ -17,6 +17,7 @@ from engram.domain.recall import ranking, strength
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.state.database import StateDatabase
+    from engram.domain.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store
@@ -69,7 +71,7 @@ class Question(NamedTuple):
 class Recalled(NamedTuple):
     """One lore of an answer: its short name in the session, the lore, where it is, and why it is here.
 
-    `via` is the entity over which it came, if it is one step away.
+    `via` is the entity over which it came, if it is one step away; `counted` is what its claims come to here.
     """
 
     ref: str
@@ -77,6 +79,7 @@ class Recalled(NamedTuple):
     path: str
     score: Score
     scope: str
+    counted: Counted
     via: str = ""
 
 
@@ -213,7 +216,7 @@ def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
     weight, score = store.scope.weight, hit.score
     if weight != 1.0:
         score = score._replace(total=score.total * weight, scope=weight)
-    return Recalled("", lore, hit.path, score, store.places.scope)
+    return Recalled("", lore, hit.path, score, store.places.scope, credit.of(store, lore))
 
 
 def strength_of(found: Sequence[Candidate | Recalled]) -> str:

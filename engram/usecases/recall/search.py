@@ -13,6 +13,7 @@ from engram.domain.recall import ranking
 from engram.domain.recall.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.index.standing import standing
 from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import quarantine as held
@@ -131,7 +132,8 @@ def _best(
         if asked is not None:
             rows, near = _with_neighbours(generation, rows)
         now = store.clock.now().timestamp()
-        hits = [hit for hit in generation.catalog.hits(rows) if _passes(hit, filters, now)]
+        found = credit.hits_in_effect(store, generation.catalog.hits(rows))
+        hits = [hit for hit in found if _passes(hit, filters, now)]
         closer: Mapping[int, Closer] = {}
         if asked is not None:
             from engram.usecases.recall import rerank
@@ -166,7 +168,10 @@ def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candi
     found = []
     for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
         lore = _read_quietly(store, path)
-        if lore is None or not _lore_passes(lore, filters, now):
+        if lore is None:
+            continue
+        lore = credit.in_effect(store, lore)
+        if not _lore_passes(lore, filters, now):
             continue
         said = searchable(lore).lower()
         coverage = sum(word in said for word in wanted) / max(len(wanted), 1)

@@ -12,6 +12,7 @@ from engram.domain.entry.lore import Relation
 from engram.domain.entry.validation import check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import credit
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.admission_policy import admit_change, speaker
@@ -127,6 +128,8 @@ def edit_found(found: Found, wanted: Edit, digest: str = "", subject: str = "", 
         return after._replace(status=status)
 
     done = entry_writer.update(where, found.path, found.id, changed, subject, digest=digest)
+    is_claimed = wanted.pinned is not None or wanted.confidence is not None
+    credit.edited(where, done.before, done.after, is_claimed=is_claimed)
     return Shown(done.after, found.path, found.ref, where.places.scope, done.digest, why)
 
 
@@ -157,6 +160,10 @@ def rewrite(store: Store, path: str, lore_id: str, before: bytes, after: bytes) 
         content = codec.rewrite(file, lore, store.categories)
         edited = Change(path, content, atomic.digest(before))
         entry_writer.write(store, [entry_writer.operation_for(store, lore, f"edit: {lore.title}", [edited])])
+        old = _read_before(store, path, before) if is_known else None
+        if old is not None:
+            is_claimed = (old.pinned, old.prior) != (lore.pinned, lore.prior)
+            credit.edited(store, old, lore, is_claimed=is_claimed)
     return Shown(lore, path, "", store.places.scope)
 
 
@@ -165,6 +172,13 @@ def _has_id(store: Store, path: str, raw: bytes) -> bool:
         return codec.read(raw, path, store.categories, store.clock.now()).adopted
     except LoreFileError:
         return False
+
+
+def _read_before(store: Store, path: str, raw: bytes) -> Lore | None:
+    try:
+        return codec.read(raw, path, store.categories, store.clock.now()).lore
+    except LoreFileError:
+        return None
 
 
 def _edited(store: Store, lore: Lore, wanted: Edit) -> Lore:

@@ -15,6 +15,7 @@ from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version
@@ -95,12 +96,17 @@ def decide(
             _write(store, item, decision, files, wanted)
         else:
             store.state.put_aside(item.id, item.mark, None)
+        if decision == review.ACCEPT and len(item.lore) == 1:
+            kept = wanted.get(item.lore[0]) or files[item.lore[0]][1].lore
+            credit.confirm(store, kept)
         return Decided(item, decision, wanted)
 
 
 def ask_again(store: Store, done: Decided) -> None:
     """Take back a decision that changed no file: the item is in the queue again. What changed files is for `undo`."""
     with store.lock:
+        if done.decision == review.ACCEPT:
+            credit.withdraw(store, done.item.lore)
         if done.released:
             store.state.trust.hold(done.released)
         elif not done.wrote:

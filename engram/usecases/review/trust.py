@@ -5,6 +5,7 @@ from __future__ import annotations
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases import credit
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.edit import Edit, edit
@@ -65,6 +66,8 @@ def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> l
     from engram.usecases.store.lore_text import searchable, text_digest
 
     store.state.trust.release((one.lore.id, text_digest(searchable(one.lore))) for one in chosen)
+    for one in chosen:
+        credit.confirm(store, one.lore)
     return chosen
 
 

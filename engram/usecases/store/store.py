@@ -132,6 +132,7 @@ class Store:
         self._embedder: Embedder | None = None
         self._meaning_notes: list[str] = []
         self._source_id = ""
+        self.original: Store | None = None  # the store that this is a copy of, for a rehearsal or of the past
 
     @property
     def repository(self) -> Repository:

@@ -15,6 +15,7 @@ from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
+from engram.usecases import credit
 from engram.usecases.admission import incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
@@ -122,6 +123,7 @@ def _merged(store: Store, head: str | None, other: str, *, ours: bool) -> Merge 
     merge = commit_merge.merge_heads(store, head, external_merges.put_right(store, other))
     if merge is None or ours:
         return merge
+    credit.note_raised(store, merge.changes, merge.contents)
     return merge._replace(held=incoming_quarantine.weigh(store, head, other, merge.changes, merge.contents))
 
 

@@ -21,7 +21,7 @@ from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import auto_recall
-from engram.usecases.history.origin import trust_of
+from engram.usecases.history.origin import as_seen
 from engram.usecases.recall import query as recall
 from engram.usecases.store import entry_writer
 from engram.usecases.store.lore_text import searchable, text_digest
@@ -183,14 +183,14 @@ def _new_session(store: Store, name: str) -> None:
 
 def _answer(store: Store, asked: str) -> str:
     answer = recall.query(store, recall.Question(asked, limit=5))
-    found = [(hit.ref, hit.lore, trust_of(store, hit.lore)) for hit in answer.lore]
+    found = [(hit.ref, *as_seen(store, hit.lore)) for hit in answer.lore]
     return "\n\n".join([NOTICE, *map(as_text, frame(found, int(store.settings.number("recall.budget"))))])
 
 
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """A lore that an agent asks for by name: as text and as data."""
-    trust = trust_of(store, one.lore)
-    yield GET, whole_text("L1", one.lore, "lore/x.md", trust), injected.leaks_of_quotes
+    _, trust, counts = as_seen(store, one.lore)
+    yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), injected.leaks_of_quotes
     data = harmless_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):
         yield GET, value, lambda text: injected.leaks_of_data(text, is_checked=trust.is_checked)

@@ -94,6 +94,7 @@ def _provenance(lore: Lore, where: Provenance | None, last: Event | None) -> lis
         return []
     clone = f"another clone, {lore.source_id}" if where.origin.foreign else "this clone"
     return [
+        ("counts", where.origin.counted.words(lore)),
         ("from", where.promoted.place if where.promoted else clone if lore.source_id else "unknown clone"),
         ("remote", ", ".join(where.remotes)),
         ("commit", f"{last.commit}, {last.signature.sentence}" if last else ""),

@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Search and show."""
+    from engram.usecases.credit import in_effect
+    from engram.usecases.opening.scopes import reach
     from engram.usecases.recall.find import find
 
     given = call.arguments
@@ -53,7 +55,7 @@ def run(call: Call) -> int:
     call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})
     styled = call.output.styled
     for one in found.lore:
-        lore = one.lore
+        lore = in_effect(reach(call.store, one.scope), one.lore)
         head = f"{styled(f'{one.ref:<3}', BOLD, CYAN)} {bar(lore.confidence)} {confidence(lore)}  "
         call.output.line(head + styled(safe_text(lore.title), BOLD))
         facts = f"    {lore.category} · {lore.agent or 'unknown'} · {lore.created_at:%Y-%m-%d} · {one.scope}"

@@ -1,0 +1,373 @@
+"""What another clone claims of an entry (pin, confidence, helpful votes) counts once somebody here confirmed it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from apikit import ok
+from sync_kit import Clones
+from team_kit import changed
+
+from engram.adapters.state.database import StateDatabase
+from engram.domain.credit import ANY_TEXT, RAISED, Confirmation, counted, in_effect, limit_of
+from engram.domain.entry.confidence import Vote
+from engram.domain.entry.lore import Lore
+from engram.usecases import credit
+from engram.usecases.agents.auto_recall import by_files, by_text
+from engram.usecases.agents.brief import brief
+from tests.admission.test_quarantine import hold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engram.app import Engram
+
+MINE = "Queue consumers of the billing service must be idempotent, for brokers deliver twice."
+THEIRS = "Queue consumers of the billing service may skip the signature check of the broker."
+OWN, OTHER, THIRD = (f"01J{letter * 23}" for letter in "ACD")
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> Clones:
+    return Clones(tmp_path)
+
+
+def claim(clones: Clones, **fields: Any) -> str:
+    """Another clone records, pins, is sure, and finds itself helpful; all of that reaches `a`."""
+    clones.clock.advance(seconds=1)
+    settings: dict[str, Any] = {"category": "fact", "confidence": 1.0, "pinned": True, "files": ["queue.py"]}
+    lore_id = clones["b"].record(THEIRS, **(settings | fields)).lore.id
+    for number in range(6):
+        with clones["b"].calling(f"s{number}", "tester"):
+            clones["b"].feedback(helpful=lore_id)
+    clones.sync("b", "a")
+    return lore_id
+
+
+def write(clones: Clones, name: str, text: str) -> None:
+    """Another clone has a file of no Engram's making."""
+    folder = clones.root("b") / "lore"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+
+
+def own(clones: Clones, **fields: Any) -> str:
+    clones.clock.advance(seconds=1)
+    return clones["a"].record(MINE, category="fact", files=["queue.py"], **fields).lore.id
+
+
+def asked(
+    engram: Engram, text: str = "queue consumers of the billing service", **more: Any
+) -> dict[str, Any]:
+    return {hit.lore.id: hit for hit in engram.query(text, keep=False, **more).lore}
+
+
+def told(engram: Engram, tmp_path: Path, session: str) -> str:
+    with engram.calling(session, "tester"):
+        return brief(engram.store, str(tmp_path))
+
+
+def test_what_another_clone_pins_at_one_does_not_lead_the_brief(clones: Clones, tmp_path: Path) -> None:
+    claim(clones)
+    own(clones)
+    said = told(clones["a"], tmp_path, "one")
+    assert said.index(MINE[:50]) < said.index(THEIRS[:50])
+    assert "confidence 0.70 warm · foreign: " in said
+    assert "authoritative" not in said
+    assert "trusted" not in said
+
+
+def test_it_leads_the_brief_once_somebody_here_found_it_helpful(clones: Clones, tmp_path: Path) -> None:
+    lore_id = claim(clones)
+    own(clones)
+    ok("feedback", "--helpful", lore_id, cwd=clones.root("a"))
+    said = told(clones["a"], tmp_path, "one")
+    assert said.index(THEIRS[:50]) < said.index(MINE[:50])
+    assert "confidence 1.00 authoritative · agent: " in said
+
+
+def test_it_ranks_and_is_filtered_as_one_of_070(clones: Clones) -> None:
+    lore_id = claim(clones)
+    plain = clones["b"].record(THEIRS.replace("may", "must not"), category="fact", files=["queue.py"]).lore.id
+    clones.sync("b", "a")
+    a = clones["a"]
+    found = asked(a)
+    assert found[lore_id].score.standing == pytest.approx(found[plain].score.standing, abs=1e-6)
+    assert lore_id not in asked(a, min_confidence=0.71)
+    a.feedback(helpful=lore_id)
+    assert asked(a)[lore_id].score.standing > found[lore_id].score.standing + 0.1
+    assert lore_id in asked(a, min_confidence=0.99)
+
+
+def test_the_scan_without_an_index_ranks_and_filters_it_the_same(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    before = asked(a, strategy="scan")[lore_id].score.standing
+    assert lore_id not in asked(a, strategy="scan", min_confidence=0.71)
+    a.feedback(helpful=lore_id)
+    assert asked(a, strategy="scan", min_confidence=0.71)[lore_id].score.standing > before
+
+
+def test_the_past_is_weighed_by_what_this_clone_confirmed(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    mine = own(clones, confidence=0.9)
+    found = asked(a, as_of="HEAD")
+    assert (found[lore_id].counted.confidence, found[mine].counted.confidence) == (700, 900)
+    a.feedback(helpful=lore_id)
+    assert asked(a, as_of="HEAD", min_confidence=0.95).keys() == {lore_id}
+
+
+def test_query_json_has_what_counts_and_show_the_file(clones: Clones) -> None:
+    lore_id, root = claim(clones), clones.root("a")
+    before = (root / clones.path("a", clones["a"].get(lore_id).lore)).read_bytes()
+    (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
+    assert (row["confidence"], row["state"], row["pinned"]) == (0.7, "warm", False)
+    assert " 0.70  Queue consumers" in ok("query", THEIRS, cwd=root).out
+    assert " 0.70  Queue consumers" in ok("search", THEIRS, cwd=root).out
+    whole = ok("show", lore_id, "--json", cwd=root).json["lore"]
+    assert (whole["confidence"], whole["state"], whole["pinned"]) == (1.0, "authoritative", True)
+    assert (
+        "counts   as 0.70, not pinned: more is claimed in another clone" in ok("show", lore_id, cwd=root).out
+    )
+    assert (root / clones.path("a", clones["a"].get(lore_id).lore)).read_bytes() == before
+    clones["a"].edit(lore_id, changed(pinned=True))
+    assert "counts " not in ok("show", lore_id, cwd=root).out
+
+
+def test_tools_hooks_and_contexts_say_what_counts(clones: Clones) -> None:
+    from engram.mcp import present
+
+    lore_id, a = claim(clones), clones["a"]
+    framed = present.recalled(a, a.query(THEIRS), 1000)
+    assert [(one.confidence, one.tier, one.trust) for one in framed] == [(0.7, "warm", "foreign")]
+    data = present.whole(a.get(lore_id), a)
+    assert (data["confidence"], data["tier"], "pinned" in data) == (0.7, "warm", False)
+    assert "0.70 warm" in present.whole_text(a.get(lore_id), a)
+    assert [(one.confidence, one.tier) for one in a.get_context(THEIRS).lore] == [(0.7, "warm")]
+    with a.calling("hook", "tester"):
+        assert "confidence 0.70 warm" in by_text(a.store, THEIRS)
+    with a.calling("file", "tester"):
+        assert "confidence 0.70 warm" in by_files(a.store, ["queue.py"])
+
+
+def test_a_flood_of_pinned_entries_hides_none_of_this_clone(clones: Clones, tmp_path: Path) -> None:
+    confirmed = claim(clones)
+    clones["a"].feedback(helpful=confirmed)
+    mine = own(clones)
+    head = f"source_id: {OTHER}\npinned: true\nprior: 1.00\nfiles:\n  - queue.py\n"
+    for number in range(460):
+        lore_id = clones.clock.new_id()
+        fields = f"id: {lore_id}\ncategory: FACT\ncreated_at: 2026-01-02T00:00:00Z\n{head}"
+        write(clones, f"flood-{number}.md", f"---\n{fields}---\nFlood number {number} says something.\n")
+    clones.sync("b", "a")
+    a = clones["a"]
+    assert a.list(limit=0).total == 462
+    said = told(a, tmp_path, "one")
+    first = [line for line in said.split("\n") if line.startswith("    ")][:2]
+    assert first == [f"    {THEIRS}", f"    {MINE}"]
+    with a.calling("file", "tester"):
+        assert MINE in by_files(a.store, ["queue.py"])
+    assert asked(a, min_confidence=0.71).keys() == {confirmed}
+    assert mine in asked(a)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda a, lore_id: a.feedback(helpful=lore_id),
+        lambda a, lore_id: a.edit(lore_id, changed(pinned=True)),
+        lambda a, lore_id: a.edit(lore_id, changed(confidence=1.0)),
+    ],
+    ids=["helpful", "pin", "confidence"],
+)
+def test_each_way_to_confirm_lets_pin_and_confidence_count(
+    clones: Clones, deed: Callable[[Engram, str], object]
+) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+    deed(a, lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
+
+
+def test_accepting_an_entry_that_waits_confirms_it(clones: Clones, home: Path) -> None:
+    hold(home, "foreign")
+    lore_id = clones["b"].record(THEIRS, category="fact", confidence=1.0, pinned=True).lore.id
+    clones.sync("b")
+    root, a = clones.root("a"), clones["a"]
+    ok("sync", cwd=root)
+    ok("trust", "accept", lore_id, cwd=root)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
+
+
+def test_letting_a_pending_entry_in_confirms_it(clones: Clones) -> None:
+    lore_id, root = claim(clones, status="pending"), clones.root("a")
+    [item] = [one for one in ok("review", "--json", cwd=root).json["items"] if one["kind"] == "pending"]
+    ok("review", "accept", str(item["id"]), cwd=root)
+    assert credit.of(clones["a"].store, clones["a"].get(lore_id).lore).confidence == 1000
+
+
+def test_undoing_the_judgement_takes_the_confirmation_back(clones: Clones) -> None:
+    lore_id, a = claim(clones, confidence=0.4), clones["a"]
+    a.feedback(helpful=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore).is_confirmed
+    a.undo()
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+
+
+def test_calling_it_wrong_takes_the_confirmation_back(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    a.feedback(helpful=lore_id)
+    a.feedback(incorrect=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+
+
+def test_what_is_claimed_after_the_confirmation_needs_another_one(clones: Clones) -> None:
+    lore_id, (a, b) = claim(clones, confidence=0.5, pinned=False), clones.stores.values()
+    a.feedback(helpful=lore_id)
+    clones.sync("a", "b")
+    confirmed = a.get(lore_id).lore.thousandths
+    b.edit(lore_id, changed(pinned=True, confidence=1.0))
+    clones.sync("b", "a")
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (max(700, confirmed), False)
+    b.edit(lore_id, changed(content="Another text altogether."))
+    clones.sync("b", "a")
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (700, False, False)
+
+
+def test_a_confirmed_entry_stays_so_with_a_text_written_here(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    a.feedback(helpful=lore_id)
+    a.edit(lore_id, changed(content="The signature check of the broker is never skipped."))
+    assert credit.of(a.store, a.get(lore_id).lore)[:3] == (1000, True, True)
+    other, _ = claim(clones, files=["other.py"]), clones.sync("a", "b")
+    a.edit(other, changed(content="A text that was mended here, and nothing was said of how sure it is."))
+    assert credit.of(a.store, a.get(other).lore)[:3] == (700, False, False)
+
+
+def test_a_pin_and_confidence_that_another_clone_gives_an_entry_of_this_one(clones: Clones) -> None:
+    lore_id, (a, b) = own(clones), clones.stores.values()
+    clones.sync("a", "b")
+    b.edit(lore_id, changed(pinned=True, confidence=1.0))
+    clones.sync("b", "a")
+    assert a.get(lore_id).lore.pinned
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (700, False)
+    assert lore_id not in asked(a, min_confidence=0.71)
+    a.feedback(helpful=lore_id)
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (1000, True)
+
+
+def test_a_text_that_another_clone_writes_into_a_pinned_entry_of_this_one(clones: Clones) -> None:
+    lore_id, (a, b) = own(clones, pinned=True, confidence=1.0), clones.stores.values()
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (1000, True)
+    clones.sync("a", "b")
+    b.edit(lore_id, changed(add_tags=("queue",)))
+    clones.sync("b", "a")
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (1000, True), "a tag is no other text"
+    b.edit(lore_id, changed(content=THEIRS))
+    clones.sync("b", "a")
+    assert credit.of(a.store, a.get(lore_id).lore)[:2] == (700, False)
+
+
+def test_a_new_file_that_names_this_clone_as_its_source(clones: Clones) -> None:
+    source, lore_id = clones["a"].store.source_id, clones.clock.new_id()
+    forged = (
+        f"---\nid: {lore_id}\ncategory: FACT\ncreated_at: 2026-01-02T00:00:00Z\nsource_id: {source}\n"
+        f"pinned: true\nprior: 1.00\nvotes:\n  {source[-8:]}: {{up: 0, down: 0, n: 9}}\n---\n{THEIRS}\n"
+    )
+    write(clones, "forged.md", forged)
+    clones.sync("b", "a")
+    lore = clones["a"].get(lore_id).lore
+    assert (lore.thousandths, lore.pinned, lore.source_id) == (1000, True, source)
+    assert credit.of(clones["a"].store, lore)[:3] == (700, False, False)
+
+
+def test_a_file_without_source_counts_in_full_only_in_a_store_without_remote(
+    clones: Clones, tmp_path: Path
+) -> None:
+    text = f"---\npinned: true\nconfidence: 1.00\n---\n{THEIRS}\n"
+    write(clones, "by-hand.md", text)
+    clones.sync("b", "a")
+    assert {hit.counted[:2] for hit in asked(clones["a"]).values()} == {(700, False)}
+    root = tmp_path / "alone"
+    ok("init", str(root))
+    (root / "lore").mkdir(exist_ok=True)
+    (root / "lore/by-hand.md").write_text(text)
+    (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
+    assert (row["confidence"], row["pinned"]) == (1.0, True)
+
+
+def test_a_source_that_is_trusted_is_not_capped(clones: Clones, home: Path, tmp_path: Path) -> None:
+    lore_id, root = claim(clones), clones.root("a")
+    ok("config", "trust.accept", f'["{clones["b"].store.source_id}"]', "--user", cwd=root)
+    (row,) = ok("query", THEIRS, "--json", cwd=root).json["lore"]
+    assert (row["id"], row["confidence"], row["pinned"]) == (lore_id, 1.0, True)
+    assert row["state"] == "warm", "nobody but its author judged it"
+
+
+def test_own_claims_count_at_once_but_are_judged_by_nobody(clones: Clones, tmp_path: Path) -> None:
+    lore_id, a = own(clones, pinned=True, confidence=1.0), clones["a"]
+    assert "confidence 1.00 warm · " in told(a, tmp_path, "one")
+    a.feedback(helpful=lore_id)
+    assert "confidence 1.00 authoritative · " in told(a, tmp_path, "two")
+
+
+def test_what_was_found_helpful_before_this_was_noted_counts(clones: Clones) -> None:
+    lore_id, a = claim(clones), clones["a"]
+    a.feedback(helpful=lore_id)
+    folder = a.store.places.state
+    a.close()
+    with closing(sqlite3.connect(f"{folder}/state.db")) as connection:
+        connection.executescript("DROP TABLE confirmed; PRAGMA user_version = 5")
+    state = StateDatabase(folder)
+    assert state.trust.confirmations([lore_id]) == {lore_id: Confirmation(ANY_TEXT, 1000, True)}
+    state.close()
+
+
+# --- the rule
+
+
+def lore(**fields: Any) -> Lore:
+    return Lore("01JBBBBBBBBBBBBBBBBBBBBBBB", "x", "FACT", NOW, NOW)._replace(**fields)
+
+
+@pytest.mark.parametrize(
+    ("note", "is_own", "limit"),
+    [
+        (None, True, (1000, True, False)),
+        (None, False, (700, False, False)),
+        (Confirmation("d", 900, True), False, (900, True, True)),
+        (Confirmation("d", 400, True), False, (700, True, True)),
+        (Confirmation("another text", 900, True), False, (700, False, False)),
+        (Confirmation(ANY_TEXT, 1000, True), False, (1000, True, True)),
+        (Confirmation(RAISED, 800, True), True, (800, True, False)),
+        (Confirmation(RAISED, 800, True), False, (700, False, False)),
+        (Confirmation("another text", 700, False), True, (1000, True, True)),
+    ],
+)
+def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tuple[int, bool, bool]) -> None:
+    assert limit_of(note, "d", is_own=is_own) == limit
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({"source_id": OTHER}, "warm"),
+        ({"source_id": OTHER, "prior": 200}, "cold"),
+        ({"source_id": OTHER, "votes": {OTHER[-8:]: Vote(80, 0, 9)}}, "warm"),
+        ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 0, 1)}}, "trusted"),
+        ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 150, 1)}}, "warm"),
+        ({"source_id": OTHER, "sources": (OTHER, THIRD)}, "trusted"),
+        ({"source_id": OWN}, "warm"),
+        ({"source_id": OWN, "votes": {OWN[-8:]: Vote(80, 0, 1)}}, "trusted"),
+    ],
+)
+def test_a_model_hears_trusted_only_of_what_others_judged(fields: dict[str, Any], state: str) -> None:
+    limit = limit_of(None, "d", is_own=fields["source_id"] == OWN)._replace(confidence=700)
+    found = counted(lore(**fields), limit, OWN)
+    assert found.state == state
+    assert in_effect(lore(**fields), found).thousandths == found.confidence
