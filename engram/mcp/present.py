@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
+from engram.domain.admission.credit import in_effect
 from engram.domain.admission.tiers import QUARANTINED
 from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
 from engram.domain.agents.framing import whole_text as framed_whole
 from engram.domain.agents.harmless import harmless
-from engram.domain.credit import in_effect
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
+    from engram.domain.admission.credit import Counted
     from engram.domain.admission.tiers import Tier
     from engram.domain.agents.framing import Framed
-    from engram.domain.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recall.find import Found

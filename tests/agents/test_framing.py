@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engram.domain.admission.credit import Counted
 from engram.domain.admission.tiers import tier_of
 from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quoted
-from engram.domain.credit import Counted
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 

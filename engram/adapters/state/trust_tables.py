@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engram.domain.admission.credit import RAISED, Confirmation
 from engram.domain.admission.trust import NOT_SIGNED, Signature
-from engram.domain.credit import RAISED, Confirmation
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from engram.domain.agents import fence
 from engram.domain.recall import strength
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.history.origin import as_seen
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening.scopes import reach

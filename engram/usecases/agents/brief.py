@@ -6,7 +6,7 @@ from engram.domain.errors import EngramError
 from engram.domain.recall import ranking
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.agents import auto_recall
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing

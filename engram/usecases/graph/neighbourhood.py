@@ -11,7 +11,7 @@ from engram.domain.graph.graph import LORE, Node, entity_key, name_key
 from engram.domain.graph.graph_drawing import way_said
 from engram.domain.recall.ranking import weigh
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.graph.entities import all_entities
 from engram.usecases.graph.graph_building import drawn
 from engram.usecases.graph.importance import importance_in

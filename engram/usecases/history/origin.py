@@ -7,14 +7,14 @@ import sqlite3
 from engram.domain.admission.tiers import Tier, tier_of
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.store.quarantine import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from engram.domain.admission.credit import Counted
     from engram.domain.admission.trust import Signature
-    from engram.domain.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 

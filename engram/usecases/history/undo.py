@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 
 from engram.domain.errors import ConflictError, NotFoundError, StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.store.judgement_words import kind_of
 from engram.usecases.store.store import BY_ITSELF
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.domain.credit import in_effect
+from engram.domain.admission.credit import in_effect
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.typed import TYPE_CHECKING
 

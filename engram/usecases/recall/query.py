@@ -17,7 +17,7 @@ from engram.domain.recall import ranking, strength
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.state.database import StateDatabase
-    from engram.domain.credit import Counted
+    from engram.domain.admission.credit import Counted
     from engram.domain.entry.lore import Lore
     from engram.domain.recall.ranking import Score
     from engram.usecases.store.store import Store

@@ -13,7 +13,7 @@ from engram.domain.recall import ranking
 from engram.domain.recall.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.index.standing import standing
 from engram.usecases.recall.relevance import Relevance
 from engram.usecases.store import quarantine as held

@@ -12,7 +12,7 @@ from engram.domain.entry.lore import Relation
 from engram.domain.entry.validation import check, check_fraction
 from engram.domain.errors import LoreFileError, UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.lookup.listing import Shown
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.admission_policy import admit_change, speaker

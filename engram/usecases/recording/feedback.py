@@ -6,7 +6,7 @@ from engram.domain.entry import confidence, times
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, KINDS, NOT_RELEVANT, two_decimals
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import activity_log, entry_writer
 from engram.usecases.store.judgement_words import _WORDS

@@ -15,7 +15,7 @@ from engram.domain.review import review
 from engram.domain.review.review import Item, check_decision
 from engram.domain.similarity.deduplicate import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.graph import entity_conflicts
 from engram.usecases.recording.edited_result import refuse_secrets, with_result
 from engram.usecases.recording.resolve_conflict import take_version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engram.domain.admission import trust
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recording.edit import Edit, edit

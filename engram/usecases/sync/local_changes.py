@@ -15,8 +15,7 @@ from engram.adapters.git.run import layout
 from engram.domain.errors import EngramError, NotFoundError, StoreError, SyncBlockedError
 from engram.domain.sync.sync_plan import is_lore
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases import credit
-from engram.usecases.admission import incoming_quarantine
+from engram.usecases.admission import credit, incoming_quarantine
 from engram.usecases.admission.pulled_commits import weighed
 from engram.usecases.graph import agent_profiles, entities
 from engram.usecases.index.refresh import refresh

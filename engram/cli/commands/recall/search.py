@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Search and show."""
-    from engram.usecases.credit import in_effect
+    from engram.usecases.admission.credit import in_effect
     from engram.usecases.opening.scopes import reach
     from engram.usecases.recall.find import find
 

@@ -14,10 +14,10 @@ from sync_kit import Clones
 from team_kit import changed
 
 from engram.adapters.state.database import StateDatabase
-from engram.domain.credit import ANY_TEXT, RAISED, Confirmation, counted, in_effect, limit_of
+from engram.domain.admission.credit import ANY_TEXT, RAISED, Confirmation, counted, in_effect, limit_of
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
-from engram.usecases import credit
+from engram.usecases.admission import credit
 from engram.usecases.agents.auto_recall import by_files, by_text
 from engram.usecases.agents.brief import brief
 from tests.admission.test_quarantine import hold

@@ -6,8 +6,8 @@ import contextlib
 import os
 import sqlite3
 
-from engram.domain import credit
-from engram.domain.credit import Confirmation, Counted, Limit
+from engram.domain.admission import credit
+from engram.domain.admission.credit import Confirmation, Counted, Limit
 from engram.domain.entry.confidence import DEFAULT_PRIOR, HELPFUL
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
