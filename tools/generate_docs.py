@@ -42,16 +42,16 @@ NUMBERS = (
     ("engram.domain.recall.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
     (
         "engram.domain.recall.ranking.NEAR_NEIGHBOUR",
-        "what the tokens of a lore that is one relation away count",
+        "what the tokens of an entry that is one relation away count",
     ),
     ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
     (
         "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
-        "neighbours of one lore that are looked at, at each distance",
+        "neighbours of one entry that are looked at, at each distance",
     ),
     (
         "engram.usecases.recall.search.FEW",
-        "rows that get a second look (48 in a store where lore name others), at least",
+        "rows that get a second look (48 in a store where entries name others), at least",
     ),
     (
         "engram.adapters.embed.late_interaction.STRETCH",
@@ -73,7 +73,7 @@ NUMBERS = (
     ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     (
         "engram.domain.recall.ranking.PATH_GAIN",
-        "how much a file in common with the caller's lifts a lore, at most",
+        "how much a file in common with the caller's lifts an entry, at most",
     ),
     ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
     ("engram.domain.recall.ranking.KIND_PRIORITY", "what the type adds to standing"),
@@ -82,7 +82,7 @@ NUMBERS = (
     ("engram.domain.text.passages.MOST", "passages of one text, at most"),
     (
         "engram.usecases.similarity.near_duplicates.NEAR",
-        "cosine from which `record` reports a lore as similar",
+        "cosine from which `record` reports an entry as similar",
     ),
 )
 
@@ -135,7 +135,7 @@ def exit_codes() -> str:
         errors.DONE: "done; for `query` also: nothing relevant is known",
         errors.FAILED: "failed",
         errors.USAGE: "the call or a value in it is wrong",
-        errors.NOT_FOUND: "there is no such lore, file or store",
+        errors.NOT_FOUND: "there is no such entry, file or store",
         errors.NEEDS_HUMAN: "needs a person: ambiguous, or changed by somebody else meanwhile",
         errors.REMOTE_FAILED: "a remote failed: refused, unreachable, too slow",
         errors.INTERRUPTED: "interrupted",
