@@ -8,10 +8,12 @@ which pages are out of date.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -334,7 +336,48 @@ def http_resources() -> str:
     return "\n".join(_table(("Resource", "What it does"), rows)) + "\n"
 
 
+def house_map() -> str:
+    """Every layer and room with its purpose, from the contracts of import-linter and the docstrings of the packages."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers, rooms = [contract for contract in contracts if contract["type"] == "layers"]
+    adapters = next(contract["modules"] for contract in contracts if contract["type"] == "independence")
+    domain = [path.parent.name for path in (ROOT / "engram/domain").glob("*/__init__.py")]
+    usecases = rooms["containers"][0]
+    inside = {
+        usecases: [f"{usecases}.{name}" for name in rooms["layers"]],
+        "engram.adapters": sorted(adapters),
+        "engram.domain": [f"engram.domain.{name}" for name in sorted(domain)],
+    }
+    lines = []
+    for layer in layers["layers"]:
+        packages = layer.replace(" ", "").split("|")
+        for package, edge in zip(packages, _edges(len(packages)), strict=True):
+            lines.append(f"{edge} {package:<17}{_purpose(package)}")
+            within = inside.get(package, [])
+            edges = _edges(len(within) if within == inside["engram.adapters"] else 1)
+            lines += [
+                f"{next(edges, ' ')}   {room.rpartition('.')[2]:<15}{_purpose(room)}" for room in within
+            ]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def _edges(count: int) -> Iterator[str]:
+    """The edge of a bracket around so many lines; none around a single one."""
+    yield from ("┌", *"│" * (count - 2), "└") if count > 1 else " "
+
+
+def _purpose(package: str) -> str:
+    """The first sentence of the docstring of a package or module, without its period."""
+    module = ROOT / ("tui" if package.startswith("engram_tui") else "") / package.replace(".", "/")
+    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(source.read_bytes())) or ""
+    return re.split(r"\.(?:\s|$)", docstring.partition("\n")[0])[0]
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "map": house_map,
     "commands": commands,
     "shared-options": shared_options,
     "exit-codes": exit_codes,
