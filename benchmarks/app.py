@@ -37,7 +37,7 @@ _HELD = 90
 _MEMORY_MB = 150
 _DETAIL_MS = 150
 _KEY_MS = 50
-# A lore has at most 4,000 characters, so no line of one is wider than 8,000 cells.
+# An entry has at most 4,000 characters, so no line of one is wider than 8,000 cells.
 _HOSTILE = {
     "one line of 7,800 cells": "BODYWIDE\n\n" + "漢" * 3_900,
     "one word of 3,900 letters": "BODYLONG\n\n" + "x" * 3_900,
@@ -121,7 +121,7 @@ def _size(root: str, runs: int) -> list[Group]:
                 more=f"{whole:.0f} MB, {own:.0f} without mapped files",
             )
         )
-    return [Group(f"{count:,} lore", figures)]
+    return [Group(f"{count:,} entries", figures)]
 
 
 class Watch:

@@ -188,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     began = time.perf_counter()
     size = generate(os.path.abspath(given.folder), given.count, given.seed)
-    print(f"{given.count:,} lore, {size / 1e6:.1f} MB, in {time.perf_counter() - began:.1f} s")
+    print(f"{given.count:,} entries, {size / 1e6:.1f} MB, in {time.perf_counter() - began:.1f} s")
     return 0
 
 

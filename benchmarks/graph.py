@@ -1,6 +1,6 @@
 """What the graph costs: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
 
-A generated store whose lore name entities (few of them often, most seldom), and whose entities are related; real files,
+A generated store whose entries name entities (few of them often, most seldom), and whose entities are related; real files,
 the real index. Each figure is the least processor time of several runs, in this process; bare Python stands beside them.
 """
 
@@ -151,7 +151,8 @@ def measure(store: Store, home: str) -> None:
     generation.has_ranks = True
     ids = [hit.id for hit in generation.catalog.select("1", (), "LIMIT 48")]
     say(
-        "looking up the importance of 48 lore, 100 times", lambda: [generation.ranks(ids) for _ in range(100)]
+        "looking up the importance of 48 entries, 100 times",
+        lambda: [generation.ranks(ids) for _ in range(100)],
     )
 
 

@@ -1,7 +1,7 @@
 """Whether recall that walks helps: `python benchmarks/hop.py SET [SET ...] [--units N]`, sets as of benchmarks/recall.py.
 
-No set names entities, so each lore gets those that its text has: names, which are words with a capital inside a
-sentence, a digit or a capital within, of which two lore or more of the set have each, and its tags. No question is
+No set names entities, so each entry gets those that its text has: names, which are words with a capital inside a
+sentence, a digit or a capital within, of which two entries or more of the set have each, and its tags. No question is
 looked at for that. Every question is asked twice in one store, k = 10, with and without the step.
 """
 
@@ -35,7 +35,7 @@ STEP = "one step on"
 VARIANTS = (Variant(HYBRID, "hybrid", {}), Variant(STEP, "hybrid", {}, hop=True))
 _WORD = re.compile(r"[^\W\d_][\w+#-]*")
 _BEGINS = re.compile(r"(?:^|[.!?:#>*-]\s+|\n\s*)\W*$")
-_MOST_NAMES = 50  # of one lore
+_MOST_NAMES = 50  # of one entry
 
 
 def names_in(text: str) -> list[str]:
@@ -51,7 +51,7 @@ def names_in(text: str) -> list[str]:
 
 
 def with_names(found: RetrievalSet) -> RetrievalSet:
-    """The set with the entities of each lore."""
+    """The set with the entities of each entry."""
     named = [[*document.tags, *names_in(document.text)] for document in found.documents]
     count = Counter(name.lower() for names in named for name in dict.fromkeys(map(str.lower, names)))
     documents = [_named(*pair, count) for pair in zip(found.documents, named, strict=True)]
@@ -72,7 +72,7 @@ def reports(path: str, units: int) -> list[Report]:
     parts = []
     for one in map(with_names, sets):
         named = sum(map(len, (document.entities for document in one.documents)))
-        print(f"{one.name}: {len(one.documents):,} lore that name {named:,} entities", flush=True)
+        print(f"{one.name}: {len(one.documents):,} entries that name {named:,} entities", flush=True)
         with tempfile.TemporaryDirectory(prefix="engram-hop-") as folder:
             parts.append((one, ask_all(one, VARIANTS, folder)))
     return [recall_report.of_units(parts)]

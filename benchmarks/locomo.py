@@ -76,7 +76,7 @@ def _turns(sessions: Iterable[list[dict[str, Any]]]) -> Iterator[Document]:
 
 
 def _sessions(sessions: Iterable[list[dict[str, Any]]]) -> Iterator[Document]:
-    """Each session; one longer than a lore in parts, cut between turns, each of which counts for it."""
+    """Each session; one longer than an entry in parts, cut between turns, each of which counts for it."""
     for turns in sessions:
         part: list[str] = []
         for turn in turns:

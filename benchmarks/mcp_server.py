@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--store", help="a folder with lore to copy (default: one is generated)")
-    parser.add_argument("--size", default="10k", help="how many lore to generate (default: %(default)s)")
+    parser.add_argument("--size", default="10k", help="how many entries to generate (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=7, help="how often it is started (default: %(default)s)")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="engram-benchmark-") as temporary:
@@ -135,7 +135,7 @@ def _calls(root: str) -> list[Figure]:
     with Server(root) as server:
         began = time.perf_counter()
         count = server.call("recall_status")["lore_count"]
-        first = Figure("First call", None, (time.perf_counter() - began) * 1000, f"{count:,} lore indexed")
+        first = Figure("First call", None, (time.perf_counter() - began) * 1000, f"{count:,} entries indexed")
         found = [server.call("recall_query", query=text) for text in questions[:20]]
         refs = [one["ref"] for answer in found for one in answer["lore"]][:_CALLS]
         said = [{"content": note.content, "category": note.category} for note in notes]

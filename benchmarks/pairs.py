@@ -62,7 +62,7 @@ def judge(half: str) -> list[Judged]:
 
 
 def score(judged: list[Judged], kind: str) -> Score:
-    """What is proposed as this kind; lore that fold by themselves count as duplicates found."""
+    """What is proposed as this kind; entries that fold by themselves count as duplicates found."""
     kinds = {DUPLICATE, SAME} if kind == DUPLICATE else {kind}
     proposed = [item for item in judged if item.assessment.kind in kinds]
     right = sum(item.pair.label == LABELS[kind] for item in proposed)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from peer_rivals import Rival
 
 SEED = 1
-_LONGEST = 3900  # characters: a lore holds 4,000
+_LONGEST = 3900  # characters: an entry holds 4,000
 _QUESTIONS = 60
 _WRITERS, _EACH = 4, 25
 _ASKED_AGAIN = 20
@@ -65,7 +65,7 @@ def questions() -> list[str]:
 
 
 def til(path: str) -> tuple[list[Note], list[tuple[str, str]]]:
-    """The notes of a retrieval set, cut to what one lore holds, and (question, key of the right note) pairs."""
+    """The notes of a retrieval set, cut to what one entry holds, and (question, key of the right note) pairs."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     keys = {name: f"n{number:06}" for number, name in enumerate(data["docs"])}

@@ -111,7 +111,7 @@ the program's own command, or its server started for one question. "til_titles" 
 _BEHIND = """\
 Where Engram is behind, and why:
 
-- **import, rebuild**: each lore becomes a file of its own in git, is checked for secrets and twins, and has vectors and tokens.
+- **import, rebuild**: each entry becomes a file of its own in git, is checked for secrets and twins, and has vectors and tokens.
   The quicker ones insert rows and index words.
 - **tools/list**: descriptions say when to call a tool and what it answers; the smaller ones have fewer options.
 - **cold question**: Python starts and imports numpy; `--strategy words` is a third of it. ripgrep and SQLite are programs in C.

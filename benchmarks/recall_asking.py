@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retrieval_set import RetrievalSet
 
 K = 10
-_PARTS_OF_ONE = 3  # lore asked for, for each document wanted, where several lore count for one document
+_PARTS_OF_ONE = 3  # entries asked for, for each document wanted, where several entries count for one document
 
 
 class Reply(NamedTuple):

@@ -26,7 +26,7 @@ UNANSWERABLE = "unanswerable"
 
 
 class Document(NamedTuple):
-    """What one lore is made of; `text` has its title on top. `answers` is the id that a hit of it counts for.
+    """What one entry is made of; `text` has its title on top. `answers` is the id that a hit of it counts for.
 
     `follows` is the id of the document before it in its conversation: the lore names that one's.
     """

@@ -114,16 +114,16 @@ def _size(folder: str, count: int, runs: int, steady: Steady) -> Group:
     }
     figures = []
     for name, measure in parts.items():
-        say(f"{count:,} lore: {name}")
+        say(f"{count:,} entries: {name}")
         figures += steady(f"{name} at {count:,}", measure)
-    return Group(f"{count:,} lore", figures)
+    return Group(f"{count:,} entries", figures)
 
 
 def _rebuild(root: str, count: int, runs: int) -> list[Figure]:
     rebuilds = [_task("rebuild", root, runs) for _ in range(min(3, runs))]
     spent = median([Cost(*found["cost"]) for found in rebuilds])
     peak = max(found["peak_mb"] for found in rebuilds)
-    per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs a lore"
+    per_lore = f"{spent.cpu_ms * 1000 / count:.0f} CPU-µs an entry"
     seconds = timed("Rebuild the index", spent, per_lore)
     if count >= 10_000:  # in a small store the model's loading is most of it
         seconds = against(seconds, spent.cpu_ms, 0.25 * count, "CPU-ms")
@@ -252,7 +252,7 @@ def _task(name: str, root: str, runs: int) -> dict[str, Any]:
 def _plain_store(folder: str, count: int) -> str:
     root = os.path.join(folder, f"plain-{count}")
     if not os.path.exists(os.path.join(folder, f"plain-{count}.made")):
-        say(f"{count:,} lore: generating")
+        say(f"{count:,} entries: generating")
         generate.generate(root, count, SEED)
         _mark(folder, f"plain-{count}")
     return root
@@ -263,7 +263,7 @@ def dedicated_store(folder: str, count: int) -> str:
 
     root = os.path.join(folder, f"dedicated-{count}")
     if not os.path.exists(os.path.join(folder, f"dedicated-{count}.made")):
-        say(f"{count:,} lore: generating the store with a repository of its own")
+        say(f"{count:,} entries: generating the store with a repository of its own")
         init(root)
         write_lore(root, generate.lore_files(count, SEED))
         for command in (["add", "--all"], ["commit", "--quiet", "--message", "Generated lore"]):

@@ -49,7 +49,7 @@ def make_plain(root: str) -> None:
 def write_lore(root: str, found: Iterable[tuple[str, Lore]]) -> int:
     """Write lore files at their paths relative to the store (`/` between parts); returns their bytes.
 
-    Raises ValidationError for a lore that no file can say.
+    Raises ValidationError for an entry that no file can say.
     """
     categories = Categories()
     made: set[str] = set()

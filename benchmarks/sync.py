@@ -113,16 +113,16 @@ def _without_maintenance() -> None:
 
 def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
     scene = Scene(dedicated_store(kept, count), os.path.join(temporary, f"scene-{count}"))
-    say(f"{count:,} lore: first push")
+    say(f"{count:,} entries: first push")
     first = scene.sync()
     assert first.done["pushed"] >= count
     figures = [timed("First sync into an empty remote", first.cost, _shown(first))]
     scene.add_other()
-    say(f"{count:,} lore: nothing to do")
+    say(f"{count:,} entries: nothing to do")
     figures += steady(f"nothing to do at {count:,}", lambda: _no_op(scene))
     for both, limit in ((100, 1.0), (1000, 4.0)):
         if 2 * both <= count:
-            say(f"{count:,} lore: {both} changed by both")
+            say(f"{count:,} entries: {both} changed by both")
             name = f"{both:,} files changed here, the same {both:,} there"
             done: Merged = steady(f"{both:,} changed by both at {count:,}", lambda: scene.merged(both))  # noqa: B023 - called at once
             found = done.found
@@ -134,12 +134,12 @@ def _size(kept: str, temporary: str, count: int, steady: Steady) -> Group:
             figures.append(
                 timed("… bare git's fetch and push of the same, the remote's side included", bare, parts)
             )
-    say(f"{count:,} lore: new ones come in")
+    say(f"{count:,} entries: new ones come in")
     scene.edit_there(100)
     found = scene.sync()
     figures.append(timed("100 files changed there alone", found.cost, _shown(found)))
     scene.remove()
-    return Group(f"{count:,} lore", figures)
+    return Group(f"{count:,} entries", figures)
 
 
 def _no_op(scene: Scene) -> list[Figure]:

@@ -1,4 +1,4 @@
-"""The words that generated lore are made of: a few hundred written down here, the rest built from them by rule.
+"""The words that generated entries are made of: a few hundred written down here, the rest built from them by rule.
 
 Together more than 20,000 distinct words, met as often as Zipf's law says: rank r with weight 1 / (r + 2.7)
 (Mandelbrot 1953), plain words first, then identifiers, paths, errors, versions and made-up names.

@@ -147,7 +147,7 @@ class Session:
         return "\n".join(path.read_text("utf-8") for path in sorted(self.requests.glob("*.json")))
 
     def pending(self) -> str:
-        """The lore that wait, once there are some or patience is at an end."""
+        """Return the pending lore, once there is some or patience is at an end."""
         until = time.monotonic() + _PATIENCE
         while True:
             found = self.run(*ENGRAM, "list", "--status", "pending", "--json")

@@ -8,10 +8,12 @@ which pages are out of date.
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,16 +44,16 @@ NUMBERS = (
     ("engram.domain.recall.ranking.NEAR", "how much single tokens weigh, against 1 for meaning"),
     (
         "engram.domain.recall.ranking.NEAR_NEIGHBOUR",
-        "what the tokens of a lore that is one relation away count",
+        "what the tokens of an entry that is one relation away count",
     ),
     ("engram.domain.recall.ranking.FAR_NEIGHBOUR", "what those two relations away count"),
     (
         "engram.usecases.recall.rerank.MOST_NEIGHBOURS",
-        "neighbours of one lore that are looked at, at each distance",
+        "neighbours of one entry that are looked at, at each distance",
     ),
     (
         "engram.usecases.recall.search.FEW",
-        "rows that get a second look (48 in a store where lore name others), at least",
+        "rows that get a second look (48 in a store where entries name others), at least",
     ),
     (
         "engram.adapters.embed.late_interaction.STRETCH",
@@ -73,7 +75,7 @@ NUMBERS = (
     ("engram.domain.recall.ranking.STANDING", "the share of a score that depends on the lore's standing"),
     (
         "engram.domain.recall.ranking.PATH_GAIN",
-        "how much a file in common with the caller's lifts a lore, at most",
+        "how much a file in common with the caller's lifts an entry, at most",
     ),
     ("engram.domain.recall.ranking.HALF_LIFE_DAYS", "days after which memory strength has halved, by type"),
     ("engram.domain.recall.ranking.KIND_PRIORITY", "what the type adds to standing"),
@@ -82,7 +84,7 @@ NUMBERS = (
     ("engram.domain.text.passages.MOST", "passages of one text, at most"),
     (
         "engram.usecases.similarity.near_duplicates.NEAR",
-        "cosine from which `record` reports a lore as similar",
+        "cosine from which `record` reports an entry as similar",
     ),
 )
 
@@ -135,7 +137,7 @@ def exit_codes() -> str:
         errors.DONE: "done; for `query` also: nothing relevant is known",
         errors.FAILED: "failed",
         errors.USAGE: "the call or a value in it is wrong",
-        errors.NOT_FOUND: "there is no such lore, file or store",
+        errors.NOT_FOUND: "there is no such entry, file or store",
         errors.NEEDS_HUMAN: "needs a person: ambiguous, or changed by somebody else meanwhile",
         errors.REMOTE_FAILED: "a remote failed: refused, unreachable, too slow",
         errors.INTERRUPTED: "interrupted",
@@ -334,7 +336,48 @@ def http_resources() -> str:
     return "\n".join(_table(("Resource", "What it does"), rows)) + "\n"
 
 
+def house_map() -> str:
+    """Every layer and room with its purpose, from the contracts of import-linter and the docstrings of the packages."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers, rooms = [contract for contract in contracts if contract["type"] == "layers"]
+    adapters = next(contract["modules"] for contract in contracts if contract["type"] == "independence")
+    domain = [path.parent.name for path in (ROOT / "engram/domain").glob("*/__init__.py")]
+    usecases = rooms["containers"][0]
+    inside = {
+        usecases: [f"{usecases}.{name}" for name in rooms["layers"]],
+        "engram.adapters": sorted(adapters),
+        "engram.domain": [f"engram.domain.{name}" for name in sorted(domain)],
+    }
+    lines = []
+    for layer in layers["layers"]:
+        packages = layer.replace(" ", "").split("|")
+        for package, edge in zip(packages, _edges(len(packages)), strict=True):
+            lines.append(f"{edge} {package:<17}{_purpose(package)}")
+            within = inside.get(package, [])
+            edges = _edges(len(within) if within == inside["engram.adapters"] else 1)
+            lines += [
+                f"{next(edges, ' ')}   {room.rpartition('.')[2]:<15}{_purpose(room)}" for room in within
+            ]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def _edges(count: int) -> Iterator[str]:
+    """The edge of a bracket around so many lines; none around a single one."""
+    yield from ("┌", *"│" * (count - 2), "└") if count > 1 else " "
+
+
+def _purpose(package: str) -> str:
+    """The first sentence of the docstring of a package or module, without its period."""
+    module = ROOT / ("tui" if package.startswith("engram_tui") else "") / package.replace(".", "/")
+    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(source.read_bytes())) or ""
+    return re.split(r"\.(?:\s|$)", docstring.partition("\n")[0])[0]
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "map": house_map,
     "commands": commands,
     "shared-options": shared_options,
     "exit-codes": exit_codes,

@@ -1,1 +1,1 @@
-"""One package per outside thing; none of them imports another."""
+"""A package for each outside thing; none of them imports another."""

@@ -1,1 +1,1 @@
-"""The Python API by subject, a class each; `engram.app.Engram` is all of them together."""
+"""The Python API by subject, a class for each; `engram.app.Engram` combines them."""

@@ -1,1 +1,1 @@
-"""The command line: translates arguments into use cases and answers into text or JSON, nothing else."""
+"""The command line: parse arguments, call a use case, print text or JSON."""

@@ -1,1 +1,1 @@
-"""Pure rules of Engram: lore, feedback, ranking, refs. Standard library only; no clock, no I/O."""
+"""Pure rules: no files, no clock, no randomness, nothing but the standard library."""

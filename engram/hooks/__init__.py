@@ -1,1 +1,1 @@
-"""Lifecycle hooks: a coding agent's event as JSON on standard input, the answer in that agent's own schema."""
+"""Lifecycle hooks of coding agents: an event comes in as JSON, the answer goes out in that agent's own schema."""

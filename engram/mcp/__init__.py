@@ -1,1 +1,1 @@
-"""Engram for coding agents: a Model Context Protocol server on the official SDK."""
+"""The Model Context Protocol server for coding agents, on the official SDK."""

@@ -1,4 +1,4 @@
-"""Serving HTTP: nobody gets in without the token, from another site, or by another host's name.
+"""Serve HTTP safely: tokens, origins, host names, rates and deadlines, for the HTTP API and MCP.
 
 It is plain HTTP, on the loopback unless told otherwise; on a network it belongs behind a proxy that speaks TLS.
 """

@@ -1,1 +1,1 @@
-"""One module per thing Engram does; front ends translate to and from these and nothing else."""
+"""What Engram does, a room for each subject; front ends only translate to and from it."""

@@ -92,5 +92,5 @@ def test_the_command_makes_a_store(tmp_path: Path, capsys: pytest.CaptureFixture
     import generate
 
     assert generate.main([str(tmp_path / "made"), "--count", "5"]) == 0
-    assert "5 lore" in capsys.readouterr().out
+    assert "5 entries" in capsys.readouterr().out
     assert len(files_of(tmp_path / "made")) == 5

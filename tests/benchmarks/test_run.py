@@ -111,7 +111,7 @@ def test_the_whole_command_measures_a_small_store_and_writes_the_report(tmp_path
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     text = output.read_text("utf-8")
-    assert "## 60 lore" in text
+    assert "## 60 entries" in text
     assert "- bare Python at its fastest" in text
     for measure in (
         "Rebuild the index",
@@ -127,5 +127,5 @@ def test_the_sync_benchmark_merges_a_small_store_and_reports(tmp_path: Path) -> 
     command = [sys.executable, str(BENCHMARKS / "sync.py"), "--sizes", "250", "--attempts", "1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert "## 250 lore" in done.stdout
+    assert "## 250 entries" in done.stdout
     assert "| 100 files changed here, the same 100 there |" in done.stdout

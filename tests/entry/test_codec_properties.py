@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 import yaml
-from codec_blocks import blocks
-from codec_strategies import CATEGORIES, NASTY, contents, files, lore, nearly_canonical, texts
+from codec_strategies import CATEGORIES, NASTY, blocks, contents, files, lore, nearly_canonical, texts
 from effort import examples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st

@@ -14,8 +14,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, dedicated, opened, plain
 from effort import examples
 from hypothesis import given, settings
-from sql_kit import SOON, answered, refused, rows
-from sql_statements import FILES, STATEMENTS, THROUGH
+from sql_kit import FILES, SOON, STATEMENTS, THROUGH, answered, refused, rows
 
 from engram.adapters.sql.functions import FUNCTIONS
 from engram.adapters.state.trust_tables import Held

@@ -10,8 +10,7 @@ import pytest
 from apikit import COLOUR, QUEUE, TIDES, opened, plain
 from effort import examples
 from hypothesis import given, settings
-from sql_kit import SOON, answered, refused, rows
-from sql_statements import COSTLY, HUGE
+from sql_kit import COSTLY, HUGE, SOON, answered, refused, rows
 
 from engram.domain.errors import UsageError
 from engram.domain.explore.tables import Limits

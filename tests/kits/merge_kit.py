@@ -1,11 +1,12 @@
-"""What the tests of merging share: one call to merge, and versions of files as machines and people leave them."""
+"""What the tests of merging share: one call to merge, an entry with its changed versions, and versions of files at random."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from codec_kit import MODIFIED
+from codec_kit import ID, MODIFIED
+from codec_kit import NOW as START
 from codec_strategies import CATEGORIES, FIELDS, contents, files, lore, texts, words
 from effort import examples
 from hypothesis import HealthCheck, settings
@@ -13,11 +14,9 @@ from hypothesis import strategies as st
 
 from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.merge.merge_file import Merged, merge_files
-from engram.domain.entry.confidence import Vote
+from engram.domain.entry.confidence import HELPFUL, Vote, judge
+from engram.domain.entry.lore import Lore
 from engram.domain.errors import LoreFileError, ValidationError
-
-if TYPE_CHECKING:
-    from engram.domain.entry.lore import Lore
 
 PATH = "lore/2026/11/21/x--01JD6TQ8XW9YV3N5K7P2M4R6ST.md"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -164,3 +163,32 @@ def anything(draw: st.DrawFn) -> tuple[bytes | None, bytes | None, bytes | None]
     base, ours, theirs = draw(triples())
     found = [draw(_OTHERS) if draw(st.integers(0, 4)) == 0 else version for version in (base, ours, theirs)]
     return found[0], found[1], found[2]
+
+
+TEXT = "# Redelivery\n\nThe broker sends again.\n\nConsumers must be idempotent."
+LORE = Lore(ID, TEXT, "FACT", START, START, tags=("queue", "acks"), agent="claude-code")
+BASE = codec.write_new(LORE, CATEGORIES)
+SOON, LATER = START + timedelta(hours=1), START + timedelta(hours=2)
+
+
+def with_changes(raw: bytes, **changes: Any) -> bytes:
+    file = read(raw)
+    return codec.rewrite(file, file.lore._replace(**changes), CATEGORIES)
+
+
+def judged(raw: bytes, clone: str, kind: str) -> bytes:
+    lore = read(raw).lore
+    votes = {**lore.votes, clone: judge(lore.votes.get(clone, Vote()), lore.thousandths, kind)}
+    validated = {"last_validated": SOON} if kind == HELPFUL else {}
+    return with_changes(raw, votes=votes, updated_at=SOON, **validated)
+
+
+def merged(ours: bytes, theirs: bytes, base: bytes | None = BASE) -> tuple[Lore, Merged]:
+    done = merge(base, ours, theirs)
+    assert done == merge(base, theirs, ours)
+    assert done.content is not None
+    return read(done.content).lore, done
+
+
+def both(ours: dict[str, Any], theirs: dict[str, Any], base: bytes = BASE) -> tuple[Lore, Merged]:
+    return merged(with_changes(base, **ours), with_changes(base, **theirs), base)

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 from codec_kit import ID, OTHER, SOURCE
 from codec_kit import NOW as START
-from merge_examples import BASE, LATER, SOON, TEXT, both, judged, merged, with_changes
-from merge_kit import CATEGORIES, NOW, PATH
+from merge_kit import BASE, CATEGORIES, LATER, NOW, PATH, SOON, TEXT, both, judged, merged, with_changes
 
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, Vote

@@ -7,8 +7,21 @@ from datetime import datetime, timedelta
 
 import pytest
 from codec_kit import ID, OTHER
-from merge_examples import BASE, LATER, SOON, TEXT, judged, merged, with_changes
-from merge_kit import CATEGORIES, NOW, PATH, foreign, merge, read
+from merge_kit import (
+    BASE,
+    CATEGORIES,
+    LATER,
+    NOW,
+    PATH,
+    SOON,
+    TEXT,
+    foreign,
+    judged,
+    merge,
+    merged,
+    read,
+    with_changes,
+)
 
 from engram.adapters.files.merge.merge_file import Merged, merge_files
 from engram.domain.entry.confidence import HELPFUL, Vote

@@ -74,6 +74,20 @@ def test_every_part_has_its_page_and_a_stale_one_is_noticed() -> None:
         assert made.renewed(text[: start - 1] + "x" + text[start:]) == text
 
 
+def test_the_map_shows_every_layer_and_room_with_its_purpose() -> None:
+    drawn = generator().house_map()
+    layers = [f"engram.{path.parent.name}" for path in (ROOT / "engram").glob("*/__init__.py")]
+    rooms = [
+        path.parent.name
+        for path in (ROOT / "engram").glob("*s/*/__init__.py")
+        if path.parts[-3] in ("usecases", "adapters")
+    ]
+    rooms += [path.parent.name for path in (ROOT / "engram/domain").glob("*/__init__.py")]
+    assert {"engram.usecases", "engram.domain"} <= set(layers)
+    assert {"recording", "git", "entry"} <= set(rooms)
+    assert [name for name in layers + rooms if not re.search(rf"^. +{name} +\S", drawn, re.MULTILINE)] == []
+
+
 def test_check_says_which_page_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = generator()
     made.DOCS, made.ROOT = tmp_path, tmp_path

@@ -58,7 +58,7 @@ def test_the_agent_loop_recalls_votes_and_learns(tmp_path: Path) -> None:
         assert len(answers) == 2
         assert QUEUE in prompts[0]
         assert TIDES not in prompts[0]
-        assert QUEUE not in prompts[1], "a session is shown a lore once"
+        assert QUEUE not in prompts[1], "a session is shown an entry once"
         assert store.get("L1").lore.confidence == 0.78
         waiting = store.list(status="pending").lore
         assert {one.lore.content for one in waiting} == {"The billing queue redelivers after thirty seconds."}

@@ -176,7 +176,7 @@ def of_objects(shown: dict[str, Any], real: dict[str, Any], where: str) -> list[
 
 
 def nested(key: str, shown: Any, real: Any, where: str) -> list[str]:
-    """Lists inside the object of a lore may be empty: what they hold is said in words."""
+    """Lists inside the object of an entry may be empty: what they hold is said in words."""
     in_lore = key in SHOWN["lore"] and isinstance(real, list | dict) and not (shown and real)
     return [] if in_lore else differences(shown, real, f"{where}.{key}")
 

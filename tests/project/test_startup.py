@@ -67,7 +67,7 @@ LESSON = "Retry the upload once: the first attempt after a deploy meets a cold c
 
 @pytest.fixture
 def store(home: Path) -> None:
-    """A store in a repository under the home folder, with one lore in it."""
+    """A store in a repository under the home folder, with one entry in it."""
     subprocess.run(("git", "init", "-q", str(home / "work")), check=True)
     for arguments in (("init",), ("record", LESSON, "--category", "EDGE_CASE_DISCOVERY")):
         assert start(IN_A_STORE, *arguments)["status"] == 0

@@ -1,1 +1,1 @@
-"""What Engram knows of coding agents: how to tell which one is calling, and in which session."""
+"""Coding agents: which one is calling, in which session, and the files and hooks of each."""

@@ -1,1 +1,1 @@
-"""Lore files: the codec, atomic writes, the write journal, locks, the scan of the lore folder."""
+"""Lore files: codec, field-wise merge, atomic writes, journal, locks, the scan of the lore folder."""

@@ -1,1 +1,1 @@
-"""Ranks in a graph, by rustworkx."""
+"""PageRank, by rustworkx."""

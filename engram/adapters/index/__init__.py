@@ -1,1 +1,1 @@
-"""The derived index: catalog (SQLite), words (tantivy), vectors; a cache rebuilt from the files."""
+"""The search index: SQLite catalog, tantivy words, vectors; a cache rebuilt from the files."""

@@ -1,1 +1,1 @@
-"""SQLite, for questions that strangers ask in SQL."""
+"""A guarded SQLite connection for SQL that people and agents write."""

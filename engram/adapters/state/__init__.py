@@ -1,1 +1,1 @@
-"""This clone's private memory, never in git: sessions and their refs, votes already given, the live record."""
+"""What is private to this clone and never in git: sessions and their refs, own votes, the activity log."""

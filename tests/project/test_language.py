@@ -1,0 +1,77 @@
+"""The project's own word: lore is a mass noun, as in "an entry", "12 entries" and "lore that matters"."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = (".md", ".py", ".sh", ".tcss", ".toml", ".txt")
+# What was written by others, or measured as it stands.
+AS_THEY_ARE = ("tests/data/corpus/", "benchmarks/recall_dev/", "tests/project/test_language.py")
+
+_WORDS = "an?|each|every|one|another|two|three|four|five|six|seven|eight|nine|ten|twelve|many|few|several|both|these|those"
+_NOUNS = (  # "a lore file", "12 lore entries": lore says what kind they are
+    "files?|entry|entries|folders?|formats?|branch|branches|stores?|ids?|lists?|titles?|texts?|records?|paths?|trees?"
+    "|pages?|documents?|repository|repositories|library"
+)
+COUNTED = re.compile(
+    rf"(?<![\w-])(?:(?:{_WORDS})\s+(?:\#\s+)?|(?:\d[\d,.]*(?:k|\s?000)?|\}}) )lore\b(?!\s+(?:{_NOUNS})\b)(?![-/_.(\[=]\w|/|\s*=)"
+    r"|(?<!\bof )(?<!\bin )(?<!\bfor )(?<!\bfrom )(?<!\babout )(?<!\bwith )(?<!\bon )(?<!\bto )"
+    r"\blore\s+(?:(?:that|which)\s+)?(?:are|have|were|do)\b"
+    r"|\blore\s+(?:that|which)\s+(?:agree|answer|come|fit|fold|fulfil|get|go|hold|match|mean|name|need|say|share|show|stand|take|wait)\b"
+    r'|"lore", "lore"',
+    re.IGNORECASE,
+)
+
+# Folders and files that still count lore, one a line. Take one out once it has none.
+STILL_COUNTING = (ROOT / "tests/data/still_counting_lore.txt").read_text("utf-8").split()
+
+
+def counts(text: str) -> list[tuple[int, str]]:
+    """The places of a text that use lore as a noun that can be counted, each with its line number."""
+    return [(text.count("\n", 0, at.start()) + 1, " ".join(at[0].split())) for at in COUNTED.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a lore", "12 lore", "1,000 lore", "f'{count:,} lore'", "These lore", "every\n# lore", "lore are kept", "lore that wait",
+     'counted(2, "lore", "lore")'],
+)  # fmt: skip
+def test_lore_that_is_counted_is_found(text: str) -> None:
+    assert counts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["an entry", "12 entries", "a lore file", "lore that matters", "the lore of 12", "entries of lore are kept", "{a}\nlore = 1",
+     "this lore", "lore that was kept"],
+)  # fmt: skip
+def test_lore_that_is_a_mass_is_left_alone(text: str) -> None:
+    assert counts(text) == []
+
+
+def test_lore_is_never_counted() -> None:
+    listed = subprocess.run(
+        ("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    found: list[str] = []
+    left = set(STILL_COUNTING)
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if path.suffix not in TEXTS or name.startswith(AS_THEY_ARE) or not path.is_file():
+            continue
+        text = path.read_text("utf-8", errors="replace")
+        if name == "CHANGELOG.md":
+            text = re.split(r"^## \d", text, maxsplit=1, flags=re.MULTILINE)[
+                0
+            ]  # what was released stays as it was
+        places = counts(text)
+        known = [part for part in STILL_COUNTING if name == part or name.startswith(f"{part}/")]
+        left -= set(known) if places else set()
+        found += [] if known else [f"{name}:{line}: {words}" for line, words in places]
+    assert found == [], "lore is a mass noun: an entry, 12 entries, lore that matters"
+    assert left == set(), "count lore no more: take them out of the list"
