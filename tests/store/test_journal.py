@@ -166,6 +166,7 @@ def test_the_journal_gives_back_each_operation_as_it_was(folder: Folder) -> None
     assert not folder.file("lore/c.md").exists()
     assert folder.temporaries() == []
     assert folder.journal_bytes().count(b"\n") == 2
+    assert "größer".encode() in folder.journal_bytes()  # a person may have to read it
     assert stat.S_IMODE((folder.state / "journal.jsonl").stat().st_mode) == 0o600
 
 
@@ -381,17 +382,19 @@ def refuse(condition: Callable[..., bool]) -> Callable[..., None]:
     return replace
 
 
+@pytest.mark.parametrize("refused", ["b.md", "c.md", "d.md", "e.md"])
 def test_of_several_operations_those_before_a_refused_move_stay_and_those_after_never_were(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, refused: str
 ) -> None:
     """As on Windows, where a file that somebody reads cannot be replaced."""
-    operations = [operation(write(f"{name}.md"), op=f"01{name}") for name in "abcd"]
+    operations = [operation(write(f"{name}.md"), op=f"01{name}") for name in "abcde"]
     folder.files.apply(operations[:1])
-    monkeypatch.setattr(os, "replace", refuse(lambda _, target: target.endswith("c.md")))
+    monkeypatch.setattr(os, "replace", refuse(lambda _, target: target.endswith(refused)))
     with pytest.raises(StoreError, match="No permission"):
         folder.files.apply(operations[1:])
-    assert folder.files.journal.waiting() == operations[:2]
-    assert sorted(path.name for path in folder.root.iterdir()) == ["a.md", "b.md"]
+    stays = "abcde".index(refused[0])
+    assert folder.files.journal.waiting() == operations[:stays]
+    assert sorted(path.stem for path in folder.root.iterdir()) == list("abcde"[:stays])
 
 
 def test_an_operation_of_which_one_move_was_refused_stays_announced_and_is_finished_later(
@@ -414,3 +417,54 @@ def test_a_file_that_changed_since_it_was_read_refuses_all_operations_of_a_call(
     assert [path.name for path in folder.root.iterdir()] == ["b.md"]
     assert folder.file("b.md").read_bytes() == EDITED
     assert folder.files.journal.is_empty()
+
+
+@pytest.mark.parametrize("path", ["../a.md", "lore/../../a.md", "/a.md", "lore//a.md", "", ".."])
+def test_a_path_that_leads_out_of_the_folder_is_refused(folder: Folder, path: str) -> None:
+    with pytest.raises(StoreError, match="leads out of the store"):
+        folder.files.apply([operation(write(path))])
+    assert list(folder.root.iterdir()) == []
+
+
+def test_a_folder_that_is_a_link_is_not_written_to(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    (folder.root / "lore").symlink_to(tmp_path / "elsewhere")
+    for path in ("lore/a.md", "lore/deep/a.md"):
+        with pytest.raises(StoreError, match="is a symbolic link"):
+            folder.files.apply([operation(write(path))])
+    assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["deep"]
+
+
+def test_no_file_is_left_open(folder: Folder, disk_full_after: Callable[[int], None]) -> None:
+    before = os.open(os.devnull, os.O_RDONLY)  # the lowest that is free
+    os.close(before)
+    folder.files.apply([operation(write("a.md"), op="01A")])
+    folder.files.recover()
+    disk_full_after(60)
+    with pytest.raises(StoreError):
+        folder.files.apply([operation(write("b.md"), op="01B")])
+    after = os.open(os.devnull, os.O_RDONLY)
+    os.close(after)
+    assert after == before
+
+
+def test_temporaries_of_killed_writers_are_swept_away_unless_a_writer_is_at_work(folder: Folder) -> None:
+    left = folder.file("lore/.a.md.01X.engram-tmp", b"half")
+    with folder.files.lock():
+        folder.files.sweep(["lore/.a.md.01X.engram-tmp"])
+        assert left.exists()
+    folder.files.sweep(["lore/.a.md.01X.engram-tmp"])
+    assert not left.exists()
+    assert folder.files.lock().try_acquire()
+
+
+def test_sweeping_finishes_an_announced_move_instead_of_deleting_its_temporary(folder: Folder) -> None:
+    killed(lambda: folder.files.apply([operation(write("a.md"))]), "replace")
+    folder.files.sweep(folder.temporaries())
+    assert [path.name for path in folder.root.iterdir()] == ["a.md"]
+
+
+def test_nothing_to_do_does_not_even_take_the_lock(folder: Folder) -> None:
+    folder.files.apply([])
+    assert folder.files.recover() == 0
+    assert list(folder.state.iterdir()) == []
