@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engram.domain.recall.ranking import (
     HALF_LIFE_DAYS,
     Standing,
+    Weights,
     importance_of,
     memory_strength,
     path_overlap,
@@ -235,9 +236,11 @@ def test_the_settings_of_a_store_decide_how_much_each_part_counts() -> None:
 
 
 def test_settings_left_alone_rank_as_measured() -> None:
-    assert score(0.5, 0.6, PLAIN, NOW, near=0.8, weights=weights_of(Settings({}))) == score(
-        0.5, 0.6, PLAIN, NOW, near=0.8
-    )
+    later = NOW + 7 * DAY
+    found = score(0.5, 0.6, PLAIN, later, near=0.8)
+    assert found.standing == pytest.approx(0.35 + 0.2 + 0.1 + 0.05)
+    assert score(0.5, 0.6, PLAIN, later, near=0.8, weights=weights_of(Settings({}))) == found
+    assert score(0.5, 0.6, PLAIN, later, near=0.8, weights=Weights(2.25, 0.1)) == found
 
 
 def test_standing_only_tips_the_scale() -> None:
