@@ -435,6 +435,13 @@ def test_a_folder_that_is_a_link_is_not_written_to(folder: Folder, tmp_path: Pat
     assert [path.name for path in (tmp_path / "elsewhere").rglob("*")] == ["deep"]
 
 
+def test_a_store_whose_own_folder_is_a_link_is_written_to(folder: Folder, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder.root)
+    linked = LoreFolder(str(tmp_path / "link"), str(folder.state), journaled=True)
+    linked.apply([operation(write("a.md"), write("lore/b.md"))])
+    assert linked.read("a.md") == folder.file("lore/b.md").read_bytes() == NEW
+
+
 def test_no_file_is_left_open(folder: Folder, disk_full_after: Callable[[int], None]) -> None:
     before = os.open(os.devnull, os.O_RDONLY)  # the lowest that is free
     os.close(before)
