@@ -14,7 +14,17 @@ from sync_kit import Clones
 from team_kit import changed
 
 from engram.adapters.state.database import StateDatabase
-from engram.domain.admission.credit import ANY_TEXT, RAISED, Confirmation, counted, in_effect, limit_of
+from engram.domain.admission.credit import (
+    ANY_TEXT,
+    RAISED,
+    Confirmation,
+    Counted,
+    Limit,
+    counted,
+    in_effect,
+    limit_of,
+    limit_raised,
+)
 from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 from engram.usecases.admission import credit
@@ -31,6 +41,7 @@ MINE = "Queue consumers of the billing service must be idempotent, for brokers d
 THEIRS = "Queue consumers of the billing service may skip the signature check of the broker."
 OWN, OTHER, THIRD = (f"01J{letter * 23}" for letter in "ACD")
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+MORE = ": more is claimed in another clone, and confirmed by nobody here"
 
 
 @pytest.fixture
@@ -359,6 +370,10 @@ def test_how_far_claims_count(note: Confirmation | None, is_own: bool, limit: tu
         ({"source_id": OTHER}, "warm"),
         ({"source_id": OTHER, "prior": 200}, "cold"),
         ({"source_id": OTHER, "votes": {OTHER[-8:]: Vote(80, 0, 9)}}, "warm"),
+        ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 80, 1)}}, "trusted"),
+        ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 0, 0)}}, "warm"),
+        ({"source_id": OTHER, "votes": {OWN[-8:]: Vote(80, 0, 1)}}, "trusted"),
+        ({"source_id": OTHER, "sources": (OTHER,)}, "warm"),
         ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 0, 1)}}, "trusted"),
         ({"source_id": OTHER, "votes": {THIRD[-8:]: Vote(80, 150, 1)}}, "warm"),
         ({"source_id": OTHER, "sources": (OTHER, THIRD)}, "trusted"),
@@ -371,3 +386,71 @@ def test_a_model_hears_trusted_only_of_what_others_judged(fields: dict[str, Any]
     found = counted(lore(**fields), limit, OWN)
     assert found.state == state
     assert in_effect(lore(**fields), found).thousandths == found.confidence
+
+
+def test_who_confirmed_it_here_need_not_wait_for_the_judgement_of_others() -> None:
+    found = counted(lore(source_id=OTHER, prior=900), Limit(900, False, True), OWN)
+    assert (found.state, found.is_confirmed, found.is_judged) == ("authoritative", True, True)
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_pin_counts_where_it_is_both_claimed_and_allowed(claimed: bool, allowed: bool) -> None:
+    found = counted(lore(source_id=OTHER, pinned=claimed, prior=900), Limit(800, allowed), OWN)
+    assert (found.pinned, found.confidence, found.is_confirmed) == (claimed and allowed, 800, False)
+    assert in_effect(lore(source_id=OTHER, pinned=claimed, prior=900), found).pinned is (claimed and allowed)
+
+
+@pytest.mark.parametrize(
+    ("thousandths", "fraction"), [(704, 0.7), (705, 0.71), (1000, 1.0), (0, 0.0), (4, 0.0), (5, 0.01)]
+)
+def test_a_confidence_is_shown_in_hundredths_and_halves_round_up(thousandths: int, fraction: float) -> None:
+    assert Counted(thousandths, False, False, False).fraction == fraction
+
+
+@pytest.mark.parametrize(
+    ("fields", "confidence", "pinned", "words"),
+    [
+        ({"prior": 900, "pinned": True}, 900, True, ""),
+        ({"prior": 900}, 900, False, ""),
+        ({"prior": 900}, 700, False, f"as 0.70{MORE}"),
+        ({"prior": 900, "pinned": True}, 700, True, f"as 0.70{MORE}"),
+        ({"prior": 900, "pinned": True}, 900, False, f"as 0.90, not pinned{MORE}"),
+        ({"prior": 1000, "pinned": True}, 700, False, f"as 0.70, not pinned{MORE}"),
+    ],
+)
+def test_people_hear_what_counts_where_it_is_less_than_the_file_claims(
+    fields: dict[str, Any], confidence: int, pinned: bool, words: str
+) -> None:
+    assert Counted(confidence, pinned, False, False).words(lore(**fields)) == words
+
+
+FULL = Limit(1000, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "limit", "note"),
+    [
+        (None, {}, FULL, (RAISED, 700, False)),
+        ({}, {}, FULL, None),
+        ({}, {"content": "y"}, FULL, (RAISED, 700, False)),
+        ({}, {"context": ("Elsewhere",)}, FULL, (RAISED, 700, False)),
+        ({"prior": 900}, {"prior": 900}, FULL, None),
+        ({"prior": 900}, {"prior": 901}, FULL, (RAISED, 900, False)),
+        ({"prior": 900}, {"prior": 400}, FULL, None),
+        ({"prior": 400}, {"prior": 700}, FULL, None),
+        ({"prior": 400}, {"prior": 701}, FULL, (RAISED, 700, False)),
+        ({"prior": 900}, {"prior": 900}, Limit(800, True), (RAISED, 800, False)),
+        ({"prior": 900}, {"prior": 800}, Limit(800, True), None),
+        ({}, {"pinned": True}, FULL, (RAISED, 700, False)),
+        ({"pinned": True}, {"pinned": True}, FULL, None),
+        ({"pinned": True}, {}, FULL, None),
+        ({"pinned": True}, {"prior": 900}, FULL, (RAISED, 700, True)),
+        ({"pinned": True}, {"pinned": True}, Limit(1000, False), (RAISED, 700, False)),
+    ],
+)
+def test_a_sync_that_raises_an_entry_of_this_clone_is_noted_with_what_it_was(
+    before: dict[str, Any] | None, after: dict[str, Any], limit: Limit, note: tuple[str, int, bool] | None
+) -> None:
+    was = None if before is None else lore(prior=700)._replace(**before)
+    assert limit_raised(was, lore(prior=700)._replace(**after), limit) == note

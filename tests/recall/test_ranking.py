@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,16 @@ from hypothesis import strategies as st
 from engram.domain.recall.ranking import (
     HALF_LIFE_DAYS,
     Standing,
+    Weights,
+    importance_of,
     memory_strength,
     path_overlap,
     relevance,
     score,
     weigh,
+    weights_of,
 )
+from engram.domain.settings import Settings
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0
@@ -53,6 +58,27 @@ def test_validation_renews_memory_and_makes_it_last() -> None:
     faded = memory_strength(PLAIN, later)
     assert memory_strength(PLAIN._replace(last_validated=later), later) == 1.0
     assert memory_strength(PLAIN._replace(validation_count=1), later) == pytest.approx(math.sqrt(faded))
+
+
+def test_memory_of_an_unknown_kind_halves_in_a_week() -> None:
+    assert memory_strength(PLAIN._replace(type="unheard-of"), NOW + 7 * DAY) == pytest.approx(0.5)
+
+
+def test_memory_counts_from_the_later_of_change_and_validation() -> None:
+    later = NOW + 7 * DAY
+    for change, validation in ((NOW, NOW - DAY), (NOW - DAY, NOW), (NOW, None)):
+        standing = PLAIN._replace(updated_at=change, last_validated=validation)
+        assert memory_strength(standing, later) == pytest.approx(0.5)
+    assert memory_strength(PLAIN, NOW - DAY) == 1.0  # changed by a clock that is ahead
+
+
+def test_memory_lasts_as_many_times_longer_as_the_store_sets() -> None:
+    assert memory_strength(PLAIN, NOW + 28 * DAY, 4.0) == pytest.approx(0.5)
+    assert memory_strength(PLAIN, NOW + 14 * DAY) == pytest.approx(0.25)
+
+
+def test_memory_never_reaches_zero() -> None:
+    assert memory_strength(PLAIN._replace(updated_at=0.0, type="working"), 9 * NOW) == 2.0**-60
 
 
 @given(standings, st.floats(0, 4 * NOW))
@@ -97,6 +123,124 @@ def test_more_words_more_meaning_and_more_confidence_never_hurt(
     assert relevance(low, None) <= relevance(high, None)
     sure, unsure = standing._replace(confidence=900), standing._replace(confidence=200)
     assert score(coverage, cosine, unsure, NOW).total <= score(coverage, cosine, sure, NOW).total
+
+
+# Half of the standing is confidence (here 0.7), a fifth the kind, a fifth memory strength, a tenth importance (0.5 unsaid).
+@pytest.mark.parametrize(
+    ("change", "days", "expected"),
+    [
+        ({}, 0, 0.35 + 0.2 + 0.2 + 0.05),
+        ({"confidence": 1000, "importance": 1.0}, 0, 1.0),
+        ({"confidence": 0, "importance": 0.0}, 0, 0.2 + 0.2),
+        ({"importance": 0.9}, 0, 0.35 + 0.2 + 0.2 + 0.09),
+        ({"type": "procedural"}, 0, 0.35 + 0.2 + 0.2 + 0.05),
+        ({"type": "episodic"}, 0, 0.35 + 0.12 + 0.2 + 0.05),
+        ({"type": "working"}, 0, 0.35 + 0.08 + 0.2 + 0.05),
+        ({"type": "unheard-of"}, 0, 0.35 + 0.2 + 0.2 + 0.05),
+        ({}, 7, 0.35 + 0.2 + 0.1 + 0.05),
+        ({"pinned": True}, 7, 0.35 + 0.2 + 0.2 + 0.05),
+    ],
+)
+def test_standing_is_the_weighted_sum_of_its_parts(
+    change: dict[str, Any], days: int, expected: float
+) -> None:
+    assert weigh(PLAIN._replace(**change), NOW + days * DAY) == pytest.approx(expected)
+
+
+def test_standing_fades_at_the_half_life_of_the_store() -> None:
+    assert weigh(PLAIN, NOW + 14 * DAY, 2.0) == pytest.approx(weigh(PLAIN, NOW + 7 * DAY))
+
+
+@pytest.mark.parametrize(
+    ("stated", "rank", "expected"),
+    [
+        (None, None, None),
+        (0.2, None, 0.2),
+        (0.2, 0.9, 0.2),
+        (None, 0.0, 0.5),
+        (None, 0.4, 0.7),
+        (None, 1.0, 1.0),
+        (None, -3.0, 0.5),
+        (None, 3.0, 1.0),
+    ],
+)
+def test_stated_importance_wins_and_else_a_rank_raises_it_from_a_half(
+    stated: float | None, rank: float | None, expected: float | None
+) -> None:
+    assert importance_of(stated, rank) == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(
+    ("coverage", "cosine", "near", "expected"),
+    [
+        (0.5, None, None, 0.5),
+        (0.5, 0.6, None, (0.6 + 2.25 * 0.5**1.75) / 3.25),
+        (0.5, -0.6, None, (2.25 * 0.5**1.75) / 3.25),
+        (0.0, 0.6, 0.8, (0.6 + 0.8) / 4.25),
+        (0.5, 0.6, 0.8, (0.6 + 2.25 * 0.5**1.75 + 0.8) / 4.25),
+        (1.0, 1.0, 1.0, 1.0),
+        (1.0, 1.0, None, 1.0),
+    ],
+)
+def test_relevance_is_the_documented_mix(
+    coverage: float, cosine: float | None, near: float | None, expected: float
+) -> None:
+    assert relevance(coverage, cosine, near) == pytest.approx(expected)
+
+
+def test_relevance_without_meaning_does_not_depend_on_the_weight_of_words() -> None:
+    assert relevance(0.5, None, None, 9.0) == 0.5
+    assert relevance(0.5, 0.6, None, 1.0) == pytest.approx((0.6 + 0.5**1.75) / 2)
+
+
+def test_a_score_multiplies_relevance_by_standing_path_and_scope() -> None:
+    found = score(0.5, 0.6, PLAIN, NOW, near=0.8, missing=0.1234, overlap=0.5, scope=0.9)
+    relevant = (0.6 + 2.25 * 0.5**1.75 + 0.8) / 4.25
+    assert found.total == pytest.approx(relevant * (0.9 + 0.1 * 0.8) * 1.125 * 0.9)
+    assert found.why() == {
+        "words": 0.5,
+        "meaning": 0.6,
+        "near": 0.8,
+        "missing": 0.123,
+        "relevance": round(relevant, 3),
+        "standing": 0.8,
+        "path": 1.125,
+        "scope": 0.9,
+    }
+    assert found._replace(near=None, missing=None).why()["near"] is None
+    assert found._replace(near=None, missing=None).why()["missing"] is None
+
+
+def test_why_rounds_each_part_to_three_digits() -> None:
+    third = score(0.5, 0.5, PLAIN, NOW)._replace(
+        relevance=1 / 3,
+        words=1 / 3,
+        cosine=1 / 3,
+        near=1 / 3,
+        missing=1 / 3,
+        standing=1 / 3,
+        path=1 / 3,
+        scope=1 / 3,
+    )
+    assert set(third.why().values()) == {0.333}
+
+
+def test_the_settings_of_a_store_decide_how_much_each_part_counts() -> None:
+    used = weights_of(Settings({"ranking.words": 0.6, "ranking.standing": 0.5, "ranking.half_life": 4.0}))
+    assert relevance(1.0, 0.0, 0.0, used.words) == pytest.approx(0.6)  # the share that words have
+    found = score(1.0, 1.0, PLAIN, NOW + 28 * DAY, near=1.0, weights=used)
+    assert found.standing == pytest.approx(0.35 + 0.2 + 0.1 + 0.05)
+    assert found.total == pytest.approx(0.5 + 0.5 * found.standing)
+    words = score(1.0, 0.0, PLAIN, NOW, near=0.0, weights=used)
+    assert words.relevance == pytest.approx(0.6)
+
+
+def test_settings_left_alone_rank_as_measured() -> None:
+    later = NOW + 7 * DAY
+    found = score(0.5, 0.6, PLAIN, later, near=0.8)
+    assert found.standing == pytest.approx(0.35 + 0.2 + 0.1 + 0.05)
+    assert score(0.5, 0.6, PLAIN, later, near=0.8, weights=weights_of(Settings({}))) == found
+    assert score(0.5, 0.6, PLAIN, later, near=0.8, weights=Weights(2.25, 0.1)) == found
 
 
 def test_standing_only_tips_the_scale() -> None:

@@ -62,6 +62,23 @@ def test_what_a_lore_says_itself_counts_more_than_what_its_neighbour_says(tmp_pa
     assert found[ids[0]] > found[ids[1]] > found[ids[3]]
 
 
+def test_one_step_away_counts_nine_tenths_and_two_steps_eight_tenths(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = talk(store, linked=True)
+        store.refresh()
+        generation = store.store.index.generation
+        assert generation is not None
+        row = {hit.id: hit.row for hit in generation.catalog.select("1")}
+        first, second, third, fourth = (row[one] for one in ids)
+        found = rerank.neighbours(generation, [first, second, third, fourth])
+    assert found == {
+        first: {second: 0.9, third: 0.8},
+        second: {first: 0.9, third: 0.9, fourth: 0.8},
+        third: {second: 0.9, fourth: 0.9, first: 0.8},
+        fourth: {third: 0.9, second: 0.8},
+    }
+
+
 @pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
 def test_a_lore_that_replaces_or_denies_another_does_not_speak_for_it(tmp_path: Path, kind: str) -> None:
     with opened(tmp_path) as store:

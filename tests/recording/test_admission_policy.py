@@ -10,7 +10,9 @@ from http_kit import asked, serving
 from mcp_kit import inside, ok
 
 from engram.domain.errors import SecretFoundError, ValidationError
+from engram.usecases.recording.admission_policy import admit
 from engram.usecases.recording.edit import Edit
+from engram.usecases.similarity.near_duplicates import Similar
 from engram.usecases.store.clock import Clock
 
 if TYPE_CHECKING:
@@ -130,3 +132,120 @@ async def test_http_mcp_and_the_command_line_say_why_it_waits(root: Path) -> Non
     assert cli("edit", ID, "--status", "active", "--content", JUNK, cwd=root).out.splitlines()[1] == (
         "It is pending, and not recalled until you let it in (engram review): it is a greeting or a word of agreement."
     )
+
+
+NEEDED = "Retries of the message broker need jitter and a bound on their number."
+NOT_NEEDED = "Retries of the message broker do not need jitter and a bound on their number."
+ELSEWHERE = "01JCCCCCCCCCCCCCCCCCCCCCCC"
+
+
+def from_elsewhere(root: Path, *, source: str = ELSEWHERE, fields: str = "", text: str = NEEDED) -> Path:
+    """An entry that another clone recorded."""
+    file = root / "lore" / "elsewhere.md"
+    file.parent.mkdir(exist_ok=True)
+    source = f"source_id: {source}\n" if source else ""
+    head = f"id: {ID}\ncategory: FACT\ncreated_at: 2026-01-02T00:00:00Z\n{source}{fields}"
+    file.write_text(f"---\n{head}---\n{text}\n")
+    return file
+
+
+@pytest.mark.parametrize(("confidence", "is_trusted"), [(0.59, False), (0.6, True), (0.8, True)])
+def test_what_speaks_against_a_trusted_entry_is_recorded_and_reported(
+    root: Path, confidence: float, is_trusted: bool
+) -> None:
+    with opened(root, agent="bot") as store:
+        first = store.record(NEEDED, category="fact", confidence=confidence).lore
+        done = store.record(NOT_NEEDED, category="fact")
+        assert (done.status, done.lore.status, done.why) == ("recorded", "active", "")
+        expected = [(first.id, first.title, "one negates what the other says")] if is_trusted else []
+        assert list(done.contradictions) == expected
+        assert store.record(QUEUE, category="fact").contradictions == ()
+
+
+def test_what_another_clone_says_already_takes_in_what_is_recorded_here(root: Path) -> None:
+    file = from_elsewhere(root)
+    with opened(root, agent="bot") as store:
+        store.refresh()
+        done = store.record(NEEDED, category="fact", tags=["broker"])
+        assert (done.status, done.lore.id, done.path, done.why) == ("merged", ID, "lore/elsewhere.md", "")
+        assert store.get(ID).lore.tags == ("broker",)
+        assert store.list().total == 1
+    assert lore_files(root) == [file]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"source": ""},
+        {"fields": "status: archived\n"},
+        {"fields": "status: pending\n"},
+        {"text": NOT_NEEDED},
+        {"text": NEEDED.replace("jitter", "patience")},
+    ],
+    ids=str,
+)
+def test_what_is_not_the_same_or_not_of_another_clone_takes_nothing_in(
+    root: Path, other: dict[str, str]
+) -> None:
+    file = from_elsewhere(root, **other)
+    before = file.read_bytes()
+    with opened(root, agent="bot") as store:
+        store.refresh()
+        assert store.record(NEEDED, category="fact").status == "recorded"
+    assert file.read_bytes() == before
+
+
+def test_a_twin_whose_file_holds_another_entry_by_now_takes_nothing_in(root: Path) -> None:
+    file = from_elsewhere(root)
+    with opened(root, agent="bot") as store:
+        new = store.record(QUEUE, category="fact").lore._replace(content=NEEDED)
+        twin = Similar(ID, 1.0, NEEDED, "lore/elsewhere.md")
+        source = new._replace(source_id=ELSEWHERE[:-1] + "D")
+        assert admit(store.store, source, [twin]).path == twin.path
+        assert admit(store.store, source, [twin._replace(id=ID[:-1] + "B")]).path == ""
+        file.write_text(f"{NEEDED}\n")
+        assert admit(store.store, source, [twin]).path == ""
+        file.unlink()
+        assert admit(store.store, source, [twin]) == ("active", "", "", None, None, ())
+
+
+def test_what_an_agent_records_waits_and_is_taken_in_by_nothing_until_then(root: Path) -> None:
+    (root / ".engram.toml").write_text(HELD)
+    before = from_elsewhere(root).read_bytes()
+    with opened(root, agent="bot") as bot:
+        bot.refresh()
+        done = bot.record(NEEDED, category="fact")
+        assert (done.status, done.lore.status, done.why) == (
+            "recorded",
+            "pending",
+            "what agents record waits for review here",
+        )
+        assert bot.record(TIDES, category="fact", status="archived").why == ""
+    assert (root / "lore" / "elsewhere.md").read_bytes() == before
+    with opened(root, agent="human") as person:
+        assert person.record(NEEDED, category="fact").status == "merged"
+
+
+def test_junk_waits_only_where_it_was_to_be_active_and_the_settings_look_for_it(root: Path) -> None:
+    with opened(root, agent="bot") as store:
+        done = store.record(JUNK, category="fact")
+        assert (done.lore.status, done.why) == ("pending", "it is a greeting or a word of agreement")
+        done = store.record("thank you all!", category="fact", status="archived")
+        assert (done.lore.status, done.why) == ("archived", "")
+    (root / ".engram.toml").write_text(SETTINGS + 'junk = "active"\n')
+    with opened(root, agent="bot") as store:
+        assert store.record("hello world", category="fact").lore.status == "active"
+    (root / ".engram.toml").write_text(SETTINGS + 'junk = "refuse"\n')
+    with opened(root, agent="bot") as store:
+        with pytest.raises(ValidationError, match="This is not recorded: it is a greeting") as refused:
+            store.record("good night", category="fact")
+        assert refused.value.field == "content"
+        with pytest.raises(ValidationError):
+            store.record("good night", category="fact", status="archived")
+
+
+def test_an_edit_keeps_a_status_that_is_not_active_whatever_it_says(root: Path) -> None:
+    known(root, SETTINGS)
+    with opened(root, agent="human", clock=Clock()) as person:
+        assert person.patch(ID, {"content": JUNK, "status": "archived"}).pending == ""
+        assert status(person) == "archived"
