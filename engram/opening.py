@@ -50,7 +50,7 @@ def open_engram(
 
 def _is_vacant(path: str) -> bool:
     """Whether `path` is free for a new store: it does not exist, or is an empty folder outside any store."""
-    from engram.usecases.opening.open_store import enclosing_store
+    from engram.usecases.opening.store_layout import enclosing_store
 
     return enclosing_store(path) is None and (
         not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))

@@ -210,7 +210,7 @@ def _question(store: Store) -> str:
         ref for ref in store.session_state.refs(session) if ref.id in recalled and not _judged(store, ref.id)
     ][:_MOST_ASKED]
     now = store.clock.now().timestamp()
-    if not open_ or not memory.lasts or not memory.mark(ASKED, session, "feedback", now):
+    if not open_ or not memory.is_on_disk or not memory.mark(ASKED, session, "feedback", now):
         return ""
     from engram.domain.agents.fence import titles
     from engram.usecases.store import activity_log

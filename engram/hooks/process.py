@@ -122,7 +122,8 @@ def _store(given: argparse.Namespace, payload: Payload, agent: str) -> Store | N
     """The store of the folder that the agent works in; None where there is none yet. A hook makes no store."""
     from engram.adapters.agents.session import session_name
     from engram.adapters.files import places
-    from engram.usecases.opening.open_store import enclosing_store, open_store
+    from engram.usecases.opening.open_store import open_store
+    from engram.usecases.opening.store_layout import enclosing_store
     from engram.usecases.store.store import Caller
 
     path = None if given.store is None else os.path.expanduser(given.store)

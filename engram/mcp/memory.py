@@ -140,7 +140,8 @@ class Memory:
         a store imports is imported here, so that it costs `initialize` nothing.
         """
         from engram.opening import open_engram
-        from engram.usecases.opening.open_store import locate, nearest
+        from engram.usecases.opening.open_store import locate
+        from engram.usecases.opening.store_layout import nearest
 
         with self._lock:
             working = nearest(self.folders or _own_folders())

@@ -241,7 +241,8 @@ class TestReading:
 
 
 def test_reading_what_the_codec_wrote_needs_no_yaml_library(tmp_path: Path) -> None:
-    (tmp_path / "x.md").write_bytes(FULL_FILE.encode())
+    usual = FULL._replace(prior=700, entities=("Ærø 🐘", "no"), conflicts=())
+    (tmp_path / "x.md").write_bytes(codec.write_new(usual, CATEGORIES))
     code = (
         "import sys; from datetime import datetime, UTC; from engram.adapters.files.frontmatter import codec;"
         "from engram.domain.entry.categories import Categories; c = Categories();"

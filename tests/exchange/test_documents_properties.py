@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engram.domain.entry.lore import title_of
 from engram.domain.exchange.document_pieces import Piece, cut
 from engram.domain.exchange.documents import split_document
-from engram.domain.text.markdown_blocks import FENCE, scan
+from engram.domain.exchange.markdown_blocks import FENCE, scan
 
 WORDS = st.text(alphabet="abc é#`~|<>!-=:.", min_size=1, max_size=60)
 LINES = st.lists(WORDS, min_size=1, max_size=12).map("\n".join)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from apikit import QUEUE, cli, ok, opened, plain
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engram.adapters.files import config_file
 from engram.domain.errors import ConfigError
@@ -220,3 +222,25 @@ def test_the_quick_reader_and_the_full_one_agree(tmp_path: Path) -> None:
         except ConfigError:
             full = {}
         assert {**read, "git.background": True} == full or (not read and not full)
+
+
+_VALUES = [
+    *('"a"', "'a'", '"é"', '"a\\n"', '"null"', "true", "tru", "null", "1979-05-27"),
+    *("12", "12345678901234567890", "1_000", "+1", "-3", "-0", "00", "0x1", "-", "--"),
+    *("1.5", "1.", "1e5", "NaN", "-Infinity", "inf"),
+    *("[1,2]", '["a","b"]', '["{"]', "[1,]", "[[1],[true]]", "{a=1}", '{"a":1}'),
+]
+_LINES = st.one_of(
+    st.sampled_from(
+        ["[a]", "[a.b]", "[[a]]", "[a.b.c]", "# c", "#\0", "", "\x0c", "x", "= 1", "a.b = 1", "[a] # c"]
+    ),
+    st.builds("{} = {}".format, st.sampled_from(["k", "a", "key_x"]), st.sampled_from(_VALUES)),
+)
+
+
+@given(st.lists(_LINES, max_size=5), st.sampled_from(["\n", "\r\n"]))
+def test_a_file_read_without_tomllib_says_what_tomllib_reads(lines: list[str], newline: str) -> None:
+    raw = newline.join(lines).encode()
+    found = config_file._parse_simple(raw)
+    if found is not None:
+        assert repr(found) == repr(tomllib.loads(raw.decode()))

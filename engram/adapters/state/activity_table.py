@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from engram.adapters.state.database import StateDatabase
+    from engram.adapters.state.connection import StateConnection
 
 QUERY = "query"
 SHOWING = (QUERY, "get", "brief")  # what puts lore before somebody
@@ -84,7 +84,7 @@ class LiveEntry(NamedTuple):
 class LiveTable:
     """The entries of one state database."""
 
-    def __init__(self, state: StateDatabase) -> None:
+    def __init__(self, state: StateConnection) -> None:
         """Nothing is opened yet."""
         self._state = state
 
@@ -108,7 +108,7 @@ class LiveTable:
     def _claimed(self) -> str:
         """The file of waiting lines, ours alone now; "" where there is none, somebody else takes it, or there is no room."""
         waiting = self._waiting
-        if not self._state.lasts or not os.path.exists(waiting):  # mostly: cheaper than an error
+        if not self._state.is_on_disk or not os.path.exists(waiting):  # mostly: cheaper than an error
             return ""
         try:
             os.rename(waiting, f"{waiting}.{os.getpid()}")
@@ -131,7 +131,7 @@ class LiveTable:
     def _waiting(self) -> str:
         return os.path.join(os.path.dirname(self._state.path), "live.jsonl")
 
-    def _taken_in(self) -> StateDatabase:
+    def _taken_in(self) -> StateConnection:
         """The database, with the lines that waited for it. One written in the moment they are taken may be lost."""
         mine = self._claimed()
         if not mine:
@@ -141,7 +141,7 @@ class LiveTable:
                 lines = file.read().splitlines()
             self._state.run_many(_INSERT, [row for line in lines if (row := _row(line)) is not None])
         finally:
-            if self._state.lasts:
+            if self._state.is_on_disk:
                 os.unlink(mine)
             else:  # no room for them now
                 os.rename(mine, self._waiting)

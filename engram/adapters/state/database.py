@@ -12,21 +12,17 @@ from types import MappingProxyType
 
 from engram.adapters.state import activity_table
 from engram.adapters.state.activity_table import QUERY, LiveEntry, LiveTable
+from engram.adapters.state.connection import StateConnection, locked
 from engram.domain.entry.confidence import Vote
-from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
 
     from engram.adapters.state.tombstones import GoneTable
     from engram.adapters.state.trust_tables import TrustTables
 
-    T = TypeVar("T")
-
 NOWHERE: Mapping[str, str] = MappingProxyType({})
-_UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
 _IDLE_SECONDS = 12 * 3600
 _NOTED_SECONDS = 60  # a session's use is not written down more often
 _FORMAT = 6
@@ -62,23 +58,16 @@ class Ref(NamedTuple):
         return f"L{self.number}"
 
 
-class StateDatabase:
-    """The database in a store's state folder; opened on first use.
-
-    A damaged file is put aside, and where none can be written the process makes do with its memory; `report`
-    is then told a sentence for people. Only another process that holds the file for seconds is an error: StoreError.
-    """
+class StateDatabase(StateConnection):
+    """The database in a store's state folder."""
 
     def __init__(self, folder: str, report: Callable[[str], object] = str) -> None:
-        """`folder` is absolute and exists."""
-        self.path = os.path.join(folder, "state.db")
-        self.lasts = True  # until it turns out that no file can be written
-        self._report = report
-        self._connection: sqlite3.Connection | None = None
+        """Open nothing yet. `folder` is absolute and exists."""
+        super().__init__(os.path.join(folder, "state.db"), _prepare, report)
 
     def refs(self, session: str) -> list[Ref]:
         """What a session was shown, in order."""
-        rows = self._run(
+        rows = self.run(
             "SELECT number, id, title, at, scope FROM refs WHERE session = ? ORDER BY number", (session,)
         )
         return [Ref._make(row) for row in rows]
@@ -87,7 +76,7 @@ class StateDatabase:
         """What a session was shown under this number, or of this lore; None where it was not."""
         condition, value = ("number = ?", number) if number else ("id = ?", lore_id)
         query = f"SELECT number, id, title, at, scope FROM refs WHERE session = ? AND {condition}"  # noqa: S608 - one of two
-        return next(map(Ref._make, self._run(query, (session, value))), None)
+        return next(map(Ref._make, self.run(query, (session, value))), None)
 
     def surface(
         self, session: str, shown: Sequence[tuple[str, str]], now: float, scopes: Mapping[str, str] = NOWHERE
@@ -96,39 +85,34 @@ class StateDatabase:
 
         `scopes` names, by id, the scope of what is not from the store whose state this is.
         """
-        return self._heal(lambda connection: _surface(connection, session, shown, now, scopes))
+        return self.work(lambda connection: _surface(connection, session, shown, now, scopes))
 
     def has_judged(self, session: str, lore_id: str, kind: str) -> bool:
         """Whether this session already gave this feedback on this lore."""
         query = "SELECT 1 FROM feedback WHERE session = ? AND id = ? AND kind = ?"
-        return bool(self._run(query, (session, lore_id, kind)))
+        return bool(self.run(query, (session, lore_id, kind)))
 
     def judged(self, session: str, lore_id: str, kind: str, now: float) -> None:
         """Remember feedback that was given."""
-        self._run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
+        self.run("INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?)", (session, lore_id, kind, now))
 
     def forget_judgement(self, session: str, lore_id: str, kind: str) -> None:
         """Forget feedback that was taken back, so that it can be given again."""
         query = "DELETE FROM feedback WHERE session = ? AND id = ? AND kind = ?"
-        self._run(query, (session, lore_id, kind))
+        self.run(query, (session, lore_id, kind))
 
     def vote(self, lore_id: str) -> Vote:
         """All this clone ever voted on a lore, whatever branch is checked out now."""
-        rows = self._run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))
+        rows = self.run("SELECT up, down, n FROM votes WHERE id = ?", (lore_id,))
         return Vote(*rows[0]) if rows else Vote()
 
     def keep_vote(self, lore_id: str, vote: Vote) -> None:
         """Remember this clone's vote; a process that is late never takes back what a faster one remembered."""
-        self._run(
+        self.run(
             "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " up = max(up, excluded.up), down = max(down, excluded.down), n = max(n, excluded.n)",
             (lore_id, *vote),
         )
-
-    @property
-    def is_open(self) -> bool:
-        """Whether this process uses the file already: opening it takes a record a millisecond."""
-        return self._connection is not None
 
     @property
     def gone(self) -> GoneTable:
@@ -148,17 +132,17 @@ class StateDatabase:
 
     def used_since(self, moment: float) -> set[str]:
         """The ids of lore that a query showed, or a session gave feedback on, since then (Unix seconds)."""
-        judged = self._run("SELECT id FROM feedback WHERE at >= ?", (moment,))
+        judged = self.run("SELECT id FROM feedback WHERE at >= ?", (moment,))
         return self.live.shown_since(moment) | {row[0] for row in judged}
 
     def set_aside(self, now: float) -> dict[str, str]:
         """Items of the review queue that are not asked about now, with what each was about when it was set aside."""
-        rows = self._run("SELECT item, mark FROM set_aside WHERE until IS NULL OR until > ?", (now,))
+        rows = self.run("SELECT item, mark FROM set_aside WHERE until IS NULL OR until > ?", (now,))
         return {row[0]: row[1] for row in rows}
 
     def put_aside(self, item: str, mark: str, until: float | None) -> None:
         """Do not ask about an item until then (None: for as long as its mark is the same)."""
-        self._run("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (item, mark, until))
+        self.run("INSERT OR REPLACE INTO set_aside VALUES (?, ?, ?)", (item, mark, until))
 
     def count_retrievals(self) -> int:
         """How many queries the log holds."""
@@ -177,11 +161,7 @@ class StateDatabase:
             with closing(sqlite3.connect(self.path)) as ours, closing(sqlite3.connect(path)) as theirs:
                 ours.backup(theirs)
         except sqlite3.Error as error:
-            raise _refused(self.path, error) from None
-
-    def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something of one's own with the database (a table that only hooks know). Raises StoreError."""
-        return self._heal(work)
+            raise locked(self.path, error) from None
 
     @property
     def trust(self) -> TrustTables:
@@ -190,86 +170,23 @@ class StateDatabase:
 
         return TrustTables(self)
 
-    def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement of this package."""
-        return self._run(query, values)
 
-    def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """One statement of this package for each row, all or none."""
-        if rows:
-            self._heal(lambda connection: _many(connection, query, rows))
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._heal(lambda connection: connection.execute(query, values).fetchall())
-
-    def _heal(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do the work, with a new file where the old one is damaged, in memory where there can be no file."""
-        for begin in (self._connect, self._begin_anew):
-            try:
-                if self._connection is None:
-                    self._connection = begin()
-                return work(self._connection)
-            except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-                raise
-            except sqlite3.Error as error:
-                self.close()
-                if any(word in str(error) for word in ("locked", "busy")):
-                    raise _refused(self.path, error) from None
-                if any(word in str(error) for word in _UNWRITABLE):
-                    break
-        self.lasts = False
-        self._connection = _prepared(
-            sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        )
-        self._report(f"{self.path} cannot be written: session refs and the live record end with this process")
-        return work(self._connection)
-
-    def _connect(self) -> sqlite3.Connection:
-        return _prepared(
-            sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=5.0)
-        )
-
-    def _begin_anew(self) -> sqlite3.Connection:
-        """Put the damaged file aside and begin a new one. Raises sqlite3.Error."""
-        try:
-            for suffix in ("", "-wal", "-shm"):
-                if os.path.exists(self.path + suffix):
-                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
-        except OSError as error:
-            raise sqlite3.OperationalError(str(error)) from None
-        self._report(
-            f"session refs, the live record and the list of held lore were damaged and begin anew ({self.path}.damaged)"
-        )
-        return self._connect()
-
-
-def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection with its tables made; closed where that cannot be."""
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables that are missing. Raises sqlite3.Error."""
     from engram.adapters.state import trust_tables  # only a new file needs it
 
-    try:
-        connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
-        if (version := connection.execute("PRAGMA user_version").fetchone()[0]) != _FORMAT:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
-            # Made by an earlier version, which knew of one scope alone.
-            if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
-                connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
-            activity_table.add_columns(connection)
-            if 0 < version < 6:
-                connection.execute(trust_tables.FROM_VOTES)
-            connection.execute(f"PRAGMA user_version={_FORMAT}")
-            connection.execute("COMMIT")  # executescript would commit before it
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+    connection.execute("PRAGMA synchronous=OFF")  # losing it in a power cut loses convenience, never lore
+    if (version := connection.execute("PRAGMA user_version").fetchone()[0]) != _FORMAT:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(f"BEGIN IMMEDIATE;{_schema()}")
+        # Earlier versions knew one scope only.
+        if all(row[1] != "scope" for row in connection.execute("PRAGMA table_info(refs)")):
+            connection.execute("ALTER TABLE refs ADD COLUMN scope TEXT NOT NULL DEFAULT ''")
+        activity_table.add_columns(connection)
+        if 0 < version < 6:
+            connection.execute(trust_tables.FROM_VOTES)
+        connection.execute(f"PRAGMA user_version={_FORMAT}")
+        connection.execute("COMMIT")  # executescript would commit before it
 
 
 def _schema() -> str:
@@ -277,17 +194,6 @@ def _schema() -> str:
     from engram.adapters.state import tombstones, trust_tables
 
     return _SCHEMA + activity_table.SCHEMA + tombstones.SCHEMA + trust_tables.SCHEMA
-
-
-def _many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        connection.executemany(query, rows)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _surface(
@@ -337,7 +243,3 @@ def _begin_if_idle(connection: sqlite3.Connection, session: str, now: float) -> 
         connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)", (session, now, now))
     elif now - row[0] > _NOTED_SECONDS:
         connection.execute("UPDATE sessions SET used = ? WHERE name = ?", (now, session))
-
-
-def _refused(path: str, error: sqlite3.Error) -> StoreError:
-    return StoreError(f"{path} cannot be used now: {error}.", "Another process holds it; try again.")

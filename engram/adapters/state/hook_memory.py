@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from engram.adapters.state.database import StateDatabase
+    from engram.adapters.state.connection import StateConnection
 
 ANSWERED, SHOWN, RECALLED, ASKED, CAPTURED = "answered", "shown", "recalled", "asked", "captured"
 TRANSCRIPT = "transcript"  # the key is its path
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS hook_marks (
 class HookMemory:
     """Marks by kind, session and key, each with the moment it was made (Unix seconds)."""
 
-    def __init__(self, state: StateDatabase) -> None:
+    def __init__(self, state: StateConnection) -> None:
         """Nothing is opened yet."""
         self._state = state
 
@@ -65,10 +65,10 @@ class HookMemory:
         self._run("DELETE FROM hook_marks WHERE at < ?", (before,))
 
     @property
-    def lasts(self) -> bool:
+    def is_on_disk(self) -> bool:
         """Whether the next process will know of these marks."""
         self._run("SELECT 1")
-        return self._state.lasts
+        return self._state.is_on_disk
 
     def _run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return self._state.work(_with_table(query, values))

@@ -7,7 +7,7 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engram.adapters.state.database import StateDatabase
+    from engram.adapters.state.connection import StateConnection
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS gone (id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;"
 
@@ -15,7 +15,7 @@ SCHEMA = "CREATE TABLE IF NOT EXISTS gone (id TEXT PRIMARY KEY, at REAL NOT NULL
 class GoneTable:
     """The ids of lore that were here once."""
 
-    def __init__(self, state: StateDatabase) -> None:
+    def __init__(self, state: StateConnection) -> None:
         """Nothing is opened yet."""
         self._state = state
 

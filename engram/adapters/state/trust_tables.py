@@ -9,7 +9,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from engram.adapters.state.database import StateDatabase
+    from engram.adapters.state.connection import StateConnection
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS signatures (
@@ -41,7 +41,7 @@ class Held(NamedTuple):
 class TrustTables:
     """The tables of a store's state database that are about trust."""
 
-    def __init__(self, state: StateDatabase) -> None:
+    def __init__(self, state: StateConnection) -> None:
         """Nothing is opened yet."""
         self._state = state
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from engram.domain.text.markdown_blocks import FENCE, TEXT, scan
+from engram.domain.exchange.markdown_blocks import FENCE, TEXT, scan
 from engram.domain.typed import NamedTuple
 
 FACT = "FACT"

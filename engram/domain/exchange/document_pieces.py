@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engram.domain.text.markdown_blocks import FENCE, HEADING, TABLE, TEXT, Block
+from engram.domain.exchange.markdown_blocks import FENCE, HEADING, TABLE, TEXT, Block
 from engram.domain.typed import NamedTuple
 
 _LONG_WRAP = 4  # lines that reopen a block may take a fourth of the room, no more

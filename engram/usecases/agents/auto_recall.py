@@ -114,7 +114,7 @@ class _SortedOut(NamedTuple):
 
 def _sorted_out(store: Store, found: Sequence[Lore], most: int) -> _SortedOut:
     memory, sorted_out = HookMemory(store.state), _SortedOut([], [], [])
-    if not memory.lasts:
+    if not memory.is_on_disk:
         return sorted_out  # nobody would know that they were shown
     now = store.clock.now().timestamp()
     for lore in found:

@@ -93,7 +93,7 @@ def _record(store: Store) -> str:
     state = store.session_state
     state.live.settle()
     state.run("SELECT 1")
-    return state.path if state.lasts else ""
+    return state.path if state.is_on_disk else ""
 
 
 def _history(store: Store) -> str:

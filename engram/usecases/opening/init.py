@@ -84,7 +84,7 @@ def config_text(placement: str) -> str:
 
 
 def _existing(root: str, placement: str) -> Initialised:
-    from engram.usecases.opening.open_store import describe
+    from engram.usecases.opening.store_layout import describe
 
     found = describe(root, "project").placement
     if placement and placement != found:
@@ -106,7 +106,7 @@ def _on_branch(
 ) -> Initialised:
     """The branch store of the repository, made if it is not there; a nearer store that would hide it is the one."""
     from engram.usecases.opening.branch_placement import begin
-    from engram.usecases.opening.open_store import enclosing_store
+    from engram.usecases.opening.store_layout import enclosing_store
     from engram.usecases.store.clock import Clock
 
     hidden = lore_branch.root_in(repository.common_dir)
@@ -120,9 +120,9 @@ def _on_branch(
     begun = begin(repository, FOLDER, config, moment, timeout, step)
     _accept_settings(hidden)
     if begun.remote:
-        from engram.usecases.opening.first_quarantine import weigh_all
+        from engram.usecases.opening.first_quarantine import quarantine_new_store
 
-        weigh_all(hidden)
+        quarantine_new_store(hidden)
     why, otherwise = _words(BRANCH)
     origin = f" Taken from {begun.remote}." if begun.remote else ""
     if begun.unasked:
@@ -145,7 +145,7 @@ def _check_no_branch(root: str) -> None:
 
 def _make_repository(root: str) -> None:
     from engram.adapters.git.write.create import init as init_repository
-    from engram.usecases.opening.open_store import state_folder
+    from engram.usecases.opening.store_layout import state_folder
 
     repository = find_repository(root)
     if repository is not None and os.path.realpath(repository.worktree) == os.path.realpath(root):
@@ -174,7 +174,7 @@ def _tell_git(root: str, *, attributes: bool) -> None:
 
 def _commit_start(root: str) -> None:
     from engram.adapters.git.write.commits import Commit, FileChange, commit_all
-    from engram.usecases.opening.open_store import state_folder
+    from engram.usecases.opening.store_layout import state_folder
     from engram.usecases.store.clock import Clock
 
     repository = find_repository(root)
@@ -196,7 +196,7 @@ def _commit_start(root: str) -> None:
 
 def _accept_settings(root: str) -> None:
     """From now on this clone knows what it accepted, whatever a pull makes of the file."""
-    from engram.usecases.opening.open_store import describe
+    from engram.usecases.opening.store_layout import describe
 
     describe(root, "project")
 
@@ -234,10 +234,10 @@ def _words(placement: str) -> tuple[str, str]:
         )
     if placement == IN_TREE:
         return (
-            "In-tree: lore are files of your own repository; Engram never commits, you do that with your work.",
+            "In-tree: lore is kept in files of your own repository; Engram never commits, you do that with your work.",
             "To have them committed for you: engram move --to branch (apart from your code) or --to dedicated.",
         )
     return (
-        "Plain: lore are files in a folder without git, so there is no history and no sync.",
+        "Plain: lore is kept in files of a folder without git, so there is no history and no sync.",
         "To have both: engram init --placement dedicated in another folder, and engram import this one there.",
     )

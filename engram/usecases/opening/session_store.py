@@ -34,7 +34,7 @@ def has_sessions(state: str) -> bool:
 
 def session_places(state: str, session: str) -> Places:
     """The places of a session's store, whose folders are made. Raises StoreError."""
-    from engram.usecases.opening.open_store import make_state
+    from engram.usecases.opening.store_layout import make_state
 
     root = session_root(state, session)
     own = os.path.join(root, ".engram")

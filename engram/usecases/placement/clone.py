@@ -15,7 +15,7 @@ from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge import checkout, incoming_paths
 from engram.usecases.opening.init import FOLDER, init
-from engram.usecases.opening.open_store import state_folder
+from engram.usecases.opening.store_layout import state_folder
 from engram.usecases.store import accepted_settings
 from engram.usecases.store.store import DEDICATED
 
@@ -84,9 +84,9 @@ def _settled(root: str, tell: Callable[[str], None]) -> Cloned:
     os.makedirs(state, exist_ok=True)
     atomic.write(os.path.join(state, DEDICATED), b"made by engram clone\n", "clone")
     accepted_settings.in_force(root, state)
-    from engram.usecases.opening.first_quarantine import weigh_all
+    from engram.usecases.opening.first_quarantine import quarantine_new_store
 
-    weigh_all(root)
+    quarantine_new_store(root)
     return Cloned(root, sum(sync_plan.is_lore(path, folder) for path in entries), empty=False)
 
 

@@ -12,7 +12,7 @@ from engram.adapters.git.write import lore_branch
 from engram.domain.errors import UsageError
 from engram.domain.scopes import USER
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.opening.open_store import describe, state_folder
+from engram.usecases.opening.store_layout import describe, state_folder
 from engram.usecases.placement import move_source as source
 from engram.usecases.placement import move_target as target
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE

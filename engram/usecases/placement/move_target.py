@@ -14,7 +14,7 @@ from engram.adapters.git.write import hidden_tree, lore_branch
 from engram.domain.errors import StoreError, UsageError
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.merge import checkout, incoming_paths
-from engram.usecases.opening.open_store import state_folder
+from engram.usecases.opening.store_layout import state_folder
 from engram.usecases.placement import move_source as source
 from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE
 

@@ -16,7 +16,7 @@ from engram.domain.errors import NotFoundError
 from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.opening.open_store import enclosing_store, state_folder
+from engram.usecases.opening.store_layout import enclosing_store, state_folder
 from engram.usecases.review.check import fork_of
 from engram.usecases.store.accepted_settings import accept_before, in_force
 from engram.usecases.store.clock import Clock

@@ -1,7 +1,7 @@
-"""The short way from the lines of a frontmatter to its values, for the form that Engram itself writes.
+"""Readers of the frontmatter that Engram itself writes, with one `key: value` a line, which need no YAML library.
 
-It knows only that; on all it accepts it gives exactly what `plain_yaml` and `fields` give (a property test holds
-them together), and what it does not know for certain takes the long way.
+They know only that form and answer None to any other, which `yaml_events` reads: importing PyYAML costs more than
+all the rest of a short command. Property tests compare what they accept with what PyYAML reads.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from engram.adapters.files.frontmatter.scalars import WORDS, reads_plain
+from engram.adapters.files.frontmatter.scalars import reads_plain
 from engram.adapters.files.frontmatter.statement import DEFAULT_CATEGORY
+from engram.adapters.files.frontmatter.tree import Entry
 from engram.domain.entry import ulid
 from engram.domain.entry.categories import ALIASES, TYPES
 from engram.domain.entry.confidence import Vote, two_decimals
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.categories import Categories
 
+_WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a list of plain words
 _HUNDREDTHS = {two_decimals(number): number for number in range(0, 1001, 10)}
 # What `engram promote` notes: the value of `origin`.
 _ORIGIN = r'\{scope: "[^"\\]*", store: "[^"\\]*", remote: "[^"\\]*", id: "[^"\\]*", digest: "[^"\\]*"\}'
@@ -48,6 +50,21 @@ def canonical_fields(lines: list[str], categories: Categories) -> dict[str, Any]
     return said if said.get("category", DEFAULT_CATEGORY) in categories else None
 
 
+def canonical_entries(block: str) -> list[Entry] | None:
+    """Read the keys of a frontmatter whose values are all plain or quoted texts or lists of them; None: any other."""
+    found: dict[str, Entry] = {}
+    *lines, rest = block.split("\n")
+    if rest:
+        return None
+    for number, line in enumerate(lines):
+        key, _, text = line.partition(": ")
+        value = _items(text) if text[:1] == "[" else _line(text, len(text))
+        if value is None or not (key.isascii() and key.isidentifier()):
+            return None
+        found[key] = Entry(key, value if isinstance(value, str) else [*value], number, number + 1)
+    return list(found.values()) if len(found) == len(lines) else None
+
+
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str | None]:
     return lambda text: text if text in allowed else None
 
@@ -69,14 +86,14 @@ def _context(text: str) -> tuple[str, ...] | None:
     return (found,) if found else None
 
 
-def _line(text: str, limit: int) -> str | None:
+def _line(text: str, limit: int, *, flow: bool = False) -> str | None:
     """A text of one line, plain or in double quotes without an escape."""
     if len(text) > limit or not text.isprintable():
         return None
     if text[:1] == '"':
         inside = text[1:-1]
         return inside if text[-1] == '"' and inside and '"' not in inside and "\\" not in inside else None
-    return text if reads_plain(text, flow=False) else None
+    return text if reads_plain(text, flow) else None
 
 
 def _time(text: str) -> datetime | None:
@@ -105,12 +122,21 @@ def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
-def _words(text: str) -> tuple[str, ...] | None:
-    if not WORDS.fullmatch(text):
+def _items(text: str) -> list[str] | None:
+    """The texts of a list in brackets, plain or in double quotes without an escape."""
+    if text[:1] != "[" or text[-1] != "]":
         return None
-    words = tuple(text[1:-1].split(", "))
+    items = text[1:-1].split(", ")
+    if _WORDS.fullmatch(text):
+        return items
+    found = [item for item in items if _line(item, len(item), flow=True) is not None]
+    return [item.strip('"') for item in found] if len(found) == len(items) else None
+
+
+def _words(text: str) -> tuple[str, ...] | None:
+    words = tuple(_items(text) or ())
     short = len(text) <= MAX_WORD or (len(words) <= MAX_ITEMS and max(map(len, words)) <= MAX_WORD)
-    return words if short else None
+    return words if short and words else None
 
 
 def _ids(text: str) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.adapters.files.frontmatter import canonical, frontmatter, statement
-from engram.adapters.files.frontmatter.tree import Problem
+from engram.adapters.files.frontmatter.tree import Entry, Problem
 from engram.domain.entry import times, ulid, validation
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.lore import MAX_CONTENT, Lore
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from engram.adapters.files.frontmatter.frontmatter import Document
-    from engram.adapters.files.frontmatter.tree import Entry
     from engram.domain.entry.categories import Categories
 
 
@@ -127,11 +126,11 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     lore = _valid(lore, categories)
     if lore == file.lore:
         return file.raw
-    from engram.adapters.files.frontmatter import edit, fields
+    from engram.adapters.files.frontmatter import edit
 
-    document, entries = frontmatter.load(frontmatter.decode(file.raw))
+    document, entries, said = _keys(frontmatter.decode(file.raw), categories)
     values = edit.Values(
-        fields.parse(entries, categories),
+        said,
         statement.wanted(lore),
         _implied(file, lore, categories),
         statement.defaults(lore, categories),
@@ -145,6 +144,20 @@ def rewrite(file: LoreFile, lore: Lore, categories: Categories) -> bytes:
     if not closing:
         closing = f"---{newline}" if body[:1] in "\r\n" else f"---{newline}{newline}"
     return encode(block, document.bom + opening, closing + body)
+
+
+def _keys(text: str, categories: Categories) -> tuple[Document, list[Entry], dict[str, object]]:
+    """Split a file and read its keys and fields, without a YAML library where the form is our own. Raises Problem."""
+    document = frontmatter.split(text)
+    lines = document.block.split("\n")[:-1]
+    said = canonical.canonical_fields(lines, categories) if lines else None
+    if said is not None:
+        keys = [line.partition(":")[0] for line in lines]
+        return document, [Entry(key, "", number, number + 1) for number, key in enumerate(keys)], said
+    from engram.adapters.files.frontmatter import fields
+
+    document, entries = frontmatter.load(text)
+    return document, entries, fields.parse(entries, categories)
 
 
 def provisional_id(path: str, raw: bytes) -> str:

@@ -103,9 +103,9 @@ def load(text: str) -> tuple[Document, list[Entry]]:
 
 def _entries(block: str) -> list[Entry] | None:
     text = block.replace("\r\n", "\n") if "\r" in block else block
-    from engram.adapters.files.frontmatter import plain_yaml  # what Engram itself wrote does without
+    from engram.adapters.files.frontmatter import canonical
 
-    entries = plain_yaml.parse(text)
+    entries = canonical.canonical_entries(text)
     if entries is not None:
         return entries
     from engram.adapters.files.frontmatter import yaml_events

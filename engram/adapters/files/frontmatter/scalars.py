@@ -17,7 +17,6 @@ _NOT_ONE_LINE = f"[\t\n{_UNSAFE}]"
 # NUL and lone surrogates have no escape that is read back: they stay, and are refused with the text.
 _ESCAPED = '["\\\\\x01-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]'
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
-WORDS = re.compile(r"\[[\w./][\w./-]*(?:, [\w./][\w./-]*)*\]", re.ASCII)  # a list in flow style, none quoted
 _FLOW_MARKS = r"[,?\[\]{}]"
 _TYPED_WORDS = frozenset(("~", "null", "true", "false", "yes", "no", "on", "off", "y", "n", "=", "<<"))
 _TYPED_LETTERS = frozenset("0123456789abcdefABCDEFnNiIxXoOtTzZ_.,:+- ")
@@ -25,9 +24,6 @@ _TYPED = (
     r"(?i)[-+]?\.(?:inf|nan)|[-+]?[.0-9][0-9_.,:]*(?:e[-+]?[0-9]*)?"
     r"|[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[t ].*)?"
 )
-_QUOTED = r'"(?:[^"\\]|\\(?:["\\nrt]|x(?!00)[0-9a-fA-F]{2}|u(?!0000|[dD][89a-fA-F])[0-9a-fA-F]{4}))*"'
-_ESCAPE = r"\\(?:x(..)|u(....)|(.))"
-_SHORT = {"n": "\n", "r": "\r", "t": "\t"}
 _SHORT_OF = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
@@ -70,25 +66,3 @@ def _escape(match: re.Match[str]) -> str:
     letter = match.group()
     code = ord(letter)
     return _SHORT_OF.get(letter) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
-
-
-def read_quoted(text: str, at: int = 0) -> tuple[str, int] | None:
-    """The string of the quotes that open at `at`, and where they end; None: ask a real YAML parser."""
-    if text[at] == "'":
-        end = text.find("'", at + 1)
-        if end < 0 or text[end + 1 : end + 2] == "'":
-            return None
-        return text[at + 1 : end], end + 1
-    match = re.compile(_QUOTED).match(text, at)
-    if not match:
-        return None
-    inside = match.group()[1:-1]
-    return (re.sub(_ESCAPE, _unescape, inside) if "\\" in inside else inside), match.end()
-
-
-def _unescape(match: re.Match[str]) -> str:
-    code = match.group(1) or match.group(2)
-    if code:
-        return chr(int(code, 16))
-    letter: str = match.group(3)
-    return _SHORT.get(letter, letter)

@@ -1,0 +1,122 @@
+"""A SQLite file that may be lost: opened on first use, begun anew when damaged, kept in memory where none can be written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from engram.domain.errors import StoreError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+_UNWRITABLE = ("unable to open", "readonly", "full", "disk I/O")
+
+
+class StateConnection:
+    """The file at `path`, whose tables `prepare` makes.
+
+    A damaged file is renamed, and a new one begun. Where no file can be written, the data stay in the memory of this
+    process. `report` gets a sentence for people in both cases. Only a file that another process locks for seconds is
+    an error: StoreError.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        prepare: Callable[[sqlite3.Connection], object],
+        report: Callable[[str], object] = str,
+    ) -> None:
+        """Open nothing yet. `path` is absolute and its folder exists."""
+        self.path = path
+        self.is_on_disk = True  # until it turns out that no file can be written
+        self._prepare = prepare
+        self._report = report
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process has opened the file, which takes about a millisecond."""
+        return self._connection is not None
+
+    def run(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Execute one statement and return its rows. Raises StoreError."""
+        return self.work(lambda connection: connection.execute(query, values).fetchall())
+
+    def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute one statement for each row, in one transaction. Raises StoreError."""
+        if rows:
+            self.work(lambda connection: _execute_many(connection, query, rows))
+
+    def work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `work` does with the connection, which may be called again on a new file. Raises StoreError."""
+        for begin in (self._open, self._begin_anew):
+            try:
+                if self._connection is None:
+                    self._connection = begin()
+                return work(self._connection)
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+                raise
+            except sqlite3.Error as error:
+                self.close()
+                if any(word in str(error) for word in ("locked", "busy")):
+                    raise locked(self.path, error) from None
+                if any(word in str(error) for word in _UNWRITABLE):
+                    break
+        self.is_on_disk = False
+        self._connection = self._prepared(":memory:")
+        self._report(f"{self.path} cannot be written: session refs and the live record end with this process")
+        return work(self._connection)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        return self._prepared(self.path)
+
+    def _begin_anew(self) -> sqlite3.Connection:
+        """Rename the damaged file and begin a new one. Raises sqlite3.Error."""
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                if os.path.exists(self.path + suffix):
+                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from None
+        self._report(
+            "session refs, the live record and the list of quarantined lore were damaged and begin anew"
+            f" ({self.path}.damaged)"
+        )
+        return self._open()
+
+    def _prepared(self, path: str) -> sqlite3.Connection:
+        """Connect and make the tables; closes the connection where that fails."""
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+        try:
+            self._prepare(connection)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def locked(path: str, error: sqlite3.Error) -> StoreError:
+    """Say that another process uses the file."""
+    return StoreError(f"{path} cannot be used now: {error}.", "Another process holds it; try again.")
+
+
+def _execute_many(connection: sqlite3.Connection, query: str, rows: Sequence[Sequence[object]]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.executemany(query, rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

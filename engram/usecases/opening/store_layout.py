@@ -1,0 +1,162 @@
+"""Where the store at a known root keeps its entries and its private state, and how it is placed in git."""
+
+from __future__ import annotations
+
+import os
+
+from engram.adapters.files import places
+from engram.adapters.git.run.layout import common_dir_at, find_repository
+from engram.adapters.git.write import lore_branch
+from engram.domain.errors import StoreError
+from engram.domain.scopes import PROJECT, USER, scope_named
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.store.accepted_settings import in_force
+from engram.usecases.store.store import BRANCH, DEDICATED, IN_TREE, PLAIN, Caller, Places, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engram.adapters.git.run.layout import Repository
+    from engram.domain.settings import Settings
+    from engram.usecases.store.accepted_settings import InForce
+    from engram.usecases.store.clock import Clock
+
+_OWN_FILES = {places.CONFIG_NAME, ".git", ".gitattributes", ".gitignore", ".engram"}
+
+
+class Located(NamedTuple):
+    """A store that was found: where it keeps things, and which of its settings are in force."""
+
+    places: Places
+    settings: InForce
+
+
+def opened(found: Located, clock: Clock, caller: Caller) -> Store:
+    """Make the store object of a store that was found; nothing is recovered yet."""
+    store = Store(found.places, found.settings.settings, clock, caller)
+    store.held_back, store.notes = found.settings.held_back, found.settings.trouble
+    return store
+
+
+def enclosing_store(start: str) -> str | None:
+    """The root of the store that `start` belongs to, which need not be above it.
+
+    The nearest `.engram.toml` at or above it says so, or the nearest repository, by the branch on which it keeps lore.
+    """
+    passed: list[str] = []
+
+    def kept_by_repository(folder: str) -> str | None:
+        common_dir = None if passed else common_dir_at(folder)
+        if common_dir is None:
+            return None
+        passed.append(folder)  # a repository around this one, of which it may be a submodule, does not count
+        is_kept = lore_branch.is_kept(common_dir, places.CONFIG_NAME)
+        return lore_branch.root_in(common_dir) if is_kept else None
+
+    return places.enclosing_store(start, kept_by_repository)
+
+
+def nearest(folders: Sequence[str]) -> str:
+    """The first of the folders that is in a store, else the last of them."""
+    inside = (folder for folder in folders if enclosing_store(folder) is not None)
+    return next(inside, folders[-1])
+
+
+def describe(root: str, scope: str) -> Places:
+    """Where the store at `root` keeps things; makes its private state folder."""
+    return locate_root(root, scope).places
+
+
+def locate_root(root: str, scope: str = "") -> Located:
+    """The store at `root`; without a scope it is the one that the settings say."""
+    repository = find_repository(root)
+    if repository is None or not os.path.isfile(os.path.join(root, places.CONFIG_NAME)):
+        repository = _restored(root) or repository
+    state = state_folder(root, repository)
+    make_state(state, outside_git=repository is None)
+    settings = in_force(root, state if repository else None)
+    folder, configured = (settings.settings.text(key) for key in ("store.folder", "store.placement"))
+    placement = placement_of(root, folder, state, configured, repository)
+    scope = scope or _scope_of(root, settings.settings)
+    return Located(Places(root, folder, state, placement, scope, repository), settings)
+
+
+def make_state(state: str, *, outside_git: bool) -> None:
+    """Make a private state folder, with a file that keeps it out of any git around it. Raises StoreError."""
+    try:
+        os.makedirs(state, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The private folder {state} cannot be made: {error.strerror}.", "Check its permissions."
+        ) from None
+    if outside_git:
+        _ignore_state(state)
+
+
+def state_folder(root: str, repository: Repository | None) -> str:
+    """Where a store keeps its private state: in the git folder, so that it is never tracked; else in `.engram`."""
+    if repository is None:
+        return os.path.join(root, ".engram")
+    if _is_on_branch(root, repository):
+        return lore_branch.state_in(repository.common_dir)
+    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
+    base = os.path.join(repository.common_dir, "engram")
+    if below == "." and repository.worktree_name == "main":
+        return base
+    name = below.replace(os.sep, "-").strip(".-") or "top"
+    return os.path.join(base, "stores", f"{repository.worktree_name}--{name}")
+
+
+def placement_of(root: str, folder: str, state: str, configured: str, repository: Repository | None) -> str:
+    """`plain` outside git; `branch` and `dedicated` where branch or repository are the store's own; else `in-tree`.
+
+    A pulled configuration alone must not make Engram commit to somebody's branch: a dedicated store
+    is one that `engram init` marked on this machine, or a repository that holds nothing but lore.
+    """
+    if repository is None:
+        return PLAIN
+    if _is_on_branch(root, repository):
+        return BRANCH
+    if configured != DEDICATED or os.path.realpath(repository.worktree) != os.path.realpath(root):
+        return IN_TREE
+    if os.path.exists(os.path.join(state, DEDICATED)) or _holds_only_lore(root, folder):
+        return DEDICATED
+    return IN_TREE
+
+
+def _holds_only_lore(root: str, folder: str) -> bool:
+    top = folder.split("/", maxsplit=1)[0]
+    others = [name for name in os.listdir(root) if name not in _OWN_FILES and name != top]
+    return all(name.upper().startswith(("README", "LICENSE", "NOTICE")) for name in others)
+
+
+def _is_on_branch(root: str, repository: Repository) -> bool:
+    """Whether the store's root is the hidden work tree, and not a store of its own in one of its folders."""
+    return lore_branch.is_hidden(repository) and os.path.realpath(root) == repository.worktree
+
+
+def _restored(root: str) -> Repository | None:
+    """Restore a hidden work tree that has vanished and return its repository; None for any other store."""
+    common_dir = lore_branch.common_dir_of(root)
+    if common_dir is None:
+        return None
+    from engram.usecases.opening.branch_placement import restore
+
+    return restore(common_dir)
+
+
+def _scope_of(root: str, settings: Settings) -> str:
+    real = os.path.realpath(root)
+    if real == os.path.realpath(places.user_store()):
+        return USER
+    for name in settings.teams():
+        if real == os.path.realpath(places.team_store(name, scope_named(settings, name).path)):
+            return name
+    return PROJECT
+
+
+def _ignore_state(state: str) -> None:
+    path = os.path.join(state, ".gitignore")
+    if not os.path.exists(path):
+        with open(path, "w", encoding="ascii") as file:
+            file.write("*\n")
