@@ -24,7 +24,7 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
 
 from labelled_pairs import DEVELOPMENT, Assessor, Labelled, assessor, load  # noqa: E402
 
-from engram.adapters.index.numeric import numpy_module  # noqa: E402
+from engram.adapters.numeric import numpy_module  # noqa: E402
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
 from engram.domain.similarity.pairs import Features, features  # noqa: E402
 

@@ -11,7 +11,7 @@ from apikit import SetClock
 from storekit import later_tick, opened
 
 from engram.adapters.index import near
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME

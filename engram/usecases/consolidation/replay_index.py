@@ -7,7 +7,7 @@ of them has the answer that it had.
 from __future__ import annotations
 
 from engram.adapters.index.cosines import Cosines
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import rerank
 from engram.usecases.recall.relevance import Relevance

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.recall.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
 from engram.domain.text.stop_words import STOP_WORDS

@@ -37,7 +37,7 @@ def load(store: Store, model: str) -> Kept | None:
     import zipfile
 
     from engram.adapters.index.near import Terms
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     with contextlib.suppress(
         EngramError, OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile
@@ -59,7 +59,7 @@ def save(store: Store, model: str, kept: Kept) -> None:
     """Keep it; where that cannot be written the next call compares again."""
     import io
 
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
     facts = {"format": FORMAT, "model": model, "marks": kept.marks, "pairs": kept.pairs}
@@ -72,7 +72,7 @@ def save(store: Store, model: str, kept: Kept) -> None:
 
 def place(marks: Sequence[str], kept: Kept | None) -> numpy.ndarray:
     """For each mark its place among the kept ones, -1 for one that is new."""
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     known = {mark: number for number, mark in enumerate(kept.marks)} if kept else {}
     found: numpy.ndarray = numpy_module().array([known.get(mark, -1) for mark in marks], dtype=int)

@@ -62,7 +62,7 @@ def candidates(
 def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
     """The pairs that promise most, each once, the best first."""
     from engram.adapters.index.near import Found
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
     every = Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
@@ -75,7 +75,7 @@ def _promising(found: Sequence[Found], count: int, most: int) -> list[Places]:
 
 def _ranks(lore: numpy.ndarray) -> numpy.ndarray:
     """For each entry how many equal ones stand before it."""
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
     order = np.argsort(lore, kind="stable")
@@ -88,7 +88,7 @@ def _ranks(lore: numpy.ndarray) -> numpy.ndarray:
 def _best(found: Found, most: int) -> Found:
     """The nearest of many pairs."""
     from engram.adapters.index.near import Found
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     if len(found.one) <= most:
         return found
@@ -113,7 +113,7 @@ def _twins(texts: Sequence[Text]) -> tuple[list[Places], list[bool]]:
 
 
 def _by_category(texts: Sequence[Text], alone: Sequence[bool]) -> list[numpy.ndarray]:
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     members: dict[str, list[int]] = {}
     for place, text in enumerate(texts):
@@ -125,7 +125,7 @@ def _by_category(texts: Sequence[Text], alone: Sequence[bool]) -> list[numpy.nda
 def _masked(terms: Terms, alone: Sequence[bool]) -> Terms:
     """The terms without those of twins, whose text is that of another."""
     from engram.adapters.index.near import Terms
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     if all(alone):
         return terms
@@ -138,7 +138,7 @@ def _masked(terms: Terms, alone: Sequence[bool]) -> Terms:
 
 def _cosines(vectors: numpy.ndarray | None, one: numpy.ndarray, other: numpy.ndarray) -> numpy.ndarray:
     """The cosine of each pair; 1 where there are no vectors, and words alone have to do."""
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     if vectors is None:
         return numpy_module().ones(len(one))  # type: ignore[no-any-return]

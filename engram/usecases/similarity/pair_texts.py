@@ -31,7 +31,7 @@ def terms_of(
 ) -> Terms:
     """The terms of each lore; `places` says where what is kept of it stands (-1: `read` its file)."""
     from engram.adapters.index.near import Terms
-    from engram.adapters.index.numeric import numpy_module
+    from engram.adapters.numeric import numpy_module
 
     np = numpy_module()
     known = TermsOf()

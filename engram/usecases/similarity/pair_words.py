@@ -80,7 +80,7 @@ class StoreWords:
 
     def _known(self, words: Iterable[str]) -> numpy.ndarray:
         """The rows of words among the vectors."""
-        from engram.adapters.index.numeric import numpy_module
+        from engram.adapters.numeric import numpy_module
 
         np = numpy_module()
         rows = self._rows
