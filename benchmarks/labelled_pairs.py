@@ -15,7 +15,7 @@ if ROOT not in sys.path:
 from engram.adapters.embed.provider import open_embedder  # noqa: E402
 from engram.domain.similarity.claims import claim  # noqa: E402
 from engram.domain.similarity.pairs import Side, Words, side  # noqa: E402
-from engram.usecases.similarity.pair_words import StoreWords, term  # noqa: E402
+from engram.usecases.similarity.pair_terms import StoreWords, term  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ import set_store
 from recall_variants import set_for
 
 import engram
-from engram.usecases.recall.query import evidence
+from engram.usecases.recall.search import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

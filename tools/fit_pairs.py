@@ -24,7 +24,7 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "benchmarks")]
 
 from labelled_pairs import DEVELOPMENT, Assessor, Labelled, assessor, load  # noqa: E402
 
-from engram.adapters.index.numeric import numpy_module  # noqa: E402
+from engram.adapters.numeric import numpy_module  # noqa: E402
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE  # noqa: E402
 from engram.domain.similarity.pairs import Features, features  # noqa: E402
 
@@ -45,7 +45,7 @@ NEARER, LEAST, SOME = (
 )  # cosines of background pairs: all from the first, one in ten from the second
 NEAR_NOTES = 0.5  # the cosine from which two notes are compared
 NOTES = os.path.join(ROOT, "tests", "data", "corpus", "notes.jsonl")
-TARGET = os.path.join(ROOT, "engram", "domain", "pair_weights.py")
+TARGET = os.path.join(ROOT, "engram", "domain", "similarity", "pair_weights.py")
 
 
 def main() -> int:

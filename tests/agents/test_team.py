@@ -286,7 +286,7 @@ async def test_agents_use_the_set(tmp_path: Path) -> None:
         assert (await client.call_tool("search", {"agents": ["nobody"]})).structured_content[
             "notice"
         ] == "No lore fits."
-        assert "is no date" in await refused(client, "search", since="soon")
+        assert "is not a date" in await refused(client, "search", since="soon")
         assert "lower-case" in await refused(client, "register_agent", id="A b")
         assert text(await client.call_tool("get_context", {"topic": "queue"})).startswith(NOTICE)
 

@@ -111,9 +111,10 @@ def test_numpy_is_told_to_use_one_thread_unless_someone_chose(before: dict[str, 
     unset = (
         "import os, sys; os.environ.pop('OPENBLAS_NUM_THREADS', None);" if not before else "import os, sys;"
     )
-    code = f"{unset} from engram.adapters.embed.numeric import numpy; assert 'numpy' not in sys.modules;"
+    code = f"{unset} from engram.adapters.numeric import numpy_module; assert 'numpy' not in sys.modules;"
     assert (
-        run(f"{code} numpy().ones(1); print(os.environ['OPENBLAS_NUM_THREADS'])", **before).strip() == after
+        run(f"{code} numpy_module().ones(1); print(os.environ['OPENBLAS_NUM_THREADS'])", **before).strip()
+        == after
     )
 
 

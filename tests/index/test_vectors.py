@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.adapters.index import numeric
+from engram.adapters import numeric
 from engram.adapters.index.vectors import VectorFile, quantised
 
 WIDTH = 32
@@ -85,7 +85,7 @@ def test_a_matrix_shared_out_among_threads_has_the_products_of_each_row(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numeric, "_cores", lambda: cores)
-    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
     random = np.random.default_rng(cores)
     matrix, vector = (
         random.integers(-127, 128, (1001, WIDTH), "int8"),
@@ -97,7 +97,7 @@ def test_a_matrix_shared_out_among_threads_has_the_products_of_each_row(
 
 def test_what_goes_wrong_in_another_thread_is_an_error_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numeric, "_cores", lambda: 2)
-    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
     with pytest.raises(ValueError, match=r".+"):
         numeric.dot_products(np.zeros((1000, WIDTH), "int8"), np.zeros(WIDTH + 1, "int8"))
 
@@ -109,7 +109,7 @@ def test_where_no_thread_can_be_started_the_products_are_worked_out_all_the_same
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(numeric, "_cores", lambda: 3)
-    monkeypatch.setattr(numeric, "_WORTH_A_THREAD", 1000)
+    monkeypatch.setattr(numeric, "_BYTES_PER_THREAD", 1000)
     monkeypatch.setattr(threading.Thread, "start", refuse)
     matrix = np.random.default_rng(0).integers(-127, 128, (500, WIDTH), "int8")
     assert numeric.dot_products(matrix, matrix[7]).tolist() == (matrix.astype("int32") @ matrix[7]).tolist()

@@ -11,12 +11,12 @@ from apikit import SetClock
 from storekit import later_tick, opened
 
 from engram.adapters.index import near
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.entry import ulid
 from engram.domain.entry.lore import Lore, Relation
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, SAME
 from engram.domain.similarity.pair_groups import groups
-from engram.usecases.similarity import pair_texts
+from engram.usecases.similarity import pair_terms
 from engram.usecases.similarity.pairs import pairs
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ def test_after_a_change_only_what_changed_is_read_and_compared(
 def spied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Where the paths go that are read for their words."""
     looked: list[str] = []
-    read = pair_texts._terms
+    read = pair_terms._terms_in
 
     def noting(store: object, path: str, known: object) -> set[int]:
         looked.append(path)
         return read(store, path, known)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(pair_texts, "_terms", noting)
+    monkeypatch.setattr(pair_terms, "_terms_in", noting)
     return looked
 
 

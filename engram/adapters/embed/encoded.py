@@ -10,9 +10,9 @@ import contextlib
 import time
 
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
-from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import units
 from engram.adapters.embed.vector_cache import text_key
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class EncodedEmbedder:
         known = self._known([[text]])
         if text.strip() and text not in known:
             known[text] = self._encoded([text], patient=False)[0]
-        return known.get(text, numpy().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
+        return known.get(text, numpy_module().zeros(self.dimensions, "float32"))  # type: ignore[no-any-return]
 
     def _made(self, pieces: list[str], *, patient: bool) -> dict[str, NDArray[np.float32]]:
         """Vectors of pieces that nobody has one of, by piece; kept for the next time."""
@@ -142,7 +142,7 @@ class EncodedEmbedder:
                 f"those before had {self.dimensions}.",
                 "Another model is behind the same name: give it another embedding.model or folder.",
             )
-        return units(numpy().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
+        return units(numpy_module().nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0))
 
     def _known(self, slices: Sequence[Sequence[str]]) -> dict[str, NDArray[np.float32]]:
         """The pieces that the cache has, with their vectors."""
@@ -151,7 +151,7 @@ class EncodedEmbedder:
         found = self.cache.found(list(dict.fromkeys(keys.values())))
         size = 2 * self.dimensions
         return {
-            piece: numpy().frombuffer(found[key], "<f2").astype("float32")
+            piece: numpy_module().frombuffer(found[key], "<f2").astype("float32")
             for piece, key in keys.items()
             if len(found.get(key, b"")) == size
         }
@@ -161,7 +161,7 @@ class EncodedEmbedder:
     ) -> tuple[NDArray[np.float32], list[bool]]:
         """The rows of each text (the whole first, then its slices if there are several), and whether all are there."""
         count = sum(1 if len(pieces) == 1 else len(pieces) + 1 for pieces in slices)
-        rows: NDArray[np.float32] = numpy().zeros((count, self.dimensions), dtype="float32")
+        rows: NDArray[np.float32] = numpy_module().zeros((count, self.dimensions), dtype="float32")
         complete = []
         at = 0
         for pieces in slices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engram.adapters.embed.endpoint_call import RefusalError, post
 from engram.adapters.embed.errors import EmbeddingError, EmbeddingUnavailableError
-from engram.adapters.embed.numeric import numpy
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class EndpointEncoder:
         lengths = {len(row) for row in rows}
         if len(lengths) != 1 or 0 in lengths:
             raise self._strange("vectors of different lengths, or none")
-        return numpy().array(rows, dtype="float32")  # type: ignore[no-any-return]
+        return numpy_module().array(rows, dtype="float32")  # type: ignore[no-any-return]
 
     def _tried(self, batch: list[str]) -> list[list[float]]:
         """The vectors of a batch, with a longer pause after each failure that may pass."""

@@ -57,17 +57,17 @@ def derived_files(folder: str) -> dict[str, bytes]:
 
     Raises ValueError when the word list could not be read back. For replacing the model, and for a test.
     """
+    import json
     from hashlib import blake2b
 
-    from engram.adapters.embed.tokenizing import read_settings
-
-    ids: dict[str, int] = read_settings(os.path.join(folder, TOKENIZER_FILE))["model"]["vocab"]
+    with open(os.path.join(folder, TOKENIZER_FILE), encoding="utf-8") as file:
+        ids: dict[str, int] = json.load(file)["model"]["vocab"]
     words = sorted(ids, key=ids.__getitem__)
     gaps = [ids[word] for word in words] != list(range(len(words)))
     if gaps or any("\n" in word or "\r" in word for word in words):
         raise ValueError("token ids must count from 0 without a gap, and no word may hold a line end")
     digest = blake2b(digest_size=_DIGEST_BYTES)
     for name in (MODEL_FILE, TOKENIZER_FILE):
-        with open(os.path.join(folder, name), "rb") as file:
-            digest.update(file.read())
+        with open(os.path.join(folder, name), "rb") as part:
+            digest.update(part.read())
     return {VOCABULARY_FILE: "\n".join(words).encode(), IDENTITY_FILE: f"{digest.hexdigest()}\n".encode()}

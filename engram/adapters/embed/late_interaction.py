@@ -7,8 +7,8 @@ it, and whether all of it is said in one place.
 
 from __future__ import annotations
 
-from engram.adapters.embed.numeric import dot_products, numpy
 from engram.adapters.embed.table import units
+from engram.adapters.numeric import dot_product_matrix, numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ class TokenDirections:
         """Memory is taken as tokens are met: at most COMPARED + 5 bytes for each token of the model."""
         self._table = table
         self._stored_type = "<u2" if table.tokens <= _TWO_BYTES else "<u4"
-        self._known = numpy().zeros(table.tokens, dtype=bool)
-        self._lengths = numpy().empty(table.tokens, dtype="float32")
-        self._directions = numpy().empty((table.tokens, min(COMPARED, table.dimensions)), dtype="int8")
+        self._known = numpy_module().zeros(table.tokens, dtype=bool)
+        self._lengths = numpy_module().empty(table.tokens, dtype="float32")
+        self._directions = numpy_module().empty((table.tokens, min(COMPARED, table.dimensions)), dtype="int8")
 
     def packed(self, ids: NDArray[np.integer]) -> bytes:
         """Token ids as an index keeps them: of two bytes each where the model has few enough, else of four."""
@@ -76,18 +76,18 @@ class TokenDirections:
             for token in ids:
                 if weight > heaviest.get(token, _NOTHING)[0]:
                     heaviest[token] = weight, number
-        tokens = numpy().fromiter(heaviest, dtype="intp")
+        tokens = numpy_module().fromiter(heaviest, dtype="intp")
         self._learn(tokens)
         shares = self._lengths[tokens] * [weight for weight, _ in heaviest.values()]
-        owners = numpy().array([number for _, number in heaviest.values()], dtype="intp")
+        owners = numpy_module().array([number for _, number in heaviest.values()], dtype="intp")
         if len(tokens) > MOST_ASKED:
-            kept = numpy().sort(numpy().argsort(-shares, kind="stable")[:MOST_ASKED])
+            kept = numpy_module().sort(numpy_module().argsort(-shares, kind="stable")[:MOST_ASKED])
             tokens, shares, owners = tokens[kept], shares[kept], owners[kept]
         return Asked(tokens, shares / max(shares.sum(), _TINY), owners)
 
     def lengths(self, texts: Sequence[bytes]) -> NDArray[np.intp]:
         """How many tokens each packed text has."""
-        found: NDArray[np.intp] = numpy().array([len(text) for text in texts], dtype="intp")
+        found: NDArray[np.intp] = numpy_module().array([len(text) for text in texts], dtype="intp")
         return found // int(self._stored_type[-1])
 
     def nearest(self, asked: Asked, texts: Sequence[bytes]) -> NDArray[np.float32]:
@@ -98,30 +98,30 @@ class TokenDirections:
         Raises ValueError where a text is not what `packed` makes.
         """
         tokens = asked.tokens
-        said = numpy().frombuffer(b"".join(texts), self._stored_type)
+        said = numpy_module().frombuffer(b"".join(texts), self._stored_type)
         # Texts before tokens: what is compared of a text then lies together, a fifth quicker than the other way.
-        found: NDArray[np.float32] = numpy().zeros((2, len(texts), len(tokens)), dtype="float32")
+        found: NDArray[np.float32] = numpy_module().zeros((2, len(texts), len(tokens)), dtype="float32")
         if len(tokens) and len(said):
             every = said.astype("intp")  # once: numpy would do it for each use as an index
             if every.max() >= len(self._known):
                 raise ValueError("the index holds tokens that the model does not have")
             used, places = self._each_once(every)
-            cosines = dot_products(self._numbers(used), self._numbers(tokens)).take(places, axis=0)
+            cosines = dot_product_matrix(self._numbers(used), self._numbers(tokens)).take(places, axis=0)
             lengths = self.lengths(texts)
             filled = lengths.nonzero()[0]
             found[0, filled], found[1, filled] = _nearest(cosines, lengths[filled], asked.shares)
-            numpy().minimum(numpy().maximum(found, 0, out=found), _SCALE**2, out=found)
+            numpy_module().minimum(numpy_module().maximum(found, 0, out=found), _SCALE**2, out=found)
             found *= 1 / _SCALE**2
         return found.transpose(0, 2, 1)
 
     def _each_once(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The ids, each once, and for each of `ids` its place among those: `unique`, in a tenth of its time."""
-        places = numpy().arange(len(ids))
-        last_said = numpy().empty(len(self._known), dtype="intp")
+        places = numpy_module().arange(len(ids))
+        last_said = numpy_module().empty(len(self._known), dtype="intp")
         last_said[ids] = places
         last = last_said.take(ids)
         chosen = (last == places).nonzero()[0]
-        places[chosen] = numpy().arange(len(chosen))
+        places[chosen] = numpy_module().arange(len(chosen))
         return ids.take(chosen), places.take(last)
 
     def _numbers(self, ids: NDArray[np.intp]) -> NDArray[np.int8]:
@@ -137,10 +137,12 @@ class TokenDirections:
             return
         fresh = ids[~known]
         rows = self._table.rows(fresh)
-        self._lengths[fresh] = numpy().sqrt(numpy().einsum("ij,ij->i", rows, rows))
+        self._lengths[fresh] = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", rows, rows))
         directions = units(rows[:, : self._directions.shape[1]].copy())
         directions *= _SCALE
-        self._directions[fresh] = numpy().rint(directions, out=directions).clip(-127, 127, out=directions)
+        self._directions[fresh] = (
+            numpy_module().rint(directions, out=directions).clip(-127, 127, out=directions)
+        )
         self._known[fresh] = True
 
 
@@ -157,17 +159,17 @@ def _nearest(
     ends = halves.cumsum()
     first = ends - halves  # of each text, among the halves of all
     starts = lengths.cumsum() - lengths
-    places = (starts - step * first).repeat(halves) + step * numpy().arange(ends[-1])
-    nearest: NDArray[np.int32] = numpy().maximum.reduceat(cosines, places, axis=0)
+    places = (starts - step * first).repeat(halves) + step * numpy_module().arange(ends[-1])
+    nearest: NDArray[np.int32] = numpy_module().maximum.reduceat(cosines, places, axis=0)
     if len(places) == len(lengths):
         return nearest, nearest
     stretches = nearest.copy()
-    numpy().maximum(nearest[:-1], nearest[1:], out=stretches[:-1])
+    numpy_module().maximum(nearest[:-1], nearest[1:], out=stretches[:-1])
     last = ends - 1  # what follows it is of another text
     stretches[last] = nearest[last]
     worth = stretches @ shares
-    owners = numpy().arange(len(lengths)).repeat(halves)
-    best = (worth == numpy().maximum.reduceat(worth, first)[owners]).nonzero()[0][::-1]
-    chosen = numpy().empty(len(lengths), dtype="intp")
+    owners = numpy_module().arange(len(lengths)).repeat(halves)
+    best = (worth == numpy_module().maximum.reduceat(worth, first)[owners]).nonzero()[0][::-1]
+    chosen = numpy_module().empty(len(lengths), dtype="intp")
     chosen[owners[best]] = best  # of equal ones the first
-    return stretches.take(chosen, axis=0), numpy().maximum.reduceat(nearest, first, axis=0)
+    return stretches.take(chosen, axis=0), numpy_module().maximum.reduceat(nearest, first, axis=0)

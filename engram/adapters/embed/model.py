@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engram.adapters.embed.late_interaction import Nearness, TokenDirections
-from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.table import TokenTable, units
 from engram.adapters.embed.tokenizers_library import ID_FORMAT
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class StaticModel:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, (len(texts), dimensions): of length 1, or zeros. Raises EmbeddingError."""
-        rows: NDArray[np.float32] = numpy().empty((len(texts), self._dimensions), dtype="float32")
+        rows: NDArray[np.float32] = numpy_module().empty((len(texts), self._dimensions), dtype="float32")
         for number, text in enumerate(texts):
             rows[number] = self.embed_one(text)
         return rows
@@ -44,7 +44,7 @@ class StaticModel:
         equally many tokens, after the row of the whole. It is tokenised once, and its sum is that of its parts.
         """
         count = sum(1 if number == 1 else number + 1 for number in parts)
-        sums: NDArray[np.float32] = numpy().empty((count, self._dimensions), dtype="float32")
+        sums: NDArray[np.float32] = numpy_module().empty((count, self._dimensions), dtype="float32")
         at = 0
         # Words of all first, vectors after: each finds its memory in the processor's cache.
         tokens = list(map(self._ids, texts))
@@ -71,4 +71,4 @@ class StaticModel:
 
     def _ids(self, text: str) -> NDArray[np.integer]:
         """The ids of a text's tokens, (tokens,)."""
-        return numpy().frombuffer(self.tokenizer.packed(text), ID_FORMAT)  # type: ignore[no-any-return]
+        return numpy_module().frombuffer(self.tokenizer.packed(text), ID_FORMAT)  # type: ignore[no-any-return]

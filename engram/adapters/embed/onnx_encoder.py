@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.onnx_folder import CLS, HINT, MAX
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class OnnxEncoder:
         for start in range(0, len(order), _BATCH):
             part = order[start : start + _BATCH]
             rows.update(zip(part, self._pooled(session, [encoded[number] for number in part]), strict=True))
-        stacked: NDArray[np.float32] = numpy().stack([rows[number] for number in range(len(texts))])
+        stacked: NDArray[np.float32] = numpy_module().stack([rows[number] for number in range(len(texts))])
         return stacked
 
     def _pooled(self, session: Any, encoded: Sequence[Any]) -> NDArray[np.float32]:
         """The vectors of a few tokenised texts, (texts, dimensions)."""
-        np = numpy()
+        np = numpy_module()
         width = max(1, *(len(one.ids) for one in encoded))
         mask = np.zeros((len(encoded), width), "int64")
         ids, types = np.zeros_like(mask), np.zeros_like(mask)
@@ -104,7 +104,7 @@ def _pool(outputs: dict[str, Any], mask: NDArray[np.int64], pooling: str) -> NDA
         return tokens[:, 0].astype("float32")  # type: ignore[no-any-return]
     there = mask[:, :, None].astype("float32")
     if pooling == MAX:
-        return numpy().where(there > 0, tokens, -numpy().inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
+        return numpy_module().where(there > 0, tokens, -numpy_module().inf).max(axis=1).astype("float32")  # type: ignore[no-any-return]
     total: NDArray[np.float32] = (tokens * there).sum(axis=1) / there.sum(axis=1).clip(min=1)
     return total.astype("float32")
 

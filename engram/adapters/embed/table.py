@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.numeric import numpy
 from engram.adapters.embed.tensorfile import HINT, TensorFile, map_tensor
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class TokenTable:
         weights: NDArray[np.float32] | None = None,
         mapping: NDArray[np.intp] | None = None,
     ) -> None:
-        self._numpy = numpy()
+        self._numpy = numpy_module()
         self._vectors = vectors
         self._weights = weights
         self._mapping = mapping
@@ -94,13 +94,13 @@ def unit(total: NDArray[np.float32]) -> NDArray[np.float32]:
     """The direction of a sum of vectors, (dimensions,): a unit vector, or zeros."""
     length = float(total @ total) ** 0.5
     if 0 < length < float("inf"):
-        return total / numpy().float32(length)  # type: ignore[no-any-return]
-    return numpy().zeros_like(total)  # type: ignore[no-any-return]
+        return total / numpy_module().float32(length)  # type: ignore[no-any-return]
+    return numpy_module().zeros_like(total)  # type: ignore[no-any-return]
 
 
 def units(sums: NDArray[np.float32]) -> NDArray[np.float32]:
     """The direction of each row, (rows, dimensions): unit vectors, or zeros. In place of `sums`."""
-    lengths = numpy().sqrt(numpy().einsum("ij,ij->i", sums, sums))
+    lengths = numpy_module().sqrt(numpy_module().einsum("ij,ij->i", sums, sums))
     none = ~((lengths > 0) & (lengths < float("inf")))
     sums[none] = 0
     lengths[none] = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from engram.adapters.embed.errors import EmbeddingError
-from engram.adapters.embed.numeric import numpy
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def map_tensor(file: TensorFile, name: str) -> NDArray[np.generic]:
     try:
         with open(file.path, "rb") as opened:
             data = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        flat = numpy().frombuffer(data, dtype=dtype, count=count, offset=tensor.start)
+        flat = numpy_module().frombuffer(data, dtype=dtype, count=count, offset=tensor.start)
         array: NDArray[np.generic] = flat.reshape(tensor.shape)
     except (OSError, ValueError) as error:
         raise EmbeddingError(f"The model file {file.path} cannot be mapped: {error}.", HINT) from error

@@ -111,14 +111,14 @@ class Known(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The catalog's line of one lore as far as comparing lore needs it; `digest` is of the file, `said` of its text."""
+    """What comparing entries needs of a catalog line; `digest` is that of the file, `text_digest` that of its text."""
 
     id: str
     path: str
     category: str
     row: int
     digest: str
-    said: str
+    text_digest: str
 
 
 class Hit(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from engram.adapters.index.cosines import Cosines
 from engram.adapters.index.damage import START_BYTES, STARTS, VECTORS, check_vectors
-from engram.adapters.index.numeric import dot_products, numpy_module
+from engram.adapters.numeric import dot_products, numpy_module
 from engram.domain.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:

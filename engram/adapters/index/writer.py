@@ -10,8 +10,8 @@ import contextlib
 
 from engram.adapters.index import row_details
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError, damage_noticed
-from engram.adapters.index.numeric import numpy_module
 from engram.adapters.index.pending_vectors import WAITING, count_waiting, set_vector_checks
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from engram.usecases.consolidation.replay_model import RehearsedModel
 from engram.usecases.index.catch_up import too_many_dead
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.indexing import Indexer
-from engram.usecases.recall import query, search
-from engram.usecases.recall.query import Question
+from engram.usecases.recall import search
+from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.store import Store
 
@@ -113,7 +113,7 @@ class Rehearsal:
         self._facts: dict[str, Facts] = {}
         self._asked = RehearsedIndex(self._generation, self._facts)
         self._answers: dict[str, tuple[Answered, frozenset[int]]] = {}
-        self._filters = query.filters_for(store, Question("-"))
+        self._criteria = criteria_for(store, Question("-"))
         self._limit = int(store.settings.number("recall.limit"))
 
     def answers(self, queries: Iterable[str]) -> dict[str, Answered]:
@@ -213,25 +213,25 @@ class Rehearsal:
 
     def _shown(self, text: str) -> list[Candidate]:
         threshold = self._copy.settings.number(THRESHOLD_KEY)
-        return query.worth_showing(self._candidates(text), threshold)[: self._limit]
+        return search.worth_showing(self._candidates(text), threshold)[: self._limit]
 
     def _candidates(self, text: str) -> list[Candidate]:
         meaning = self._copy.embedder is not None
-        return search.indexed(
+        return search.search_index(
             self._copy,
             self._asked,  # type: ignore[arg-type]
             text,
-            self._filters,
+            self._criteria,
             self._limit,
             meaning=meaning,
             order=self._asked.order,
-            look=self._asked.look,
+            match=self._asked.look,
         )
 
 
 def _needed(shown: Sequence[Candidate]) -> tuple[str, ...]:
     """The lore without which the answer of these would be of a lesser strength."""
-    levels = [strength.STRENGTHS.index(query.strength_of([hit])) for hit in shown]
+    levels = [strength.STRENGTHS.index(search.strength_of([hit])) for hit in shown]
     best = min(levels, default=len(strength.STRENGTHS))
     strongest = [hit.id for hit, level in zip(shown, levels, strict=True) if level == best]
     return tuple(strongest) if len(strongest) == 1 else ()

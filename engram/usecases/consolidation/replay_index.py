@@ -7,7 +7,7 @@ of them has the answer that it had.
 from __future__ import annotations
 
 from engram.adapters.index.cosines import Cosines
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.recall import rerank
 from engram.usecases.recall.relevance import Relevance
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.row_details import Link
     from engram.adapters.index.words import WordHits
-    from engram.usecases.recall.rerank import Asked, Closer, Neighbours
+    from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
 
 Facts = tuple[str, int]
 
@@ -31,7 +31,7 @@ _MEMORY = 256_000_000  # bytes of cosines that are kept: those of 640 queries of
 class RehearsedIndex:
     """A generation that no other process changes: each query's words and vectors are looked up once.
 
-    It is its own words, vectors and catalog: what `search.indexed` asks of a generation. `looked_at` collects the rows
+    It is its own words, vectors and catalog: what `search.search_index` asks of a generation. `looked_at` collects the rows
     that were looked at since it was emptied.
     """
 
@@ -50,7 +50,7 @@ class RehearsedIndex:
         self._found: dict[tuple[tuple[str, ...], int], WordHits] = {}
         self._cosines: dict[bytes, Cosines] = {}
         self._terms: dict[str, list[str]] = {}
-        self._closer: dict[str, dict[int, tuple[dict[int, float] | None, Closer | None]]] = {}
+        self._closer: dict[str, dict[int, tuple[dict[int, float] | None, TokenMatch | None]]] = {}
         self._tokens: dict[int, bytes] = {}
         self._orders: dict[tuple[int, int, float], tuple[WordHits, Cosines | None, Relevance]] = {}
         self.looked_at: set[int] = set()
@@ -113,13 +113,13 @@ class RehearsedIndex:
         return order
 
     def look(
-        self, asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[int]
-    ) -> dict[int, Closer]:
-        """As `second_look.look`, of rows that were not looked at before for this question with these neighbours."""
+        self, asked: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
+    ) -> dict[int, TokenMatch]:
+        """As `rerank.match_tokens`, of rows that were not looked at before for this question with these neighbours."""
         known = self._closer.setdefault(asked.text, {})
         new = [row for row in rows if row not in known or known[row][0] != near.get(row)]
         if new:
-            found = rerank.look(asked, generation, near, new)
+            found = rerank.match_tokens(asked, generation, near, new)
             known |= {row: (near.get(row), found.get(row)) for row in new}
         return {row: closer for row in rows if (closer := known[row][1]) is not None}
 

@@ -192,7 +192,7 @@ def _bring_up_to_date(store: Store, feed: Feed) -> None:
     seen = [
         Seen(text.id, text.path, text.digest, min(now, changed.get(text.id, now)))
         for text in there
-        if text.id not in held or text.said not in (held[text.id] or ())
+        if text.id not in held or text.text_digest not in (held[text.id] or ())
     ]
     ids = {text.id for text in there}
     known = feed.known()

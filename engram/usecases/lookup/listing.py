@@ -8,6 +8,7 @@ from engram.domain.entry.validation import MAX_ITEMS, MAX_WORD, check_text
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
+from engram.usecases.lookup.filter import EVERY_ENTRY, Filter
 from engram.usecases.lookup.resolve import Found, resolve
 from engram.usecases.store import entry_writer
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _LARGEST = (1 << 63) - 1  # for SQLite
-_ALL = "1"  # the condition that everything fulfils
 SORTS = {
     "created": "created_at DESC, id DESC",
     "updated": "updated_at DESC, id DESC",
@@ -30,27 +30,7 @@ SORTS = {
 }
 
 
-class Narrow(NamedTuple):
-    """Further filters of a list: types and agents, confidence in thousandths, when it was made (Unix seconds)."""
-
-    types: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-    lowest: int = 0
-    highest: int = 1000
-    since: float = float("-inf")
-    until: float = float(_LARGEST)
-
-    @property
-    def where(self) -> str:
-        """The condition, with a `?` for each of `values`."""
-        lists = [("type", self.types), ("coalesce(agent, '')", self.agents)]
-        named = [f"{column} IN ({','.join('?' * len(found))})" for column, found in lists if found]
-        return " AND ".join(["confidence BETWEEN ? AND ?", "created_at BETWEEN ? AND ?", *named])
-
-    @property
-    def values(self) -> tuple[object, ...]:
-        """What stands for the `?`."""
-        return (self.lowest, self.highest, self.since, self.until, *self.types, *self.agents)
+_ANY = Filter()
 
 
 class Shown(NamedTuple):
@@ -68,7 +48,7 @@ class Shown(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Some lore and how many fulfil the filters in all."""
+    """A page of entries and how many meet the conditions in all."""
 
     lore: tuple[Shown, ...]
     total: int
@@ -96,14 +76,19 @@ def list_hits(
     status: str = "",
     tags: Sequence[str] = (),
     sort: str = "created",
-    narrow: Narrow | None = None,
+    where: Filter = _ANY,
     offset: int = 0,
 ) -> tuple[list[Hit], int]:
-    """The catalog's lines that fulfil all filters, in order, after the first `offset`, and how many there are in all."""
-    where, values, tail = _question(store, limit, categories, status, tags, sort, narrow, offset)
+    """Return the catalog lines of the entries that meet all conditions, in order, and how many there are in all.
+
+    `categories`, `status` and `tags` are words of a caller: they are checked and added to `where`.
+    Raises UsageError, ValidationError, StoreError.
+    """
+    condition, values = _checked(store, where, categories, status, tags).sql()
+    tail = _order(sort, limit, offset)
 
     def ask(generation: Generation) -> tuple[list[Hit], int]:
-        return generation.catalog.select(where, values, tail), generation.catalog.count(where, values)
+        return generation.catalog.select(condition, values, tail), generation.catalog.count(condition, values)
 
     with store.lock:
         return consult(store, ask)
@@ -118,27 +103,33 @@ def list_packed(
     status: str = "",
     tags: Sequence[str] = (),
     sort: str = "created",
-    narrow: Narrow | None = None,
+    where: Filter = _ANY,
 ) -> tuple[list[str], list[bytes], int]:
-    """The same for very many lore: their ids, what stands in these columns of each (packed by `marshal`), and the number.
+    """List very many entries: their ids, the values of `columns` for each (packed by `marshal`), and their number.
 
-    The number of a part, without filters, is that of all texts: quick, but two files with one id count twice.
+    With a limit and without any condition the number is that of all texts: quick, but two files with the same id count
+    twice.
     """
-    where, values, tail = _question(store, limit, categories, status, tags, sort, narrow, 0)
+    condition, values = _checked(store, where, categories, status, tags).sql()
+    tail = _order(sort, limit, 0)
 
     def ask(generation: Generation) -> tuple[list[str], list[bytes], int]:
         catalog = generation.catalog
-        ids, packed = catalog.select_packed(columns, where, values, tail)
+        ids, packed = catalog.select_packed(columns, condition, values, tail)
         if limit is None or len(ids) < limit:
             return ids, packed, len(ids)
-        return ids, packed, catalog.count(where, values) if where != _ALL else catalog.count_rows()
+        return (
+            ids,
+            packed,
+            catalog.count(condition, values) if condition != EVERY_ENTRY else catalog.count_rows(),
+        )
 
     with store.lock:
         return consult(store, ask)
 
 
 def list_lore(store: Store, **options: object) -> Listing:
-    """Lore that fulfil all filters, read from their files; options as `list_hits`."""
+    """Return the entries that meet all conditions, read from their files; options as for `list_hits`."""
     hits, total = list_hits(store, **options)  # type: ignore[arg-type]
     shown = []
     for hit in hits:
@@ -150,47 +141,31 @@ def list_lore(store: Store, **options: object) -> Listing:
     return Listing(tuple(shown), total)
 
 
-def _question(
-    store: Store,
-    limit: int | None,
-    categories: Sequence[str],
-    status: str,
-    tags: Sequence[str],
-    sort: str,
-    narrow: Narrow | None,
-    offset: int,
-) -> tuple[str, list[object], str]:
-    """The condition, its values, and the order with the limit, as the catalog is asked."""
-    where, values = _conditions(store, categories, status, tags)
-    if narrow is not None:
-        where, values = f"{where} AND {narrow.where}", [*values, *narrow.values]
+def _checked(
+    store: Store, where: Filter, categories: Sequence[str], status: str, tags: Sequence[str]
+) -> Filter:
+    """Add conditions given as words to a filter. Raises UsageError, ValidationError."""
+    if status and status not in STATUSES:
+        raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
+    if len(tags) > MAX_ITEMS:
+        raise UsageError(f"{len(tags):,} tags are too many to list by; the limit is {MAX_ITEMS}.")
+    for tag in tags:
+        check_text("tags", tag, MAX_WORD)
+    parsed = tuple([store.categories.parse(name) for name in categories])
+    return where._replace(
+        categories=(*where.categories, *parsed),
+        status=status or where.status,
+        tags=(*where.tags, *tags),
+    )
+
+
+def _order(sort: str, limit: int | None, offset: int) -> str:
+    """Return the end of the SQL statement: order, limit and offset. Raises UsageError."""
     if sort not in SORTS:
         raise UsageError(f"Lore cannot be sorted by '{sort}'.", f"Sort keys: {', '.join(SORTS)}.")
     if limit is not None and limit < 0:
         raise UsageError(f"The limit must not be negative, but is {limit}.")
-    tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _LARGEST)}"
     if not 0 <= offset <= _LARGEST:
         raise UsageError(f"The offset must not be negative, but is {offset}.")
-    tail += f" OFFSET {offset}" if offset else ""
-    return where, values, tail
-
-
-def _conditions(
-    store: Store, categories: Sequence[str], status: str, tags: Sequence[str]
-) -> tuple[str, list[object]]:
-    conditions, values = [_ALL], list[object]()
-    if categories:
-        conditions.append(f"category IN ({','.join('?' * len(categories))})")
-        values += [store.categories.parse(name) for name in categories]
-    if status:
-        if status not in STATUSES:
-            raise UsageError(f"'{status}' is not a status.", f"Valid: {', '.join(STATUSES)}.")
-        conditions.append("status = ?")
-        values.append(status)
-    if len(tags) > MAX_ITEMS:
-        raise UsageError(f"{len(tags):,} tags are too many to list by; at most {MAX_ITEMS} are looked at.")
-    for tag in tags:
-        check_text("tags", tag, MAX_WORD)
-        conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
-        values.append(tag)
-    return " AND ".join(conditions), values
+    tail = f"ORDER BY {SORTS[sort]} LIMIT {-1 if limit is None else min(limit, _LARGEST)}"
+    return f"{tail} OFFSET {offset}" if offset else tail

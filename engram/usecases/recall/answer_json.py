@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.usecases.history.origin import Origin
-    from engram.usecases.recall.query import Answer
+    from engram.usecases.recall.question import Answer
 
 
 def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:

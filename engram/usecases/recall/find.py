@@ -1,4 +1,4 @@
-"""Searching by structure: text, tags, category, agent, dates and scope together; without a text, the newest first."""
+"""Search by text, tags, category, agent, dates and scope together; without a text, the newest entries first."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.lookup.listing import Narrow, Shown, list_hits
+from engram.usecases.lookup.filter import Filter
+from engram.usecases.lookup.listing import Shown, list_hits
 from engram.usecases.opening import scopes
-from engram.usecases.recall.query import MAX_RESULTS, Question, query
+from engram.usecases.recall.query import query
+from engram.usecases.recall.question import MAX_RESULTS, Question
 from engram.usecases.store.quarantine import loaded, without_held
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engram.adapters.index.catalog import Hit
     from engram.usecases.store.store import Store
 
 _FOREVER = float("inf")
 
 
 class Found(NamedTuple):
-    """Lore that fulfil every filter; `strength` says how well they answer the text ("" without one)."""
+    """The entries that meet all conditions; `strength` says how well they answer the text ("" without one)."""
 
     lore: tuple[Shown, ...]
     strength: str = ""
@@ -41,9 +44,10 @@ def find(
     scope: str = "",
     limit: int = 10,
 ) -> Found:
-    """Active lore with all these tags, of these categories and agents, recorded from `since` to `until` (dates or times).
+    """Return active lore with all these tags, of these categories and agents, recorded from `since` to `until`.
 
-    A date as `until` is that whole day. With a text the best answers to it, else the newest; of `scope`, or of all.
+    Dates and times are both accepted; a date as `until` includes that day. With a text the best answers to it come
+    first, else the newest entries; from `scope`, or from all scopes.
     Raises UsageError, ValidationError, NotFoundError, StoreError.
     """
     if not 1 <= limit <= MAX_RESULTS:
@@ -57,36 +61,39 @@ def find(
         answer = query(store, question)
         shown = [Shown(hit.lore, hit.path, hit.ref, hit.scope) for hit in answer.lore]
         return Found(tuple(shown), answer.strength, answer.notes)
-    narrow = Narrow(agents=tuple(agents), since=begin, until=min(end, 1e12))
+    where = Filter(agents=tuple(agents), status=ACTIVE, since=begin, until=end)
     notes: list[str] = []
     with store.lock:
         found: dict[str, Shown] = {}
         for one in scopes.asked(store, (scope,) if scope else (), notes):
-            for shown_one in _newest(one, limit, categories, tags, narrow, must=bool(scope)):
+            for shown_one in _newest(one, limit, categories, tags, where, must=bool(scope)):
                 found.setdefault(shown_one.lore.id, shown_one)
         order = sorted(found.values(), key=lambda one: (one.lore.created_at, one.lore.id), reverse=True)
-        return Found(tuple(_surfaced(store, order[:limit])), "", tuple(notes))
+        return Found(tuple(_give_refs(store, order[:limit])), "", tuple(notes))
 
 
 def _newest(
-    store: Store, limit: int, categories: Sequence[str], tags: Sequence[str], narrow: Narrow, *, must: bool
+    store: Store, limit: int, categories: Sequence[str], tags: Sequence[str], where: Filter, *, must: bool
 ) -> list[Shown]:
-    """The newest of one store; none where it has no such category, unless it `must` have."""
-    filters = {"categories": categories, "status": ACTIVE, "tags": tags, "narrow": narrow}
+    """Return the newest entries of one store; none if it has no such category, unless it `must` have it."""
+
+    def usable(most: int | None) -> tuple[list[Hit], bool]:
+        hits, total = list_hits(store, limit=most, categories=categories, tags=tags, where=where)
+        return without_held(store, hits), len(hits) == total
+
     try:
-        hits, total = list_hits(store, limit=2 * limit, **filters)  # type: ignore[arg-type]
-        found = without_held(store, hits)
-        if len(found) < limit and len(hits) < total:
-            found = without_held(store, list_hits(store, limit=None, **filters)[0])  # type: ignore[arg-type]
+        found, is_all = usable(2 * limit)
+        if len(found) < limit and not is_all:
+            found, _ = usable(None)
     except ValidationError:
         if must:
             raise
         return []
-    paths = [hit.path for hit in found if hit.created_at < narrow.until][: limit + 1]
+    paths = [hit.path for hit in found][: limit + 1]
     return [Shown(lore, path, "", store.places.scope) for path in paths for lore in loaded(store, [path])]
 
 
-def _surfaced(store: Store, found: Sequence[Shown]) -> list[Shown]:
+def _give_refs(store: Store, found: Sequence[Shown]) -> list[Shown]:
     if not found:
         return []
     elsewhere = {one.lore.id: one.scope for one in found if one.scope != store.stand.scope}
@@ -100,6 +107,6 @@ def _moment(text: str, *, whole_day: bool = False) -> float:
         moment = times.parse(text)
     except ValueError:
         raise UsageError(
-            f"'{text[:60]}' is no date.", "For example: 2026-11-01, or 2026-11-01T09:30:00Z"
+            f"'{text[:60]}' is not a date.", "For example: 2026-11-01, or 2026-11-01T09:30:00Z"
         ) from None
     return (moment + timedelta(days=1) if whole_day and len(text.strip()) <= 10 else moment).timestamp()

@@ -1,8 +1,9 @@
-"""Recall that goes one step on: to lore about the entities that a question names, or the best of its answer."""
+"""Graph expansion of an answer: entries about the entities that the question or the best entries name."""
 
 from __future__ import annotations
 
 import contextlib
+from itertools import islice
 
 from engram.domain.entry.refs import fold
 from engram.domain.graph.graph import entity_key, name_key
@@ -13,30 +14,30 @@ from engram.usecases.graph.graph_building import drawn
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
-from engram.usecases.recall.query import HYBRID, SCAN, filters_for, recalled
+from engram.usecases.recall.question import HYBRID, SCAN, as_recalled, criteria_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.domain.graph.drawn_graph import Drawn
-    from engram.usecases.recall.query import Question, Recalled
+    from engram.usecases.recall.question import Question, Recalled
     from engram.usecases.store.store import Store
 
-_BEST = 3  # so many of the answer say where to go
-_LONGEST = 5  # words of a name
-_TOO_MANY = 200  # an entity that so many lore name leads nowhere
+_SEEDS = 3  # entries of the answer to start from
+_MAX_WORDS = 5  # of a name
+_MAX_ENTRIES = 200  # an entity that so many entries name says nothing about any of them
 
 
-def with_hops(
+def expand(
     stores: Sequence[Store], question: Question, strategy: str, shown: Sequence[Recalled], limit: int
 ) -> list[Recalled]:
-    """The answer with lore one step away at its end, in at most two fifths of its places; `via` says over which entity."""
+    """Append entries one step away, in at most two fifths of the places; their `via` names the entity between."""
     places = limit * 2 // 5
     if strategy == SCAN or question.as_of or not places:
         return list(shown)
     found: list[Recalled] = []
-    for store in stores:  # that one cannot be asked is in the notes of the answer already
+    for store in stores:  # the notes of the answer name those that cannot be asked
         with contextlib.suppress(*scopes.TROUBLE):
             found += _one_step(store, question, strategy, list(shown), places)
     best: dict[str, Recalled] = {}
@@ -49,57 +50,56 @@ def with_hops(
 def _one_step(
     store: Store, question: Question, strategy: str, shown: list[Recalled], places: int
 ) -> list[Recalled]:
-    """The best lore of one store that are a step away."""
+    """Return the best entries of one store that are a step away."""
     entities = all_entities(store)
 
-    def look(generation: Generation) -> list[Recalled]:
-        there = drawn(store, generation, entities)
-        best = [hit.lore.id for hit in shown[:_BEST]]
-        ways = _ways(there, question.text, best, {hit.lore.id for hit in shown})
+    def ask(generation: Generation) -> list[Recalled]:
+        view = drawn(store, generation, entities)
+        seeds = [hit.lore.id for hit in shown[:_SEEDS]]
+        via = _reachable(view, question.text, seeds, {hit.lore.id for hit in shown})
         rows = generation.catalog.where_in(
-            "SELECT row FROM files", "row IS NOT NULL AND shadowed = 0 AND id", [*ways]
+            "SELECT row FROM files", "row IS NOT NULL AND shadowed = 0 AND id", [*via]
         )
-        filters = filters_for(store, question)._replace(among=frozenset([row for (row,) in rows]))
-        if not filters.among:
+        criteria = criteria_for(store, question)._replace(rows=frozenset([row for (row,) in rows]))
+        if not criteria.rows:
             return []
         meaning = strategy == HYBRID and store.embedder is not None
-        hits = search.indexed(store, generation, question.text, filters, places, meaning=meaning)
-        read = search.read(store, hits, places)
-        return [
-            recalled(store, hit, lore)._replace(via=ways[lore.id])
-            for hit, lore in read
-            if lore.id in ways and not search.lore_waits(filters, lore)
-        ]
+        hits = search.search_index(store, generation, question.text, criteria, places, meaning=meaning)
+        read = ((hit, search.read_candidate(store, criteria, hit)) for hit in hits if hit.id in via)
+        found = (
+            as_recalled(store, hit, lore)._replace(via=via[lore.id]) for hit, lore in read if lore is not None
+        )
+        return [*islice(found, places)]
 
-    return consult(store, look)
+    return consult(store, ask)
 
 
-def _ways(there: Drawn, text: str, best: Sequence[str], known: set[str]) -> dict[str, str]:
-    """The lore that are a step away, each with the name of the entity between; what the question names comes first."""
-    graph = there.graph
-    keys = [*_named_in(there, text), *(key for lore_id in best for key in graph.named.get(lore_id, ()))]
+def _reachable(view: Drawn, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:
+    """Map the ids of entries one step away to the entity between; entities of the question come first."""
+    graph = view.graph
+    keys = [*_entities_in(view, text), *(key for lore_id in seeds for key in graph.named.get(lore_id, ()))]
     found: dict[str, str] = {}
     for key in dict.fromkeys(keys):
         about = graph.about.get(key, {})
-        for lore_id in about if len(about) < _TOO_MANY else ():
+        for lore_id in about if len(about) < _MAX_ENTRIES else ():
             if lore_id not in known:
                 found.setdefault(lore_id, graph.nodes[key].name)
     return found
 
 
-def _named_in(there: Drawn, text: str) -> Iterator[str]:
-    """The keys of the entities whose names a text has, word for word."""
+def _entities_in(view: Drawn, text: str) -> Iterator[str]:
+    """Yield the keys of the entities whose names a text contains, word for word."""
     words = fold(text).split()
     for start in range(len(words)):
-        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
-            key = _key_of(there, " ".join(words[start:end]))
+        for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1):
+            key = _key_of(view, " ".join(words[start:end]))
             if key:
                 yield key
 
 
-def _key_of(there: Drawn, name: str) -> str:
+def _key_of(view: Drawn, name: str) -> str:
     if name in STOP_WORDS:
         return ""
-    slugs = there.meant.get(name, ())
+    slugs = view.meant.get(name, ())
     key = entity_key(slugs[0]) if len(slugs) == 1 else name_key(name)
-    return key if key in there.graph.nodes else ""
+    return key if key in view.graph.nodes else ""

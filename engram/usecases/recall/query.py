@@ -1,6 +1,8 @@
 """Recall: the lore that answers a question, ranked, with session refs and reasons.
 
-Degrades in steps that the result names: hybrid → words (no embedding model) → scan (no index).
+`query` has the steps in order: choose the stores, search each of them, take the best of all, add what the graph leads
+to, give refs, write the log. A search degrades in steps that the answer names: hybrid → words (no embedding model) →
+scan (no index).
 """
 
 from __future__ import annotations
@@ -10,125 +12,85 @@ import sqlite3
 
 from engram.adapters.embed.errors import EmbeddingError
 from engram.adapters.index.damage import DamagedIndexError, IndexUnavailableError
-from engram.domain.entry.categories import parse_types
-from engram.domain.entry.validation import MAX_ITEMS, check_fraction, check_text
-from engram.domain.errors import StoreError, UsageError
+from engram.domain.errors import StoreError, UsageError, ValidationError
 from engram.domain.recall import ranking, strength
 from engram.domain.recall.budget import CHARACTERS_PER_TOKEN
 from engram.domain.scopes import SESSION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.admission import credit
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
-from engram.usecases.recall.search import Candidate, Filters
-from engram.usecases.store import activity_log, quarantine
+from engram.usecases.recall.question import (
+    HYBRID,
+    MAX_QUERY,
+    MAX_RESULTS,
+    SCAN,
+    STRATEGIES,
+    WORDS,
+    Answer,
+    Question,
+    Recalled,
+    as_recalled,
+    check_question,
+    criteria_for,
+)
+from engram.usecases.store import activity_log
 from engram.usecases.store.activity_log import Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from engram.adapters.state.database import StateDatabase
-    from engram.domain.admission.credit import Counted
-    from engram.domain.entry.lore import Lore
-    from engram.domain.recall.ranking import Score
+    from engram.usecases.recall.search import Candidate, Criteria
     from engram.usecases.store.store import Store
 
-HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")
-MAX_QUERY = 20_000
-MAX_RESULTS = 100
-MOST_WEAK = 5  # ids of what was too weak to be shown that are written down
+    Found = tuple[str, Candidate]  # with the name of its scope
+
+__all__ = ("HYBRID", "MAX_RESULTS", "SCAN", "WORDS", "Answer", "Question", "Recalled", "query")
+
+_MAX_WEAK = 5  # ids of entries with too little evidence that an answer names
 
 
-class Question(NamedTuple):
-    """A query as every front end asks it. `None` means: as configured. `files` are the caller's, as a preference.
+class Search(NamedTuple):
+    """A search of one store: what it asked for, the strategy that worked, and the candidates, best first."""
 
-    `hop` adds lore about entities that the question or the best of the answer name.
-    `keep` gives refs and a line in the live record; `budget` is about how many tokens of the answer the caller shows,
-    for that line. `as_of` asks the store of a commit or date. `scopes` names
-    those to ask; by default all that there are, or the one that the store was opened by name as. `agents`, `since` and
-    `until` as in `Filters`.
-    """
-
-    text: str
-    limit: int | None = None
-    min_confidence: float | None = None
-    categories: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    strategy: str = HYBRID
-    keep: bool = True
-    as_of: str = ""
-    scopes: tuple[str, ...] = ()
-    budget: int | None = None
-    hop: bool | None = None
-    agents: tuple[str, ...] = ()
-    since: float = float("-inf")
-    until: float = float("inf")
-
-
-class Recalled(NamedTuple):
-    """One lore of an answer: its short name in the session, the lore, where it is, and why it is here.
-
-    `via` is the entity over which it came, if it is one step away; `counted` is what its claims come to here.
-    """
-
-    ref: str
-    lore: Lore
-    path: str
-    score: Score
-    scope: str
-    counted: Counted
-    via: str = ""
-
-
-class Answer(NamedTuple):
-    """The lore that answer a query, best first. `notes` say what was degraded; `took_ms` is the whole time.
-
-    `weak` are the ids of lore that came near and were too weak to be shown, the best few.
-    """
-
-    query: str
-    strength: str
+    store: Store
+    criteria: Criteria
     strategy: str
-    lore: tuple[Recalled, ...]
-    took_ms: float
-    notes: tuple[str, ...] = ()
-    weak: tuple[str, ...] = ()
+    candidates: list[Candidate]
 
-    @property
-    def session_refs(self) -> dict[str, str]:
-        """`L1` → id of each lore shown."""
-        return {recalled.ref: recalled.lore.id for recalled in self.lore}
+
+class Weighting(NamedTuple):
+    """What the score of a scope's lore is multiplied by, and how much more evidence than usual it needs."""
+
+    weight: float
+    threshold: float
 
 
 def query(store: Store, question: Question) -> Answer:
-    """Answer a question. An empty store or no relevant lore is an empty answer, not an error.
+    """Answer a question. An empty store or no relevant lore gives an empty answer, not an error.
 
     Raises ValidationError, UsageError for a bad question.
     """
     began = store.clock.nanoseconds()
-    limit = _checked(store, question)
+    limit = check_question(store, question)
     with store.lock:
         notes: list[str] = []
-        asked = _asked(store, question, notes)
+        asked = _stores_to_ask(store, question, notes)
         for one in asked:
-            notes += [_named(store, one, note) for note in one.notes]
-        if len(asked) == 1:
-            strategy, shown, weak = _recall(asked[0], question, limit, notes)
-        else:
-            from engram.usecases.recall.query_scopes import recall_from
-
-            strategy, shown, weak = recall_from(asked, question, limit, notes)
+            notes += [_label(store, one, note) for note in one.notes]
+        with _as_of(asked, question) as stores:
+            searches = _search_stores(stores, question, limit, notes)
+            shown, weak = _select(searches, limit, notes)
+        strategy = _weakest_strategy(searches, shown)
         if store.settings.flag("graph.hop") if question.hop is None else question.hop:
-            from engram.usecases.recall.graph_expansion import with_hops
+            from engram.usecases.recall.graph_expansion import expand
 
-            shown = with_hops(asked, question, strategy, shown, limit)
-        lore = _surface(store, shown, question.keep)
+            shown = expand(asked, question, strategy, shown, limit)
+        lore = _give_refs(store, shown, question.keep)
         for one in asked:
             one.asked_ns = store.clock.nanoseconds()
-            notes += [_named(store, one, note) for note in one.degraded]
+            notes += [_label(store, one, note) for note in one.degraded]
         took_ms = activity_log.milliseconds_since(store, began)
         answer = Answer(question.text, _strength_shown(lore), strategy, lore, took_ms, tuple(notes), weak)
         if question.keep:
@@ -136,13 +98,11 @@ def query(store: Store, question: Question) -> Answer:
         return answer
 
 
-def _named(store: Store, other: Store, note: str) -> str:
-    """A note of one of the stores that were asked."""
-    return note if other is store else f"{other.places.scope}: {note}"
+# Which stores
 
 
-def _asked(store: Store, question: Question, notes: list[str]) -> list[Store]:
-    """The stores to ask. The past is asked of one: a commit is a commit of one repository."""
+def _stores_to_ask(store: Store, question: Question, notes: list[str]) -> list[Store]:
+    """Return the stores to ask. Only one for the past: a commit is a commit of one repository."""
     if len(question.scopes) > 1 and question.as_of:
         raise UsageError("The past can be asked of one scope at a time.", "Name one with --scope.")
     if question.as_of and not question.scopes:
@@ -150,141 +110,75 @@ def _asked(store: Store, question: Question, notes: list[str]) -> list[Store]:
     return scopes.asked(store, question.scopes, notes)
 
 
-def _recall(
-    store: Store, question: Question, limit: int, notes: list[str]
-) -> tuple[str, list[Recalled], tuple[str, ...]]:
-    """The strategy that worked, what it found, and what was too weak, from the store as it is or as it was."""
-    source = store
-    if question.as_of:
-        from engram.usecases.recall.as_of import store_as_of
+@contextlib.contextmanager
+def _as_of(asked: Sequence[Store], question: Question) -> Iterator[Sequence[Store]]:
+    """Give the stores to search: those asked, or the one asked as it was then."""
+    if not question.as_of:
+        yield asked
+        return
+    from engram.usecases.recall.as_of import store_as_of
 
-        source = store_as_of(store, question.as_of)
+    past = store_as_of(asked[0], question.as_of)
     try:
-        notes += refreshed(source)  # first: what came in by a plain `git pull` may have to wait
-        filters = filters_for(source, question)
-        if source is not store:
-            filters = filters._replace(held=quarantine.texts(store, whole=True))
-        strategy, found = candidates(source, question, filters, limit, notes)
-        kept = worth_showing(found, source.settings.number(ranking.THRESHOLD_KEY))
-        shown = [recalled(source, hit, lore) for hit, lore in read_shown(source, filters, kept, limit)]
-        strong = {hit.path for hit in kept}
-        weak = [hit.id for hit in found[: max(limit, MOST_WEAK)] if hit.path not in strong]
-        return strategy, shown, tuple(weak[:MOST_WEAK])
+        yield [past]
     finally:
-        if source is not store:
-            source.close()
+        past.close()
 
 
-def candidates(
-    store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
-) -> tuple[str, list[Candidate]]:
-    """The strategy that worked in one store, and its candidates, best first. Call it after `refreshed`.
+def _label(store: Store, other: Store, note: str) -> str:
+    """Name the scope in a note, unless it is the caller's own."""
+    return note if other is store else f"{other.places.scope}: {note}"
 
-    Once more where a file about to be shown changed without a trace in its folder.
+
+# Search
+
+
+def _search_stores(
+    stores: Sequence[Store], question: Question, limit: int, notes: list[str]
+) -> dict[str, Search]:
+    """Search each store, by the name of its scope.
+
+    One of several that fails becomes a note. Raises the first error if none could be searched.
     """
-    strategy, found = _search(store, question, filters, limit, notes)
-    changed = search.changed(store, found[:limit])
+    found: dict[str, Search] = {}
+    failure: Exception | None = None
+    for store in stores:
+        own: list[str] = []
+        try:
+            if store is not stores[0]:
+                store.borrow_embedder(stores[0])
+            found[store.places.scope] = _search(store, question, limit, own)
+        except ValidationError as error:  # e.g. a category that only another store has
+            failure = failure or error
+            continue
+        except scopes.TROUBLE as error:
+            failure = failure or error
+            own.append(scopes.left_out(store.places.scope, error))
+        if len(stores) == 1:
+            notes += own
+        else:
+            scope = store.places.scope
+            notes += [note if note.startswith(scope) else f"{scope}: {note}" for note in own]
+    if not found and failure is not None:
+        raise failure
+    return found
+
+
+def _search(store: Store, question: Question, limit: int, notes: list[str]) -> Search:
+    """Search one store; again if a file about to be shown changed without a trace in its folder."""
+    notes += _refresh(store)  # first: what a plain `git pull` brought may have to go into quarantine
+    criteria = criteria_for(store, question)
+    strategy, found = _find_candidates(store, question, criteria, limit, notes)
+    changed = search.changed_paths(store, found[:limit])
     if changed and strategy != SCAN:
         with contextlib.suppress(IndexUnavailableError):
             refresh(store, paths=changed)
-            strategy, found = _search(store, question, filters, limit, notes)
-    return strategy, found
+            strategy, found = _find_candidates(store, question, criteria, limit, notes)
+    return Search(store, criteria, strategy, found)
 
 
-def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
-    """The candidates for which enough speaks beside the best one; none where nothing answers.
-
-    `threshold` is how much more that has to be than usual.
-    """
-    spoken = [evidence(hit) for hit in found]
-    if _strength(found, spoken) == strength.NONE:
-        return []
-    shown_from = strength.bounds(found[0].score.cosine).shown + threshold
-    return [hit for hit, much in zip(found, spoken, strict=True) if much >= shown_from]
-
-
-def read_shown(
-    store: Store, filters: Filters, hits: Sequence[Candidate], limit: int
-) -> list[tuple[Candidate, Lore]]:
-    """What is shown of the hits, read from their files; without what came in since the search and waits."""
-    shown = search.read(store, hits, limit)
-    return [pair for pair in shown if not search.lore_waits(filters, pair[1])]
-
-
-def recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
-    """A hit as it is shown, without a ref yet: its score weighed by the scope of its store."""
-    weight, score = store.scope.weight, hit.score
-    if weight != 1.0:
-        score = score._replace(total=score.total * weight, scope=weight)
-    return Recalled("", lore, hit.path, score, store.places.scope, credit.of(store, lore))
-
-
-def strength_of(found: Sequence[Candidate | Recalled]) -> str:
-    """The strength of an answer of these: that of the one for which most speaks."""
-    return _strength(found, [evidence(hit) for hit in found])
-
-
-def _strength_shown(shown: Sequence[Recalled]) -> str:
-    """The same of what is shown: where that is only a step away, it is weak."""
-    level = strength_of(shown)
-    return strength.WEAK if level == strength.NONE and shown else level
-
-
-def _strength(found: Sequence[Candidate | Recalled], spoken: Sequence[float]) -> str:
-    """The same, from how much speaks for each."""
-    levels = [
-        strength.strength(much, strength.bounds(hit.score.cosine))
-        for hit, much in zip(found, spoken, strict=True)
-    ]
-    return next((level for level in strength.STRENGTHS if level in levels), strength.NONE)
-
-
-def evidence(hit: Candidate | Recalled) -> float:
-    """How much speaks for a hit."""
-    score = hit.score
-    return strength.evidence(score.words, score.cosine, score.missing)
-
-
-def _checked(store: Store, question: Question) -> int:
-    """How many lore are wanted, after a look at everything that does not depend on a store. Raises UsageError."""
-    check_text("query", question.text, MAX_QUERY * 10)
-    if not question.text.strip():
-        raise UsageError("The query is empty.", 'Say what you want to know: engram query "how do we retry"')
-    if question.strategy not in STRATEGIES:
-        raise UsageError(f"'{question.strategy}' is not a strategy.", f"Valid: {', '.join(STRATEGIES)}.")
-    limit = int(store.settings.number("recall.limit")) if question.limit is None else question.limit
-    if not 1 <= limit <= MAX_RESULTS:
-        raise UsageError(f"k must be from 1 to {MAX_RESULTS}, not {limit}.")
-    for field, words in (("tags", question.tags), ("files", question.files)):
-        if len(words) > MAX_ITEMS:
-            raise UsageError(
-                f"{len(words):,} {field} are too many to ask for; at most {MAX_ITEMS} are looked at."
-            )
-        for word in words:
-            check_text(field, word, MAX_QUERY)
-    return limit
-
-
-def filters_for(store: Store, question: Question) -> Filters:
-    """What a lore of this store must fulfil. Raises ValidationError, for instance for a category it does not have."""
-    lowest = question.min_confidence
-    lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
-    return Filters(
-        round(check_fraction("min_confidence", lowest) * 1000),
-        tuple(store.categories.parse(name) for name in question.categories),
-        parse_types(question.types),
-        question.tags,
-        question.files,
-        store.scope.horizon(store.clock.now().timestamp()),
-        quarantine.texts(store),
-        agents=question.agents,
-        since=question.since,
-        until=question.until,
-    )
-
-
-def refreshed(store: Store) -> Sequence[str]:
-    """Bring the index in step before a search; notes on what kept it from that."""
+def _refresh(store: Store) -> Sequence[str]:
+    """Bring the index up to date; return notes on what prevented that."""
     try:
         done = refresh(store, thorough=False)
     except IndexUnavailableError as error:
@@ -294,18 +188,18 @@ def refreshed(store: Store) -> Sequence[str]:
     return []
 
 
-def _search(
-    store: Store, question: Question, filters: Filters, limit: int, notes: list[str]
+def _find_candidates(
+    store: Store, question: Question, criteria: Criteria, limit: int, notes: list[str]
 ) -> tuple[str, list[Candidate]]:
-    """Search by the best strategy that works; each step down is noted. A damaged index is rebuilt once."""
+    """Search by the best strategy that works; note each step down. A damaged index is rebuilt once."""
     text = question.text[:MAX_QUERY]
     for _ in (1, 2):
-        generation = store.index.generation or store.index.look()  # a refresh has just looked
+        generation = store.index.generation or store.index.look()  # the refresh has just looked
         if generation is None or question.strategy == SCAN:
             break
         meaning = question.strategy == HYBRID and store.embedder is not None
         try:
-            found = search.indexed(store, generation, text, filters, limit, meaning=meaning)
+            found = search.search_index(store, generation, text, criteria, limit, meaning=meaning)
         except DamagedIndexError as error:
             store.index.damaged(str(error))
             notes.append(f"the index was damaged ({error}) and is rebuilt")
@@ -313,19 +207,79 @@ def _search(
             store.give_up_meaning(error)
         else:
             return (HYBRID if meaning else WORDS), found
-        _refresh_quietly(store, notes)
-    return SCAN, search.scanned(store, text, filters, limit)
+        try:
+            refresh(store)
+        except IndexUnavailableError as error:
+            notes.append(error.message)
+    return SCAN, search.scan_files(store, text, criteria, limit)
 
 
-def _refresh_quietly(store: Store, notes: list[str]) -> None:
-    try:
-        refresh(store)
-    except IndexUnavailableError as error:
-        notes.append(error.message)
+# Selection
 
 
-def _surface(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:
-    """The hits with their refs, one numbering for the session whatever scope they are from."""
+def _select(
+    searches: Mapping[str, Search], limit: int, notes: list[str]
+) -> tuple[list[Recalled], tuple[str, ...]]:
+    """Return the best candidates of all scopes, read from their files, and the ids of some that were too weak.
+
+    An entry that several scopes have is shown from the one that ranks it highest.
+    """
+    found = [(scope, hit) for scope, one in searches.items() for hit in one.candidates]
+    weightings = {scope: _weighting(one.store) for scope, one in searches.items()}
+    best = best_first(found, weightings)
+    shown: dict[str, Recalled] = {}
+    for scope, hit in best:
+        if len(shown) == limit:
+            break
+        store, criteria, _, _ = searches[scope]
+        try:
+            lore = None if hit.id in shown else search.read_candidate(store, criteria, hit)
+            if lore is not None:
+                shown[hit.id] = as_recalled(store, hit, lore)
+        except scopes.TROUBLE as error:
+            notes.append(scopes.left_out(scope, error))
+    strong = {hit.id for _, hit in best}
+    near = [hit.id for one in searches.values() for hit in one.candidates[: max(limit, _MAX_WEAK)]]
+    weak = [lore_id for lore_id in near if lore_id not in strong]
+    return list(shown.values()), tuple(weak[:_MAX_WEAK])
+
+
+def best_first(found: Sequence[Found], weightings: Mapping[str, Weighting]) -> Sequence[Found]:
+    """Return the candidates with enough evidence, ordered by weighted score; none if nothing answers."""
+    evidence = [search.evidence(hit) for _, hit in found]
+    if search.strength_by([hit for _, hit in found], evidence) == strength.NONE:
+        return []
+    strong = [
+        (scope, hit)
+        for (scope, hit), much in zip(found, evidence, strict=True)
+        if much >= strength.bounds(hit.score.cosine).shown + weightings[scope].threshold
+    ]
+    if len(weightings) > 1:  # those of one scope are in order
+        strong.sort(key=lambda one: (-round(one[1].score.total * weightings[one[0]].weight, 6), one[1].id))
+    return strong
+
+
+def _weighting(store: Store) -> Weighting:
+    return Weighting(store.scope.weight, store.settings.number(ranking.THRESHOLD_KEY))
+
+
+def _weakest_strategy(searches: Mapping[str, Search], shown: Sequence[Recalled]) -> str:
+    """Return the weakest strategy that any of the shown entries was found by."""
+    used = [searches[hit.scope].strategy for hit in shown] or [one.strategy for one in searches.values()][:1]
+    return max(used, key=STRATEGIES.index, default=STRATEGIES[0])
+
+
+def _strength_shown(shown: Sequence[Recalled]) -> str:
+    """Return the strength of what is shown; weak if only the graph led to it."""
+    level = search.strength_of(shown)
+    return strength.WEAK if level == strength.NONE and shown else level
+
+
+# Refs and log
+
+
+def _give_refs(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recalled, ...]:
+    """Return the hits with their refs: one numbering for the session, whatever scope they are from."""
     if not keep or not shown:
         return tuple(shown)
     here = store.stand.scope
@@ -340,17 +294,17 @@ def _surface(store: Store, shown: Sequence[Recalled], keep: bool) -> tuple[Recal
 
 
 def _log(store: Store, asked: Sequence[Store], answer: Answer, budget: int | None) -> None:
-    """Note the answer where the caller stands, and what another scope gave also there: its lore were used."""
-    _note(store, store.session_state, answer, answer.lore, budget)
+    """Log the answer in the caller's state, and in that of each other scope the part that came from it."""
+    _log_in(store, store.session_state, answer, answer.lore, budget)
     places = {one.state.path: one for one in asked if one.places.scope != SESSION}
     places.pop(store.session_state.path, None)
     for one in places.values():
         given = tuple([hit for hit in answer.lore if hit.scope == one.places.scope])
         if given:
-            _note(store, one.state, answer, given, budget)
+            _log_in(store, one.state, answer, given, budget)
 
 
-def _note(
+def _log_in(
     store: Store, state: StateDatabase, answer: Answer, lore: Sequence[Recalled], budget: int | None
 ) -> None:
     shown = sum([len(hit.lore.content) for hit in lore]) // CHARACTERS_PER_TOKEN

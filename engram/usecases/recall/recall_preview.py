@@ -7,7 +7,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.recall import search
-from engram.usecases.recall.query import Question, filters_for, worth_showing
+from engram.usecases.recall.question import Question, criteria_for
 from engram.usecases.recall.usage import latest_queries
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ def would_answer(store: Store, name: str) -> WouldAnswer:
 def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
     """Those of the queries that would show this lore. Call it holding the store's lock."""
     limit = int(store.settings.number("recall.limit"))
-    filters = filters_for(store, Question("-"))._replace(admitted=lore_id)
+    criteria = criteria_for(store, Question("-"))._replace(admitted=lore_id)
 
     def ask(generation: Generation) -> tuple[str, ...]:
         meaning = store.embedder is not None
         found = []
         threshold = store.settings.number(THRESHOLD_KEY)
         for text in queries:
-            hits = search.indexed(store, generation, text, filters, limit, meaning=meaning)
-            if any(hit.id == lore_id for hit in worth_showing(hits, threshold)[:limit]):
+            hits = search.search_index(store, generation, text, criteria, limit, meaning=meaning)
+            if any(hit.id == lore_id for hit in search.worth_showing(hits, threshold)[:limit]):
                 found.append(text)
         return tuple(found)
 

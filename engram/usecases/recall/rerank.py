@@ -1,14 +1,14 @@
-"""The second look at the best rows: how near their tokens come to each thing asked, their neighbours' tokens included.
+"""Reranking of the best rows by late interaction: the similarity of their tokens, and their neighbours', to the query's.
 
-The neighbours of a lore are those that it names as belonging to it or that name it, one or two steps away: the turns
-of a conversation before and after, the parts of one document.
+The neighbours of an entry are those it is related to in either direction, one or two steps away: the turns of a
+conversation before and after, the parts of one document.
 """
 
 from __future__ import annotations
 
 import re
 
-from engram.adapters.index.numeric import numpy_module
+from engram.adapters.numeric import numpy_module
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.recall.ranking import FAR_NEIGHBOUR, NEAR_NEIGHBOUR
 from engram.domain.text.stop_words import STOP_WORDS
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
     Floats = NDArray[float32]
 
-MOST_NEIGHBOURS = 8  # of one lore, at each distance: those of the smallest ids, the same on every machine
-MOST_MISSING = 0.5  # the share that one word has at most: of two or three words, each is much
-NEAR_BY_CHANCE = 0.03  # how much nearer a text comes to anything where it is e times as long
-MISSING_BY_CHANCE = 0.06  # how much less is missing of it, as long as it is not LONG
+MOST_NEIGHBOURS = 8  # of one entry, at each distance: those with the smallest ids, the same on every machine
+MOST_MISSING = 0.5  # the largest share of one word: in a query of two or three words each has a large one
+NEAR_BY_CHANCE = 0.03  # how much closer a text comes to any query by being e times as long
+MISSING_BY_CHANCE = 0.06  # how much less it lacks, up to LONG
 LONG = 110  # tokens
 _TINY = 1e-9
 _SHORTEST = 8  # tokens
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Closer(NamedTuple):
-    """How near a lore comes to what was asked, 0..1, and the share of the word that it is farthest from, by how far.
+class TokenMatch(NamedTuple):
+    """How near an entry comes to the query, 0..1, and how much it lacks of the word that it is farthest from.
 
-    Both allow for the length of what was looked at: the more words there are, the nearer one of them is by chance.
+    Both are corrected for length: the more words a text has, the nearer one of them is by chance.
     """
 
     near: float
@@ -48,11 +48,11 @@ class Closer(NamedTuple):
 
 
 Neighbours = dict[int, dict[int, float]]
-"""For each row the rows that speak for it, and how much of what they say counts."""
+"""For each row its neighbours' rows, and how much of their similarity counts."""
 
 
 def neighbours(generation: Generation, rows: Sequence[int]) -> Neighbours:
-    """The neighbours of rows; of a store in which no lore names another there are none."""
+    """Return the neighbours of rows; none in a store without relations."""
     if not generation.has_links:
         return {}
     direct = _steps(generation, rows)
@@ -67,8 +67,8 @@ def neighbours(generation: Generation, rows: Sequence[int]) -> Neighbours:
     return found
 
 
-class Asked(NamedTuple):
-    """What looks again, for what: the model, the index of words, the text of the question, and what its words found."""
+class TokenQuery(NamedTuple):
+    """A query for reranking: the model, the word index, the text, and the word hits."""
 
     embedder: Embedder
     word_index: Words
@@ -76,22 +76,24 @@ class Asked(NamedTuple):
     found: WordHits
 
 
-def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[int]) -> dict[int, Closer]:
-    """What the tokens of `rows` and their neighbours say; nothing where the model knows no single tokens.
+def match_tokens(
+    query: TokenQuery, generation: Generation, near: Neighbours, rows: Sequence[int]
+) -> dict[int, TokenMatch]:
+    """Match the tokens of `rows` and their neighbours with the query; empty if the model has no token vectors.
 
-    Raises ValueError where the index holds what are no tokens, sqlite3.Error.
+    Raises ValueError if the index holds bytes that are no tokens, sqlite3.Error.
     """
     read = list(dict.fromkeys([*rows, *(other for row in rows for other in near.get(row, ()))]))
     tokens = generation.catalog.tokens(read)
-    said = [tokens.get(row, b"") for row in read]
-    words = _words(asked.text)
-    weighed = asked.word_index.weigh(words, asked.found)
+    texts = [tokens.get(row, b"") for row in read]
+    words = _words(query.text)
+    weighed = query.word_index.weigh(words, query.found)
     weights = [weight for weight, _ in weighed]
-    match = asked.embedder.nearness(words, weights, said)
+    match = query.embedder.nearness(words, weights, texts)
     if match is None:
         return {}
-    if not len(match.asked.shares):  # nothing asked is a word that the model knows: all of it is missing
-        return dict.fromkeys(rows, Closer(0.0, 1.0)) if any(said) else {}
+    if not len(match.asked.shares):  # the model knows no word of the query: all of it is missing
+        return dict.fromkeys(rows, TokenMatch(0.0, 1.0)) if any(texts) else {}
     place = {row: place for place, row in enumerate(read)}
     together, anywhere = _with_neighbours(match.nearest, place, near, rows)
     numpy = numpy_module()
@@ -103,11 +105,11 @@ def look(asked: Asked, generation: Generation, near: Neighbours, rows: Sequence[
     closest = (shares * together).sum(axis=0, dtype=numpy.float64) - NEAR_BY_CHANCE * _longer(every)
     missing = _missing(match.asked, anywhere, words, weighed)
     missing += MISSING_BY_CHANCE * numpy.minimum(_longer(lengths[: len(rows)]), 0.0)
-    return dict(zip(rows, map(Closer, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
+    return dict(zip(rows, map(TokenMatch, closest.clip(0.0, 1.0).tolist(), missing.tolist()), strict=True))
 
 
 def _longer(lengths: Sequence[int]) -> Floats:
-    """How much longer texts of so many tokens are than LONG, as a logarithm: below 0 for shorter ones."""
+    """Return the logarithm of lengths (in tokens) relative to LONG: below 0 for shorter texts."""
     numpy = numpy_module()
     longer: Floats = numpy.log(numpy.maximum(lengths, _SHORTEST) / LONG)
     return longer
@@ -116,17 +118,17 @@ def _longer(lengths: Sequence[int]) -> Floats:
 def _missing(
     asked: Tokens, nearest: Floats, words: Sequence[str], weighed: Sequence[tuple[float, bool]]
 ) -> Floats:
-    """For each row the share of the word that it is farthest from, times how far: 0..1, (rows,).
+    """Return for each row the share of the word that it is farthest from, times the distance: 0..1, (rows,).
 
-    Of a misspelt word nothing is known: it is not missing. Where the model knows all those words whole, none is
-    misspelt. Words like "how" are not missing either, unless nothing else was asked.
+    A misspelt word is unknown rather than missing, unless the model knows it as a whole. Stop words are never missing,
+    unless the query has no others.
     """
     numpy = numpy_module()
     far = numpy.zeros((len(weighed), nearest.shape[1]))
     numpy.add.at(far, asked.words, asked.shares[:, None] * (1 - nearest))
     of_word = numpy.bincount(asked.words, asked.shares, len(weighed))
-    said = numpy.array([word.lower() not in STOP_WORDS for word in words])
-    weights = numpy.array([weight for weight, _ in weighed]) * (said if said.any() else 1)
+    telling = numpy.array([word.lower() not in STOP_WORDS for word in words])
+    weights = numpy.array([weight for weight, _ in weighed]) * (telling if telling.any() else 1)
     misspelt = numpy.array([wrong for _, wrong in weighed])
     in_pieces = numpy.bincount(asked.words, minlength=len(weighed)) > 1
     share = (weights * ~misspelt if (misspelt & in_pieces).any() else weights) / max(weights.sum(), _TINY)
@@ -138,7 +140,7 @@ def _missing(
 def _with_neighbours(
     nearest: Floats, place: Mapping[int, int], near: Neighbours, rows: Sequence[int]
 ) -> Floats:
-    """For each token asked and each of `rows` the nearest that it or, counting less, a neighbour says."""
+    """Return for each query token and row the highest similarity to a token of the row or, discounted, of a neighbour."""
     numpy = numpy_module()
     own: Floats = nearest[..., : len(rows)]
     if near:
@@ -161,6 +163,6 @@ def _steps(generation: Generation, rows: Sequence[int]) -> dict[int, list[int]]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a question, each once."""
+    """Return the distinct words of a query."""
     words: Iterable[str] = _WORD.findall(text)
     return list(dict.fromkeys(words))

@@ -1,4 +1,8 @@
-"""Finding and ranking candidates: words and vectors from the index, or a plain scan of the files without it."""
+"""Search one store: candidates from the index by words and vectors, or from the files by a plain scan, ranked.
+
+Filters come first, then relevance over all rows, then reranking of the best ones by their tokens, their neighbours and
+what is known of each entry. `evidence` says how well a candidate answers, and so whether to show it.
+"""
 
 from __future__ import annotations
 
@@ -9,60 +13,65 @@ from engram.adapters.files.frontmatter import codec
 from engram.adapters.index.damage import damage_noticed
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError
-from engram.domain.recall import ranking
+from engram.domain.recall import ranking, strength
 from engram.domain.recall.ranking import Score, Standing, Weights
 from engram.domain.scopes import past_retention
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
 from engram.usecases.index.standing import standing
+from engram.usecases.lookup.filter import Filter
 from engram.usecases.recall.relevance import Relevance
-from engram.usecases.store import quarantine as held
+from engram.usecases.store import quarantine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Protocol
 
     from engram.adapters.embed.protocols import Embedder
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.cosines import Cosines
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.words import WordHits
-    from engram.usecases.recall.rerank import Asked, Closer, Neighbours
+    from engram.usecases.recall.rerank import Neighbours, TokenMatch, TokenQuery
     from engram.usecases.store.store import Store
 
-    Look = Callable[[Asked, Generation, Neighbours, Sequence[int]], Mapping[int, Closer]]
+    Match = Callable[[TokenQuery, Generation, Neighbours, Sequence[int]], Mapping[int, TokenMatch]]
     Order = Callable[[WordHits, Cosines | None, set[int] | None, float], Relevance]
+
+    class Scored(Protocol):
+        """A candidate, or an entry of an answer."""
+
+        @property
+        def score(self) -> Score:
+            """The score and its parts."""
+
 
 FEW = 10
 POOL = 48
 WORD_POOL = 100
-_NOT_LOOKED = (None, None)
+_NO_MATCH = (None, None)
+_ACTIVE = Filter(status=ACTIVE)
 
 
-class Filters(NamedTuple):
-    """What a lore must fulfil to be recalled. `min_confidence` in thousandths; `files` are a preference, no filter.
+class Criteria(NamedTuple):
+    """What an entry of one store has to meet to be recalled, and what makes it more relevant.
 
-    What is past its retention at `horizon` (Unix seconds, 0: never) is left out. `held` are the digests, by lore id,
-    of texts that wait for a person; None stands for every text of that lore. The lore with the id `admitted` passes
-    all of this: to see what letting it in would do. `agents` are those that recorded it, `since` and `until` (Unix
-    seconds, until itself not included) limit when that was. `among` are the only rows that are looked at (None: all).
+    `files` are a preference of the caller, not a condition. Entries past their retention at `horizon` (Unix seconds, 0:
+    never) are left out. `quarantined` are the digests, by id, of the texts in quarantine; None stands for every text of
+    that entry. The entry `admitted` passes whatever the other conditions say: to see what letting it in would do. `rows`
+    are the only ones to consider (None: all).
     """
 
-    min_confidence: int
-    categories: tuple[str, ...]
-    types: tuple[str, ...]
-    tags: tuple[str, ...]
-    files: tuple[str, ...]
+    where: Filter
+    files: tuple[str, ...] = ()
     horizon: float = 0.0
-    held: Mapping[str, Collection[str] | None] = {}
+    quarantined: Mapping[str, Collection[str] | None] = {}
     admitted: str = ""
-    among: frozenset[int] | None = None
-    agents: tuple[str, ...] = ()
-    since: float = float("-inf")
-    until: float = float("inf")
+    rows: frozenset[int] | None = None
 
 
 class Candidate(NamedTuple):
-    """A lore that may be shown: its path, stamp (mtime ns, bytes, inode), id and score."""
+    """An entry that may be shown: its path, stamp (mtime ns, bytes, inode), id and score."""
 
     path: str
     stamp: tuple[int, int, int]
@@ -70,39 +79,39 @@ class Candidate(NamedTuple):
     score: Score
 
 
-def indexed(
+def search_index(
     store: Store,
     generation: Generation,
     text: str,
-    filters: Filters,
+    criteria: Criteria,
     limit: int,
     *,
     meaning: bool,
     order: Order = Relevance,
-    look: Look | None = None,
+    match: Match | None = None,
 ) -> list[Candidate]:
-    """Candidates from the index, best first, all of them fulfilling the filters. Raises DamagedIndexError.
+    """Return candidates from the index, best first, all of which meet the criteria. Raises DamagedIndexError.
 
-    `order` puts all rows in order, `look` takes the second look: for who has a memory of either.
+    A caller that remembers the results of earlier queries passes its own `order` (of all rows) and `match` (of tokens).
     """
     with damage_noticed():
-        allowed = _allowed_rows(generation, filters)
+        allowed = _allowed_rows(generation, criteria)
         words = generation.words
         terms = words.terms(text)
         weights = ranking.weights_of(store.settings)
         embedder = store.embedder if meaning else None
         cosines = _cosines(embedder, generation, text) if embedder else None
         every = generation.next_row
-        # Once more with every word hit where the filters leave too few of the best ones.
+        # Search again for every word hit if the criteria leave too few of the best ones.
         for most in (WORD_POOL, every) if allowed is None and every > WORD_POOL else (every,):
             found = words.search(terms, most)
             ranked = order(found, cosines, allowed, weights.words)
-            asked = None
+            tokens = None
             if cosines is not None and embedder is not None:
-                from engram.usecases.recall.rerank import Asked  # words alone do without
+                from engram.usecases.recall.rerank import TokenQuery  # not needed for words alone
 
-                asked = Asked(embedder, words, text, found)
-            candidates = _best(store, generation, ranked, asked, filters, limit, weights, look)
+                tokens = TokenQuery(embedder, words, text, found)
+            candidates = _best(store, generation, ranked, tokens, criteria, limit, weights, match)
             if len(candidates) >= limit or len(found.scores) < most:
                 break
         return candidates
@@ -112,14 +121,14 @@ def _best(
     store: Store,
     generation: Generation,
     ranked: Relevance,
-    asked: Asked | None,
-    filters: Filters,
+    tokens: TokenQuery | None,
+    criteria: Criteria,
     limit: int,
     weights: Weights,
-    look: Look | None,
+    match: Match | None,
 ) -> list[Candidate]:
-    """The best candidates of the best rows, and of their neighbours; of more rows where the filters leave too few."""
-    largest = 1 + ranking.PATH_GAIN * bool(filters.files)
+    """Rank the most relevant rows and their neighbours; more rows if the criteria leave too few."""
+    largest = 1 + ranking.PATH_GAIN * bool(criteria.files)
     pool = max(
         POOL if generation.has_links else FEW,
         2 * limit,
@@ -129,25 +138,25 @@ def _best(
         rows = ranked.best(pool)
         enough = len(rows) < pool
         near: Neighbours = {}
-        if asked is not None:
+        if tokens is not None:
             rows, near = _with_neighbours(generation, rows)
         now = store.clock.now().timestamp()
         found = credit.hits_in_effect(store, generation.catalog.hits(rows))
-        hits = [hit for hit in found if _passes(hit, filters, now)]
-        closer: Mapping[int, Closer] = {}
-        if asked is not None:
+        hits = [hit for hit in found if _is_eligible(hit, criteria, now)]
+        matches: Mapping[int, TokenMatch] = {}
+        if tokens is not None:
             from engram.usecases.recall import rerank
 
-            closer = (look or rerank.look)(asked, generation, near, [hit.row for hit in hits])
+            matches = (match or rerank.match_tokens)(tokens, generation, near, [hit.row for hit in hits])
         ranks = generation.ranks([hit.id for hit in hits])
-        candidates = _rank(hits, ranked, closer, filters.files, now, ranks, weights)
+        candidates = _rank(hits, ranked, matches, criteria.files, now, ranks, weights)
         if enough or len(candidates) >= limit:
             return candidates
         pool = max(POOL, pool * 8)
 
 
 def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int], Neighbours]:
-    """The rows and those that speak for them, and which these are."""
+    """Add the neighbours of rows to them; return both and who is whose neighbour."""
     from engram.usecases.recall import rerank
 
     near = rerank.neighbours(generation, rows)
@@ -157,86 +166,91 @@ def _with_neighbours(generation: Generation, rows: list[int]) -> tuple[list[int]
     return rows, near
 
 
-def scanned(store: Store, text: str, filters: Filters, limit: int) -> list[Candidate]:
-    """Candidates by substring, reading every file: slow, and always possible."""
+def scan_files(store: Store, text: str, criteria: Criteria, limit: int) -> list[Candidate]:
+    """Return candidates by substring, reading every file: slow, but possible without an index."""
     from engram.domain.admission.secrets import find_secrets
     from engram.domain.text.stop_words import without_stop_words
     from engram.usecases.store.lore_text import searchable
 
-    wanted = [word for word in without_stop_words(text.lower().split()) if word]
+    words = [word for word in without_stop_words(text.lower().split()) if word]
     now, weights = store.clock.now(), ranking.weights_of(store.settings)
     found = []
     for path, stamp in walk.scan(store.places.root, store.places.folder).files.items():
-        lore = _read_quietly(store, path)
+        lore = _read_entry(store, path)
         if lore is None:
             continue
         lore = credit.in_effect(store, lore)
-        if not _lore_passes(lore, filters, now):
+        if not _is_eligible_entry(lore, criteria, now):
             continue
-        said = searchable(lore).lower()
-        coverage = sum(word in said for word in wanted) / max(len(wanted), 1)
+        content = searchable(lore).lower()
+        coverage = sum(word in content for word in words) / max(len(words), 1)
         if coverage and not find_secrets(searchable(lore), store.allowed_secrets):
-            score = ranking.score(coverage, None, _standing_of_lore(lore), now.timestamp(), weights=weights)
+            score = ranking.score(coverage, None, _standing_of(lore), now.timestamp(), weights=weights)
             found.append(Candidate(path, stamp, lore.id, score))
     return _sorted(found)[: max(limit * 4, 20)]
 
 
-def read(store: Store, candidates: Sequence[Candidate], limit: int) -> list[tuple[Candidate, Lore]]:
-    """Read the best candidates from their files; one that is gone or unreadable is passed over.
-
-    A file whose content changed since it was indexed is shown as it is now.
-    """
-    shown = []
-    seen = set()
-    for candidate in candidates:
-        lore = _read_quietly(store, candidate.path)
-        if lore is None or lore.id != candidate.id or lore.id in seen:
-            continue
-        seen.add(lore.id)
-        shown.append((candidate, lore))
-        if len(shown) == limit:
-            break
-    return shown
+def read_candidate(store: Store, criteria: Criteria, candidate: Candidate) -> Lore | None:
+    """Read a candidate from its file, as it is now; None if that is gone, unreadable, or in quarantine by now."""
+    lore = _read_entry(store, candidate.path)
+    if lore is None or lore.id != candidate.id or quarantine.waits(criteria.quarantined, lore):
+        return None
+    return lore
 
 
-def changed(store: Store, candidates: Sequence[Candidate]) -> list[str]:
-    """Paths of candidates whose file is not as it was when it was indexed."""
+def changed_paths(store: Store, candidates: Sequence[Candidate]) -> list[str]:
+    """Return the paths of candidates whose file has changed since it was indexed."""
     stamp = walk.stamp
     return [hit.path for hit in candidates if stamp(store.files.absolute(hit.path)) != hit.stamp]
 
 
-def _allowed_rows(generation: Generation, filters: Filters) -> set[int] | None:
-    """The rows that explicit filters leave, or None without such filters."""
-    if not (filters.categories or filters.types or filters.tags or _narrows(filters)):
-        return None if filters.among is None else set(filters.among)
-    conditions, values = ["status = 'active'"], list[object]()
-    lists = (("category", filters.categories), ("type", filters.types), ("agent", filters.agents))
-    for column, wanted in lists:
-        if wanted:
-            conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
-            values += wanted
-    for tag in filters.tags:
-        conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
-        values.append(tag)
-    if _narrows(filters):
-        conditions.append("created_at >= ? AND created_at < ?")
-        values += (filters.since, filters.until)
-    found = set(generation.catalog.select_rows(" AND ".join(conditions), values))
-    return found if filters.among is None else found & filters.among
+def evidence(hit: Scored) -> float:
+    """Return how much evidence there is that a hit answers the query."""
+    score = hit.score
+    return strength.evidence(score.words, score.cosine, score.missing)
 
 
-def _narrows(filters: Filters) -> bool:
-    """Whether agents or times are asked for."""
-    return bool(filters.agents) or (filters.since, filters.until) != (float("-inf"), float("inf"))
+def strength_of(found: Sequence[Scored]) -> str:
+    """Return the strength of an answer of these hits: that of the one with the most evidence."""
+    return strength_by(found, [evidence(hit) for hit in found])
 
 
-def _by_and_at(filters: Filters, agent: str, created_at: float) -> bool:
-    """Whether agent and time of a lore are those asked for."""
-    return (not filters.agents or agent in filters.agents) and filters.since <= created_at < filters.until
+def strength_by(found: Sequence[Scored], known: Sequence[float]) -> str:
+    """Return the strength of an answer of hits whose evidence is known."""
+    levels = [
+        strength.strength(much, strength.bounds(hit.score.cosine))
+        for hit, much in zip(found, known, strict=True)
+    ]
+    return next((level for level in strength.STRENGTHS if level in levels), strength.NONE)
+
+
+def worth_showing(found: Sequence[Candidate], threshold: float = 0.0) -> list[Candidate]:
+    """Return the candidates with enough evidence beside the best one; none if nothing answers.
+
+    `threshold` is added to the evidence that a hit needs.
+    """
+    known = [evidence(hit) for hit in found]
+    if strength_by(found, known) == strength.NONE:
+        return []
+    return [
+        hit
+        for hit, much in zip(found, known, strict=True)
+        if much >= strength.bounds(hit.score.cosine).shown + threshold
+    ]
+
+
+def _allowed_rows(generation: Generation, criteria: Criteria) -> set[int] | None:
+    """Return the rows that explicit filters leave, or None without such filters."""
+    # Confidence depends on whose claims count here (see `credit`), which the catalog does not know.
+    where = criteria.where._replace(min_confidence=0)
+    if where == _ACTIVE:
+        return None if criteria.rows is None else set(criteria.rows)
+    found = set(generation.catalog.select_rows(*where.sql()))
+    return found if criteria.rows is None else found & criteria.rows
 
 
 def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines | None:
-    """How near the rows are to the query, or None where the query has no known word."""
+    """Return the cosines of all rows with the query, or None if the query has no known word."""
     if generation.vectors is None or generation.next_row == 0:
         return None
     vector = embedder.embed_one(text)
@@ -248,7 +262,7 @@ def _cosines(embedder: Embedder, generation: Generation, text: str) -> Cosines |
 def _rank(
     hits: Sequence[Hit],
     ranked: Relevance,
-    closer: Mapping[int, Closer],
+    matches: Mapping[int, TokenMatch],
     files: Sequence[str],
     now: float,
     ranks: Mapping[str, float],
@@ -260,7 +274,7 @@ def _rank(
         overlap = 0.0
         if files and hit.files:
             overlap = ranking.path_overlap(hit.files.split("\n"), files)
-        near, missing = closer.get(hit.row, _NOT_LOOKED)
+        near, missing = matches.get(hit.row, _NO_MATCH)
         score = ranking.score(
             coverage,
             cosine,
@@ -280,54 +294,37 @@ def _sorted(candidates: Iterable[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: (-round(candidate.score.total, 6), candidate.id))
 
 
-def _passes(hit: Hit, filters: Filters, now: float) -> bool:
-    return hit.id == filters.admitted or (
-        hit.status == ACTIVE
-        and (hit.confidence + 5) // 10 * 10 >= filters.min_confidence
-        and (hit.expires_at is None or hit.expires_at > now)
-        and (not filters.categories or hit.category in filters.categories)
-        and (not filters.types or hit.type in filters.types)
-        and _by_and_at(filters, hit.agent, hit.created_at)
-        and not (
-            filters.horizon
-            and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), filters.horizon)
-        )
-        and not (hit.id in filters.held and waits(filters, hit.id, hit.text_digest))
-    )
+def _is_eligible(hit: Hit, criteria: Criteria, now: float) -> bool:
+    """Test a catalog line whose row is among `_allowed_rows`."""
+    if hit.id == criteria.admitted:
+        return True
+    if not criteria.where.accepts_hit(hit) or (hit.expires_at is not None and hit.expires_at <= now):
+        return False
+    horizon = criteria.horizon
+    if horizon and past_retention(hit.created_at, hit.last_validated, bool(hit.pinned), horizon):
+        return False
+    if hit.id not in criteria.quarantined:
+        return True
+    digests = criteria.quarantined[hit.id]
+    return digests is not None and hit.text_digest not in digests
 
 
-def waits(filters: Filters, lore_id: str, digest: str) -> bool:
-    """Whether this text of a lore waits for a person."""
-    digests = filters.held.get(lore_id, ())
-    return digests is None or digest in digests
-
-
-def _lore_passes(lore: Lore, filters: Filters, now: datetime) -> bool:
+def _is_eligible_entry(lore: Lore, criteria: Criteria, now: datetime) -> bool:
     return (
-        lore.status == ACTIVE
-        and round(lore.confidence * 1000) >= filters.min_confidence
+        criteria.where.accepts(lore)
         and (lore.expires_at is None or lore.expires_at > now)
-        and (not filters.categories or lore.category in filters.categories)
-        and (not filters.types or lore.type in filters.types)
-        and set(filters.tags) <= set(lore.tags)
-        and _by_and_at(filters, lore.agent, lore.created_at.timestamp())
-        and not (filters.horizon and is_past(lore, filters.horizon))
-        and not lore_waits(filters, lore)
+        and not (criteria.horizon and is_past(lore, criteria.horizon))
+        and not quarantine.waits(criteria.quarantined, lore)
     )
 
 
 def is_past(lore: Lore, horizon: float) -> bool:
-    """Whether a lore is past the retention that ends at `horizon` (Unix seconds)."""
+    """Test whether an entry is past the retention that ends at `horizon` (Unix seconds)."""
     validated = lore.last_validated.timestamp() if lore.last_validated else None
     return past_retention(lore.created_at.timestamp(), validated, lore.pinned, horizon)
 
 
-def lore_waits(filters: Filters, lore: Lore) -> bool:
-    """Whether a lore waits for a person with the text that it has now."""
-    return held.waits(filters.held, lore)
-
-
-def _standing_of_lore(lore: Lore) -> Standing:
+def _standing_of(lore: Lore) -> Standing:
     validated = lore.last_validated.timestamp() if lore.last_validated else None
     return Standing(
         lore.thousandths,
@@ -340,7 +337,7 @@ def _standing_of_lore(lore: Lore) -> Standing:
     )
 
 
-def _read_quietly(store: Store, path: str) -> Lore | None:
+def _read_entry(store: Store, path: str) -> Lore | None:
     try:
         raw = store.files.read(path)
         own = codec.read_own(raw, store.categories)

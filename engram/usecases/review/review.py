@@ -6,7 +6,8 @@ from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.review.review import FOREIGN, KINDS, Item, check_kinds
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
-from engram.usecases.lookup.listing import Narrow, list_hits
+from engram.usecases.lookup.filter import Filter
+from engram.usecases.lookup.listing import list_hits
 from engram.usecases.review.detectors import DETECTORS, foreign
 from engram.usecases.store.quarantine import texts
 
@@ -72,10 +73,10 @@ def _fitting(store: Store, wanted: Wanted) -> set[str]:
     if not 0 <= wanted.older_than < _OLDEST:
         raise UsageError(f"An age is a number of days from 0 on, but not {wanted.older_than:g}.")
     lowest, highest = round(wanted.min_confidence * 1000), round(wanted.max_confidence * 1000)
-    narrow = Narrow(lowest=lowest, highest=highest)
+    conditions = Filter(min_confidence=lowest, max_confidence=highest)
     if wanted.older_than:
-        narrow = narrow._replace(until=store.clock.now().timestamp() - wanted.older_than * 86_400)
-    hits, _ = list_hits(store, limit=None, categories=wanted.categories, tags=wanted.tags, narrow=narrow)
+        conditions = conditions._replace(until=store.clock.now().timestamp() - wanted.older_than * 86_400)
+    hits, _ = list_hits(store, limit=None, categories=wanted.categories, tags=wanted.tags, where=conditions)
     return {hit.id for hit in hits}
 
 

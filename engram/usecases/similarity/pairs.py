@@ -1,26 +1,28 @@
-"""Which lore of a store say the same or contradict one another: the pairs that review and consolidation start from.
+"""The pairs of entries in a store that say the same or contradict one another: what review and consolidation start from.
 
-engram.usecases.similarity.pair_candidates says which to look at, engram.domain.similarity.pairs what each pair is.
-What was found is kept in the state folder, and after a change only the lore that changed are compared again.
+engram.usecases.similarity.pair_candidates selects the pairs to assess, engram.domain.similarity.pairs assesses them.
+Results are cached in the state folder, and after a change only the entries that changed are compared again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 from collections import Counter
 
+from engram.adapters.files.durable import atomic
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry.lore import ACTIVE, PENDING
 from engram.domain.errors import EngramError, StoreError
 from engram.domain.graph.team import HANDOFF, SUMMARY
 from engram.domain.similarity.equivalence import NEAR, SAME
 from engram.domain.similarity.pairs import UNRELATED, Pair, Side, Words, assess, side
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.refresh import refresh
-from engram.usecases.similarity import pair_cache, pair_texts
 from engram.usecases.similarity.pair_candidates import candidates
-from engram.usecases.similarity.pair_words import StoreWords
-from engram.usecases.store import entry_writer, quarantine
+from engram.usecases.similarity.pair_terms import StoreWords, read_terms
+from engram.usecases.store import entry_writer, quarantine, sync_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,25 +34,25 @@ if TYPE_CHECKING:
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.near import Terms
     from engram.domain.entry.lore import Lore
-    from engram.usecases.similarity.pair_cache import Kept
     from engram.usecases.store.store import Store
 
-# What a session did and what it handed over is so of that moment: another moment neither says the same nor otherwise.
-_OF_A_MOMENT = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
-_PROPOSALS = 4  # of one kind for one lore: a person who has seen four has seen enough
-_MANY = 5  # from every fifth lore changed on, all are compared again
+# Summaries of sessions and handoffs describe a moment: two of them neither agree nor contradict each other.
+_MOMENTARY = "category = ? OR row IN (SELECT row FROM row_tags WHERE tag = ?)"
+_MAX_PROPOSALS = 4  # of one kind for one entry: a person who has seen four has seen enough
+_MANY = 5  # if at least every fifth entry changed, all are compared again
+_CACHE_FORMAT = 3
+_CACHE_NAME = "pairs.npz"
 
 
 def pairs(
     store: Store, read: Callable[[str], bytes] | None = None, generation: Generation | None = None
 ) -> tuple[Pair, ...]:
-    """Every pair of active or pending lore that says the same or contradicts, the strongest first; held lore has none,
-    and neither have summaries of sessions and handoffs.
+    """Return every pair of active or pending entries that say the same or contradict each other, the strongest first.
 
-    Lore that are linked to one another are left out: somebody has said already what they are to each other. `read`
-    gives the bytes of a file by its path, for a caller that needs them, too; `generation` is the index of one who
-    brought it up to date just now.
-    Raises StoreError where there is no index.
+    Entries in quarantine, summaries of sessions and handoffs are left out, and so are entries that are linked to each
+    other: somebody has already said how they relate. `read` returns the bytes of a file by its path, for a caller that
+    needs them, too; `generation` is an index that the caller has just brought up to date.
+    Raises StoreError without an index.
     """
     with store.lock:
         if generation is None:
@@ -67,7 +69,7 @@ def pairs(
 
 
 class _Comparison:
-    """One look at a store; places number its lore, the oldest first."""
+    """One comparison of a store; places number its entries, the oldest first."""
 
     def __init__(self, store: Store, generation: Generation, read: Callable[[str], bytes]) -> None:
         from engram.adapters.embed.provider import open_embedder
@@ -76,37 +78,36 @@ class _Comparison:
         assert embedder is not None
         self._store, self._generation, self._embedder = store, generation, embedder
         self._read = read
-        waiting = quarantine.texts(store)
-        passing = set(generation.catalog.select_rows(_OF_A_MOMENT, (SUMMARY, HANDOFF)))
+        held = quarantine.texts(store)
+        momentary = set(generation.catalog.select_rows(_MOMENTARY, (SUMMARY, HANDOFF)))
         self._texts: Sequence[Text] = [
             text
             for text in generation.catalog.texts((ACTIVE, PENDING))
-            if text.row not in passing
-            and (text.id not in waiting or text.said not in (waiting[text.id] or ()))
+            if text.row not in momentary
+            and (text.id not in held or text.text_digest not in (held[text.id] or ()))
         ]
         self._lore: dict[int, Lore] = {}
 
     def run(self) -> tuple[Pair, ...]:
-        """The pairs, from what is kept and from comparing what changed."""
+        """Return the pairs, from the cache and from comparing what changed."""
         model = f"{self._embedder.identity} {self._generation.model}"
-        marks = [f"{text.id} {text.category} {text.digest}" for text in self._texts]
-        kept = pair_cache.load(self._store, model)
-        places = pair_cache.place(marks, kept)
+        keys = [f"{text.id} {text.category} {text.digest}" for text in self._texts]
+        cached = _load(self._store, model)
+        places = _places(keys, cached)
         fresh = places < 0
-        if kept is not None and len(kept.marks) == len(marks) and not fresh.any():
-            return tuple(map(_pair, kept.pairs))
-        terms = pair_texts.terms_of(self._read, self._texts, places, kept)
+        if cached is not None and len(cached.keys) == len(keys) and not fresh.any():
+            return tuple(map(_pair, cached.pairs))
+        terms = read_terms(self._read, self._texts, places, cached.terms if cached is not None else None)
         if int(fresh.sum()) * _MANY >= len(fresh):
             fresh[:] = True
-        found = _thinned(sorted([*self._unchanged(kept, fresh), *self._compare(terms, fresh)], key=_order))
-        kept = pair_cache.Kept(marks, terms, [[*pair] for pair in found])
-        pair_cache.save(self._store, model, kept)
+        found = _limited(sorted([*self._unchanged(cached, fresh), *self._compare(terms, fresh)], key=_order))
+        _save(self._store, model, _Cached(keys, terms, [[*pair] for pair in found]))
         return tuple(found)
 
-    def _unchanged(self, kept: Kept | None, fresh: numpy.ndarray) -> list[Pair]:
-        """The pairs that were found before of lore that are as they were."""
+    def _unchanged(self, cached: _Cached | None, fresh: numpy.ndarray) -> list[Pair]:
+        """Return the cached pairs of entries that have not changed."""
         old = {text.id for text, new in zip(self._texts, fresh.tolist(), strict=True) if not new}
-        found = map(_pair, kept.pairs) if kept is not None else ()
+        found = map(_pair, cached.pairs) if cached is not None else ()
         return [pair for pair in found if pair.one in old and pair.other in old]
 
     def _compare(self, terms: Terms, fresh: numpy.ndarray) -> Iterator[Pair]:
@@ -124,7 +125,7 @@ class _Comparison:
                 yield Pair(self._texts[one].id, self._texts[other].id, *found, cosine)
 
     def _sides(self, places: Sequence[int], words: Words) -> tuple[dict[int, Side], dict[int, numpy.ndarray]]:
-        """What is compared of these lore, and the vectors of their contents; without those that cannot be read just now."""
+        """Return the parsed entries and the vectors of their contents, without those that cannot be read now."""
         for place in places:
             with contextlib.suppress(EngramError):
                 self._lore[place] = entry_writer.load(self._store, self._texts[place].path).lore
@@ -133,7 +134,7 @@ class _Comparison:
         return sides, dict(zip(self._lore, vectors, strict=True))
 
     def _linked(self, one: int, other: int) -> bool:
-        """Whether one names the other (as related, or as folded into it and brought back), or a document holds both."""
+        """Test whether one names the other (as related, or as folded into it and restored), or both are of one document."""
         first, second = self._lore[one], self._lore[other]
         return _of_one_document(first, second) or any(
             theirs.id in {*lore.merged_from, *_related(lore)}
@@ -146,31 +147,90 @@ def _related(lore: Lore) -> set[str]:
 
 
 def _of_one_document(first: Lore, second: Lore) -> bool:
-    """Whether both are parts that `engram import` made of one note: they go on from one another, and so differ."""
+    """Test whether `engram import` made both of one note: such parts continue one another, so they differ."""
     return bool(_related(first) & _related(second) and {*first.context} & {*second.context})
 
 
 def _side(lore: Lore, words: Words) -> Side:
-    """What is compared of a lore."""
     return side(lore.content, lore.category, words, " ".join([*lore.tags, *lore.files, *lore.entities]))
 
 
-def _thinned(found: Sequence[Pair]) -> list[Pair]:
-    """The pairs, sorted, without what would be the fifth proposal of a kind for a lore; what is so near as to fold stays."""
+def _limited(found: Sequence[Pair]) -> list[Pair]:
+    """Limit the proposals of a kind for each entry, given sorted pairs; pairs near enough to fold are all kept."""
     proposed = Counter[tuple[str, str]]()
     kept = []
     for pair in found:
         sides = [(pair.one, pair.kind), (pair.other, pair.kind)]
-        if pair.kind == SAME or pair.cosine >= NEAR or max(proposed[side] for side in sides) < _PROPOSALS:
+        if pair.kind == SAME or pair.cosine >= NEAR or max(proposed[side] for side in sides) < _MAX_PROPOSALS:
             kept.append(pair)
             proposed.update(sides)
     return kept
 
 
 def _order(pair: Pair) -> tuple[float, str, str]:
-    """The strongest first, in the same order on every machine."""
+    """Return the sort key: the strongest first, in the same order on every machine."""
     return -pair.strength, pair.one, pair.other
 
 
 def _pair(values: Sequence[object]) -> Pair:
     return Pair(*values)  # type: ignore[arg-type]
+
+
+# The cache
+
+
+class _Cached(NamedTuple):
+    """A key and the terms of each entry compared, and the pairs found, as lists of plain values."""
+
+    keys: list[str]
+    terms: Terms
+    pairs: list[list[object]]
+
+
+def _load(store: Store, model: str) -> _Cached | None:
+    """Return what is cached, if it is intact and was made with this model."""
+    import io
+    import zipfile
+
+    from engram.adapters.index.near import Terms
+    from engram.adapters.numeric import numpy_module
+
+    with contextlib.suppress(
+        EngramError, OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile
+    ):
+        file = io.BytesIO(atomic.read(_path(store)))
+        with numpy_module().load(file, allow_pickle=False) as found:
+            facts = json.loads(found["facts"].tobytes())
+            terms = Terms(found["starts"], found["terms"])
+        is_ours = facts["format"] == _CACHE_FORMAT and facts["model"] == model
+        if is_ours and len(terms.starts) == len(facts["marks"]) + 1:
+            return _Cached(facts["marks"], terms, facts["pairs"])
+    return None
+
+
+def _save(store: Store, model: str, cached: _Cached) -> None:
+    """Write the cache; if that fails, the next call compares again."""
+    import io
+
+    from engram.adapters.numeric import numpy_module
+
+    np = numpy_module()
+    facts = {"format": _CACHE_FORMAT, "model": model, "marks": cached.keys, "pairs": cached.pairs}
+    raw = np.frombuffer(json.dumps(facts, ensure_ascii=False).encode(), np.uint8)
+    file = io.BytesIO()
+    np.savez(file, facts=raw, starts=cached.terms.starts, terms=cached.terms.terms)
+    with contextlib.suppress(EngramError), store.files.lock():
+        sync_state.replace(_path(store), file.getvalue())
+
+
+def _places(keys: Sequence[str], cached: _Cached | None) -> numpy.ndarray:
+    """Return for each key its place in the cache, -1 for a new one."""
+    from engram.adapters.numeric import numpy_module
+
+    known = {key: number for number, key in enumerate(cached.keys)} if cached else {}
+    found: numpy.ndarray = numpy_module().array([known.get(key, -1) for key in keys], dtype=int)
+    return found
+
+
+def _path(store: Store) -> str:
+    return os.path.join(store.places.state, _CACHE_NAME)

@@ -9,7 +9,7 @@ from engram.domain.scopes import SESSION, weight_key
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.consolidation.replay import rehearsing
 from engram.usecases.opening.scopes import TROUBLE, others
-from engram.usecases.recall.query_scopes import Weighing, best_first
+from engram.usecases.recall.query import Weighting, best_first
 from engram.usecases.tuning.evolve import active_ids, forget_own_votes, ranking_of
 from engram.usecases.tuning.judged_retrievals import questions_of
 from engram.usecases.tuning.settings_search import Trial
@@ -35,7 +35,7 @@ class ScopeTrial(Trial):
         self._weights = {weight_key(store.places.scope): store.scope.weight for store, _ in rehearsals}
         super().__init__({**ranking_of(home), **self._weights}, self._weights.keys())
         self._limit = int(home.settings.number("recall.limit"))
-        self._found: dict[tuple[float, ...], dict[str, list[tuple[Store, None, Candidate]]]] = {}
+        self._found: dict[tuple[float, ...], dict[str, list[tuple[str, Candidate]]]] = {}
         for store, rehearsal in rehearsals:
             forget_own_votes(store, rehearsal)
 
@@ -50,30 +50,30 @@ class ScopeTrial(Trial):
         unknown = [text for text in texts if text not in known]
         if unknown:
             known |= self._look_up(unknown, tuned)
-        weighings = {
-            store.places.scope: Weighing(
+        weightings = {
+            store.places.scope: Weighting(
                 values[weight_key(store.places.scope)], store.settings.number(ranking.THRESHOLD_KEY)
             )
             for store, _ in self._rehearsals
         }
         home = self._rehearsals[0][0].places.scope
-        weighings[home] = weighings[home]._replace(threshold=tuned[ranking.THRESHOLD_KEY])
-        return {text: self._shown(known[text], weighings) for text in texts}
+        weightings[home] = weightings[home]._replace(threshold=tuned[ranking.THRESHOLD_KEY])
+        return {text: self._shown(known[text], weightings) for text in texts}
 
     def _shown(
-        self, found: Sequence[tuple[Store, None, Candidate]], weighings: Mapping[str, Weighing]
+        self, found: Sequence[tuple[str, Candidate]], weightings: Mapping[str, Weighting]
     ) -> tuple[str, ...]:
-        ids = dict.fromkeys([hit.id for _, _, hit in best_first(found, weighings)])
+        ids = dict.fromkeys([hit.id for _, hit in best_first(found, weightings)])
         return tuple(ids)[: self._limit]
 
     def _look_up(
         self, texts: Sequence[str], tuned: Mapping[str, float]
-    ) -> dict[str, list[tuple[Store, None, Candidate]]]:
-        found: dict[str, list[tuple[Store, None, Candidate]]] = {text: [] for text in texts}
+    ) -> dict[str, list[tuple[str, Candidate]]]:
+        found: dict[str, list[tuple[str, Candidate]]] = {text: [] for text in texts}
         for place, (store, rehearsal) in enumerate(self._rehearsals):
             rehearsal.tune(store.settings.but(tuned) if place == 0 else store.settings)
             for text, hits in rehearsal.candidates(texts).items():
-                found[text] += [(store, None, hit) for hit in hits]
+                found[text] += [(store.places.scope, hit) for hit in hits]
         return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engram.domain.entry.categories import TYPES
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import STATUSES
-from engram.usecases.lookup.listing import Narrow
+from engram.usecases.lookup.filter import Filter
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -30,15 +30,15 @@ class Facets(NamedTuple):
     agent: str = ""
     age: str = ""
 
-    def narrow(self, now: float) -> Narrow:
-        """The part that lists are narrowed by beyond category, status and tag."""
+    def conditions(self, now: float) -> Filter:
+        """The conditions beyond category, status and tag."""
         lowest, highest = band(self.confidence)
-        return Narrow(
-            (self.type,) if self.type else (),
-            (self.agent,) if self.agent else (),
-            lowest,
-            highest,
-            now - AGES[self.age] if self.age in AGES else 0.0,
+        return Filter(
+            types=(self.type,) if self.type else (),
+            agents=(self.agent,) if self.agent else (),
+            min_confidence=lowest,
+            max_confidence=highest,
+            since=now - AGES[self.age] if self.age in AGES else float("-inf"),
         )
 
     def lets_through(self, row: Row, now: float) -> bool:

@@ -11,7 +11,7 @@ from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.errors import NotFoundError
 from engram.domain.review import review
 from engram.usecases.index.refresh import refresh
-from engram.usecases.lookup.listing import Narrow, list_packed
+from engram.usecases.lookup.listing import list_packed
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.usage import usage_of
 from engram_tui.browse.facets import Facets
@@ -65,7 +65,6 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
     Of a first page that is not all, without filters, the numbers may count files that share an id twice.
     """
     where = reach(store.store, facets.scope)
-    narrow = facets.narrow(now)
     ids, packed, matching = list_packed(
         where,
         COLUMNS,
@@ -74,7 +73,7 @@ def read_page(store: Engram, order: str, facets: Facets, now: float, limit: int 
         categories=(facets.category,) if facets.category else (),
         status=facets.status,
         tags=(facets.tag,) if facets.tag else (),
-        narrow=None if narrow == Narrow() else narrow,
+        where=facets.conditions(now),
     )
     generation = where.index.generation
     filtered = any(facets._replace(scope=""))

@@ -1,0 +1,77 @@
+"""The conditions that select entries: as SQL for the catalog, and as tests of a catalog line or of an entry."""
+
+from __future__ import annotations
+
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.entry.lore import Lore
+
+EVERY_ENTRY = "1"
+"""The SQL condition that every entry meets."""
+
+
+class Filter(NamedTuple):
+    """Conditions that an entry has to meet; every entry meets the default.
+
+    `categories`, `types` and `agents` list alternatives; an entry needs all `tags`. Confidences are in thousandths and
+    inclusive. The entry was recorded at `since` or later, and before `until` (Unix seconds).
+    """
+
+    categories: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    status: str = ""
+    min_confidence: int = 0
+    max_confidence: int = 1000
+    since: float = float("-inf")
+    until: float = float("inf")
+
+    def sql(self) -> tuple[str, list[object]]:
+        """Return the condition for `Catalog.select` and the values of its placeholders."""
+        conditions, values = list[str](), list[object]()
+        lists = (("category", self.categories), ("type", self.types), ("agent", self.agents))
+        for column, alternatives in lists:
+            if alternatives:
+                conditions.append(f"{column} IN ({','.join('?' * len(alternatives))})")
+                values += alternatives
+        for tag in self.tags:
+            conditions.append("row IN (SELECT row FROM row_tags WHERE tag = ?)")
+            values.append(tag)
+        bounds: tuple[tuple[str, object, object], ...] = (
+            ("status = ?", self.status, ""),
+            ("confidence >= ?", self.min_confidence, 0),
+            ("confidence <= ?", self.max_confidence, 1000),
+            ("created_at >= ?", self.since, float("-inf")),
+            ("created_at < ?", self.until, float("inf")),
+        )
+        for condition, value, default in bounds:
+            if value != default:
+                conditions.append(condition)
+                values.append(value)
+        return " AND ".join(conditions) or EVERY_ENTRY, values
+
+    def accepts_hit(self, hit: Hit) -> bool:
+        """Test a catalog line. It has no tags: select its row by `sql` where the filter has any."""
+        return (
+            (not self.status or hit.status == self.status)
+            and self.min_confidence <= hit.confidence <= self.max_confidence
+            and (not self.categories or hit.category in self.categories)
+            and (not self.types or hit.type in self.types)
+            and (not self.agents or hit.agent in self.agents)
+            and self.since <= hit.created_at < self.until
+        )
+
+    def accepts(self, lore: Lore) -> bool:
+        """Test an entry."""
+        return (
+            (not self.status or lore.status == self.status)
+            and self.min_confidence <= lore.thousandths <= self.max_confidence
+            and (not self.categories or lore.category in self.categories)
+            and (not self.types or lore.type in self.types)
+            and (not self.agents or lore.agent in self.agents)
+            and self.since <= lore.created_at.timestamp() < self.until
+            and set(self.tags) <= set(lore.tags)
+        )

@@ -1,0 +1,134 @@
+"""A query as a caller asks it, its answer, and what it demands of the entries of one store."""
+
+from __future__ import annotations
+
+from engram.domain.entry.categories import parse_types
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.entry.validation import MAX_ITEMS, check_fraction, check_text
+from engram.domain.errors import UsageError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.admission import credit
+from engram.usecases.lookup.filter import Filter
+from engram.usecases.recall.search import Criteria
+from engram.usecases.store import quarantine
+
+if TYPE_CHECKING:
+    from engram.domain.admission.credit import Counted
+    from engram.domain.entry.lore import Lore
+    from engram.domain.recall.ranking import Score
+    from engram.usecases.recall.search import Candidate
+    from engram.usecases.store.store import Store
+
+HYBRID, WORDS, SCAN = STRATEGIES = ("hybrid", "words", "scan")
+MAX_QUERY = 20_000
+MAX_RESULTS = 100
+
+
+class Question(NamedTuple):
+    """A query. `None` means: as configured. `files` are those the caller works on, a preference and no condition.
+
+    `hop` adds lore about entities that the question or the best entries of the answer name. `keep` gives refs and
+    records the query in the activity log; `budget` is about how many tokens of the answer the caller shows, for that
+    log. `as_of` asks the store as it was at a commit or date. `scopes` names the scopes to ask; by default all there
+    are, or the one that the store was opened by name as. The other fields are those of `Filter`.
+    """
+
+    text: str
+    limit: int | None = None
+    min_confidence: float | None = None
+    categories: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    strategy: str = HYBRID
+    keep: bool = True
+    as_of: str = ""
+    scopes: tuple[str, ...] = ()
+    budget: int | None = None
+    hop: bool | None = None
+    agents: tuple[str, ...] = ()
+    since: float = float("-inf")
+    until: float = float("inf")
+
+
+class Recalled(NamedTuple):
+    """An entry of an answer: its ref in the session, the entry, its file, and why it is here.
+
+    `via` names the entity that led to it if it is one step away; `counted` are its claims as far as they count here.
+    """
+
+    ref: str
+    lore: Lore
+    path: str
+    score: Score
+    scope: str
+    counted: Counted
+    via: str = ""
+
+
+class Answer(NamedTuple):
+    """The lore that answers a query, best first. `notes` say what was degraded; `took_ms` is the whole time.
+
+    `weak` are the ids of the best few entries that had too little evidence to be shown.
+    """
+
+    query: str
+    strength: str
+    strategy: str
+    lore: tuple[Recalled, ...]
+    took_ms: float
+    notes: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+
+    @property
+    def session_refs(self) -> dict[str, str]:
+        """`L1` → id of each entry shown."""
+        return {recalled.ref: recalled.lore.id for recalled in self.lore}
+
+
+def check_question(store: Store, question: Question) -> int:
+    """Check all that does not depend on the stores asked; return how many entries are wanted. Raises UsageError."""
+    check_text("query", question.text, MAX_QUERY * 10)
+    if not question.text.strip():
+        raise UsageError("The query is empty.", 'Say what you want to know: engram query "how do we retry"')
+    if question.strategy not in STRATEGIES:
+        raise UsageError(f"'{question.strategy}' is not a strategy.", f"Valid: {', '.join(STRATEGIES)}.")
+    limit = int(store.settings.number("recall.limit")) if question.limit is None else question.limit
+    if not 1 <= limit <= MAX_RESULTS:
+        raise UsageError(f"k must be from 1 to {MAX_RESULTS}, not {limit}.")
+    for field, words in (("tags", question.tags), ("files", question.files)):
+        if len(words) > MAX_ITEMS:
+            raise UsageError(f"{len(words):,} {field} are too many to ask for; the limit is {MAX_ITEMS}.")
+        for word in words:
+            check_text(field, word, MAX_QUERY)
+    return limit
+
+
+def criteria_for(store: Store, question: Question) -> Criteria:
+    """Return what an entry of this store has to meet. Raises ValidationError, e.g. for a category it does not have."""
+    lowest = question.min_confidence
+    lowest = store.settings.number("recall.min_confidence") if lowest is None else lowest
+    thousandths = round(check_fraction("min_confidence", lowest) * 1000)
+    where = Filter(
+        categories=tuple([store.categories.parse(name) for name in question.categories]),
+        types=parse_types(question.types),
+        tags=question.tags,
+        agents=question.agents,
+        status=ACTIVE,
+        # Confidence is shown with two decimals, so 0.295 meets 0.3.
+        min_confidence=max(0, -(-thousandths // 10) * 10 - 5),
+        since=question.since,
+        until=question.until,
+    )
+    horizon = store.scope.horizon(store.clock.now().timestamp())
+    # Text of the past may differ from what was reviewed since, so all of an entry in quarantine is left out.
+    held = quarantine.texts(store.original, whole=True) if store.original else quarantine.texts(store)
+    return Criteria(where, question.files, horizon, held)
+
+
+def as_recalled(store: Store, hit: Candidate, lore: Lore) -> Recalled:
+    """Return a hit as it is shown, without a ref, its score weighted by the scope of its store."""
+    weight, score = store.scope.weight, hit.score
+    if weight != 1.0:
+        score = score._replace(total=score.total * weight, scope=weight)
+    return Recalled("", lore, hit.path, score, store.places.scope, credit.of(store, lore))
