@@ -10,12 +10,13 @@ import os
 
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.configuration import settings, value
-from engram.adapters.git.run.runner import Result, run
+from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from engram.adapters.git.run.process import Result
     from collections.abc import Sequence
 
     from engram.adapters.git.run.layout import Repository
