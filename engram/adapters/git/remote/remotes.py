@@ -16,10 +16,10 @@ from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engram.adapters.git.run.process import Result
     from collections.abc import Sequence
 
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.run.process import Result
     from engram.adapters.git.run.transfer import Tell
 
 DEADLINE = 120.0  # seconds
