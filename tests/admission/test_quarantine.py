@@ -269,14 +269,14 @@ def test_a_merge_that_engram_made_of_signed_versions_counts(
 def test_signatures_are_not_looked_at_during_a_query(
     clones: Clones, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram.adapters.git.run import runner
+    from engram.adapters.git.run import process
 
     hold(home, "foreign")
     learn(clones)
     root = clones.root("a")
     ok("sync", cwd=root)
     ok("query", "idempotent", cwd=root)
-    monkeypatch.setattr(runner, "_start", None)
+    monkeypatch.setattr(process, "start", None)
     assert titles(root, "queue consumers must be idempotent")
     assert ok("query", "door", "--json", cwd=root).json["lore"] == []
 

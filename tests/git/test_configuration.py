@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gitkit import git, isolate, make_repository
 
-from engram.adapters.git.run import configuration, runner
+from engram.adapters.git.run import configuration, process
 from engram.adapters.git.run.configuration import settings, value
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def asked() -> Iterator[list[tuple[str, ...]]]:
     def listen(arguments: tuple[str, ...], code: int, seconds: float) -> None:
         found.append(arguments)
 
-    runner.listeners.append(listen)
+    process.listeners.append(listen)
     yield found
-    runner.listeners.remove(listen)
+    process.listeners.remove(listen)
 
 
 def grow_old(*files: Path) -> None:

@@ -10,7 +10,7 @@ from sync_kit import Clones
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.merge_file import merge_files
 from engram.adapters.git.read import differences
-from engram.adapters.git.run import runner
+from engram.adapters.git.run import process, runner
 from engram.domain.entry.categories import Categories
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def both_changed(clones: Clones) -> None:
 def asked_of_git(clones: Clones, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The listings that a sync of the first clone asks git for."""
     asked: list[tuple[str, ...]] = []
-    start = runner._start
+    start = process.start
 
     def noted(folder: str, args: tuple[str, ...], *rest: object) -> object:
         asked.append(args)
         return start(folder, args, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runner, "_start", noted)
+    monkeypatch.setattr(process, "start", noted)
     done = clones["a"].sync()
     assert (done.merged, done.errors) == (1, ())
     return [args for args in asked if args[0] == "ls-tree" and "-r" in args]

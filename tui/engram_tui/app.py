@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App
 
-from engram.adapters.git.run import runner
+from engram.adapters.git.run import process
 from engram.adapters.git.run.failures import without_credentials
 from engram_tui.actions import everywhere
 from engram_tui.browse import reader
@@ -66,7 +66,7 @@ class EngramApp(App[None]):
 
     def on_mount(self) -> None:
         """Open on the screen of the last run."""
-        runner.listeners.append(self._git_ran)
+        process.listeners.append(self._git_ran)
         self.set_keymap(self.own_keys)
         self.remembered.set("theme_configured", self.store.store.settings.text("app.theme"))
         self.go(self.remembered.get("screen", "browse"))
@@ -74,8 +74,8 @@ class EngramApp(App[None]):
 
     def on_unmount(self) -> None:
         """Keep what is to be remembered."""
-        if self._git_ran in runner.listeners:
-            runner.listeners.remove(self._git_ran)
+        if self._git_ran in process.listeners:
+            process.listeners.remove(self._git_ran)
         self.remembered.keep()
 
     async def on_event(self, event: events.Event) -> None:

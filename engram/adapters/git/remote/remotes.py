@@ -10,7 +10,7 @@ import os
 
 from engram.adapters.git.run import failures, layout
 from engram.adapters.git.run.configuration import settings, value
-from engram.adapters.git.run.runner import Result, run
+from engram.adapters.git.run.runner import run
 from engram.adapters.git.write import lore_branch
 from engram.domain.errors import EngramError, GitError, RemoteError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.git.run.layout import Repository
+    from engram.adapters.git.run.process import Result
     from engram.adapters.git.run.transfer import Tell
 
 DEADLINE = 120.0  # seconds

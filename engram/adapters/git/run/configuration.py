@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from engram.adapters.git.run.runner import run
+from engram.adapters.git.run.process import run
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def value(where: Repository | str, key: str) -> str:
 
 
 def _read(folder: str) -> tuple[Setting, ...]:
-    said = run(folder, "config", "--list", "--show-origin", "-z", check=False)
-    parts = os.fsdecode(said.stdout).split("\0") if said.code == 0 else []
+    result = run(folder, "config", "--list", "--show-origin", "-z")
+    parts = os.fsdecode(result.stdout).split("\0") if result.code == 0 else []
     found = []
     for origin, line in zip(parts[0::2], parts[1::2], strict=False):
         kind, _, file = origin.partition(":")

@@ -224,17 +224,17 @@ def _checked_oid(repo: Repository, name: str, text: str) -> str:
 
 
 def _ask_git(repo: Repository) -> Head:
-    from engram.adapters.git.run.runner import run
+    from engram.adapters.git.run.process import run
 
-    name = run(repo, "symbolic-ref", "--quiet", "HEAD", check=False).stdout.decode().strip()
+    name = run(repo.worktree, "symbolic-ref", "--quiet", "HEAD").stdout.decode().strip()
     return Head(_oid_of(repo, "HEAD"), name.removeprefix(BRANCHES) or None)
 
 
 def _oid_of(repo: Repository, name: str) -> str | None:
-    from engram.adapters.git.run.runner import run
+    from engram.adapters.git.run.process import run
 
     words = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    return run(repo, *words, check=False).stdout.decode().strip() or None
+    return run(repo.worktree, *words).stdout.decode().strip() or None
 
 
 def _text(file: str) -> str | None:
