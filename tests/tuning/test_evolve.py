@@ -25,7 +25,7 @@ from engram.domain.recall.ranking import Weights, weights_of
 from engram.domain.settings import Settings, key_named
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
@@ -75,8 +75,8 @@ class Team:
 
     def quality(self, engram: Engram) -> Quality:
         """How well questions are answered that were never asked before."""
-        with rehearsing(engram.store) as rehearsal:
-            found = rehearsal.shown([one.text for one in self.unseen])
+        with open_replayer(engram.store) as replayer:
+            found = replayer.shown([one.text for one in self.unseen])
         return judged.quality(self.unseen, {text: [hit.id for hit in hits] for text, hits in found.items()})
 
 
@@ -138,9 +138,9 @@ def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
     proposed, seeds = 0, examples(SEEDS, 20 * SEEDS)
     with opened(plain(tmp_path / "store")) as engram:
         filled(engram)
-        with rehearsing(engram.store) as rehearsal:
-            trial = RankingTrial(engram.store, rehearsal)
-            shown = rehearsal.shown([one["q"] for one in lines("queries.jsonl")[:36]])
+        with open_replayer(engram.store) as replayer:
+            trial = RankingTrial(engram.store, replayer)
+            shown = replayer.shown([one["q"] for one in lines("queries.jsonl")[:36]])
             for seed in range(seeds):
                 chance = random.Random(seed)
                 questions = []
@@ -251,9 +251,9 @@ def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -
     ask(small, "brokers deliver twice", incorrect=QUEUE[:20])
     ask(small, "tide tables", helpful=TIDES[:20])
     assert hits(small) != before
-    with rehearsing(small.store) as rehearsal:
-        RankingTrial(small.store, rehearsal)
-        asked = rehearsal.shown(["queue consumer patterns", "tide tables in local time"])
+    with open_replayer(small.store) as replayer:
+        RankingTrial(small.store, replayer)
+        asked = replayer.shown(["queue consumer patterns", "tide tables in local time"])
     never = [evolving._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]
     assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (

@@ -14,7 +14,7 @@ import engram
 from engram.adapters.files import config_file, places
 from engram.domain.recall.judged import Interval, Quality
 from engram.domain.tuning.evolution import Evidence, Evolution, Proposal, steps, verdict
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.opening.scopes import others, reach
 from engram.usecases.tuning.scope_weights import ScopeTrial
 
@@ -50,7 +50,7 @@ def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path:
         answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:10]}
         with ExitStack() as stack:
             both = (project.store, reach(project.store, "user"))
-            trial = ScopeTrial([(store, stack.enter_context(rehearsing(store))) for store in both])
+            trial = ScopeTrial([(store, stack.enter_context(open_replayer(store))) for store in both])
             again = trial.ask([*answers], trial._present)
         assert {text: [*shown] for text, shown in again.items()} == answers, "as the query itself"
         for one in asked:

@@ -13,7 +13,7 @@ from engram.domain.recall import ranking
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import LEAST_JUDGED, Evolution
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.index.index_query import consult
 from engram.usecases.recall.usage import latest_queries, log_of
 from engram.usecases.tuning.effectiveness import effectiveness
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.entry.confidence import Vote
-    from engram.usecases.consolidation.replay import Rehearsal
+    from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.store.store import Store
 
 MOST_REPLAYED = 300  # past questions, the latest
@@ -39,16 +39,16 @@ def evolve(store: Store) -> Evolution:
         own = consult(store, lambda generation: {hit.id for hit in generation.catalog.select("1")})
         retrievals = judged_retrievals(log_of(store), own)
         questions = questions_of(retrievals, active_ids(store))
-        with rehearsing(store) as rehearsal:
-            shown = rehearsal.shown([question.text for question in questions])
-            trial = RankingTrial(store, rehearsal)
+        with open_replayer(store) as replayer:
+            shown = replayer.shown([question.text for question in questions])
+            trial = RankingTrial(store, replayer)
             tables = effectiveness(store, retrievals, shown)
             count = len(retrievals)
             if count < LEAST_JUDGED:
                 return Evolution(count, len(questions), tables, why=evolution.why_none(count, questions))
             proposals, past = trial.proposals(questions), latest_queries(store, MOST_REPLAYED)
             replay = trial.replay(questions, past, proposals) if proposals else None
-            weights, further, everywhere = weigh_scopes(store, rehearsal, retrievals, past, proposals)
+            weights, further, everywhere = weigh_scopes(store, replayer, retrievals, past, proposals)
         if further:
             questions = further
         if not (proposals or weights):
@@ -65,17 +65,17 @@ def active_ids(store: Store) -> set[str]:
 class RankingTrial(Trial):
     """The settings of the ranking, tried on one store."""
 
-    def __init__(self, store: Store, rehearsal: Rehearsal) -> None:
-        """`rehearsal` is of this store."""
+    def __init__(self, store: Store, replayer: Replayer) -> None:
+        """`replayer` is of this store."""
         super().__init__(ranking_of(store), ranking.KEYS)
         self._settings = store.settings
-        self._rehearsal = rehearsal
-        forget_own_votes(store, rehearsal)
+        self._replayer = replayer
+        forget_own_votes(store, replayer)
 
     def ask(self, texts: Sequence[str], values: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
         """As `Trial.ask`."""
-        self._rehearsal.tune(self._settings.but(values))
-        return {text: tuple([hit.id for hit in hits]) for text, hits in self._rehearsal.shown(texts).items()}
+        self._replayer.use_settings(self._settings.but(values))
+        return {text: tuple([hit.id for hit in hits]) for text, hits in self._replayer.shown(texts).items()}
 
 
 def ranking_of(store: Store) -> dict[str, float]:
@@ -83,10 +83,10 @@ def ranking_of(store: Store) -> dict[str, float]:
     return {key: store.settings.number(key) for key in ranking.KEYS}
 
 
-def forget_own_votes(store: Store, rehearsal: Rehearsal) -> None:
+def forget_own_votes(store: Store, replayer: Replayer) -> None:
     """Have the lore rehearsed as if nobody here had judged them."""
     votes = own_votes(store.state)
-    rehearsal.revise(lambda hit: _unjudged(hit, votes[hit.id]) if hit.id in votes else hit)
+    replayer.revise_hits(lambda hit: _unjudged(hit, votes[hit.id]) if hit.id in votes else hit)
 
 
 def _unjudged(hit: Hit, vote: Vote) -> Hit:

@@ -7,7 +7,7 @@ import contextlib
 from engram.domain.recall import ranking
 from engram.domain.scopes import SESSION, weight_key
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.opening.scopes import TROUBLE, others
 from engram.usecases.recall.query_scopes import Weighing, best_first
 from engram.usecases.tuning.evolve import active_ids, forget_own_votes, ranking_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from engram.domain.recall.judged import Question
     from engram.domain.tuning.evolution import Proposal, Replay
-    from engram.usecases.consolidation.replay import Rehearsal
+    from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.recall.search import Candidate
     from engram.usecases.store.store import Store
     from engram.usecases.tuning.judged_retrievals import JudgedRetrieval
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 class ScopeTrial(Trial):
     """The weights of scopes, tried on the stores that a query asks; the ranking of the first may be another, too."""
 
-    def __init__(self, rehearsals: Sequence[tuple[Store, Rehearsal]]) -> None:
+    def __init__(self, replayers: Sequence[tuple[Store, Replayer]]) -> None:
         """The first is the store where one stands. A session's is not among them: its lore is gone by the next."""
-        self._rehearsals = rehearsals
-        home = rehearsals[0][0]
-        self._weights = {weight_key(store.places.scope): store.scope.weight for store, _ in rehearsals}
+        self._replayers = replayers
+        home = replayers[0][0]
+        self._weights = {weight_key(store.places.scope): store.scope.weight for store, _ in replayers}
         super().__init__({**ranking_of(home), **self._weights}, self._weights.keys())
         self._limit = int(home.settings.number("recall.limit"))
         self._found: dict[tuple[float, ...], dict[str, list[tuple[Store, None, Candidate]]]] = {}
-        for store, rehearsal in rehearsals:
-            forget_own_votes(store, rehearsal)
+        for store, replayer in replayers:
+            forget_own_votes(store, replayer)
 
     def on_top_of(self, proposals: Sequence[Proposal]) -> None:
         """Try from now on with what is proposed already."""
@@ -54,9 +54,9 @@ class ScopeTrial(Trial):
             store.places.scope: Weighing(
                 values[weight_key(store.places.scope)], store.settings.number(ranking.THRESHOLD_KEY)
             )
-            for store, _ in self._rehearsals
+            for store, _ in self._replayers
         }
-        home = self._rehearsals[0][0].places.scope
+        home = self._replayers[0][0].places.scope
         weighings[home] = weighings[home]._replace(threshold=tuned[ranking.THRESHOLD_KEY])
         return {text: self._shown(known[text], weighings) for text in texts}
 
@@ -70,16 +70,16 @@ class ScopeTrial(Trial):
         self, texts: Sequence[str], tuned: Mapping[str, float]
     ) -> dict[str, list[tuple[Store, None, Candidate]]]:
         found: dict[str, list[tuple[Store, None, Candidate]]] = {text: [] for text in texts}
-        for place, (store, rehearsal) in enumerate(self._rehearsals):
-            rehearsal.tune(store.settings.but(tuned) if place == 0 else store.settings)
-            for text, hits in rehearsal.candidates(texts).items():
+        for place, (store, replayer) in enumerate(self._replayers):
+            replayer.use_settings(store.settings.but(tuned) if place == 0 else store.settings)
+            for text, hits in replayer.candidates(texts).items():
                 found[text] += [(store, None, hit) for hit in hits]
         return found
 
 
 def weigh_scopes(
     store: Store,
-    rehearsal: Rehearsal,
+    replayer: Replayer,
     retrievals: Sequence[JudgedRetrieval],
     past: Sequence[str],
     before: Sequence[Proposal],
@@ -89,7 +89,7 @@ def weigh_scopes(
     With them the questions that they rest on, and what all proposals together make of those and of `past` ones.
     """
     with contextlib.ExitStack() as stack:
-        rehearsals, there = [(store, rehearsal)], active_ids(store)
+        replayers, there = [(store, replayer)], active_ids(store)
         for other in others(store):
             if other.places.scope == SESSION or other.scope.readonly:
                 continue  # gone by the next session; and of what nobody may judge nothing is learned
@@ -97,14 +97,14 @@ def weigh_scopes(
                 other.borrow_embedder(store)
                 ids = active_ids(other)
                 if ids:
-                    rehearsals.append((other, stack.enter_context(rehearsing(other))))
+                    replayers.append((other, stack.enter_context(open_replayer(other))))
                     there |= ids
             except TROUBLE:
                 continue  # a query leaves it out, too
-        if len(rehearsals) == 1:
+        if len(replayers) == 1:
             return [], [], None
         questions = questions_of(retrievals, there)
-        trial = ScopeTrial(rehearsals)
+        trial = ScopeTrial(replayers)
         trial.on_top_of(before)
         found = trial.proposals(questions)
         if not found:
