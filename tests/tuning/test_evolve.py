@@ -29,10 +29,10 @@ from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.tuning import evolve as evolving
+from engram.usecases.tuning import settings_search
 from engram.usecases.tuning.apply import apply_proposals
-from engram.usecases.tuning.evolve import RankingTrial
 from engram.usecases.tuning.judged_retrievals import judged_retrievals
+from engram.usecases.tuning.settings_search import RankingTrial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -110,7 +110,7 @@ def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_p
         found = engram.evolve(apply=True)
         assert found.judged >= evolution.LEAST_JUDGED
         assert (found.proposals, found.file) == ((), "")
-        assert f"beyond doubt for the {found.questions} questions" in found.why
+        assert f"No change is a significant improvement on the {found.questions} judged questions" in found.why
         assert path.read_bytes() == good
 
     path.write_bytes(good + BADLY_SET.encode())
@@ -130,7 +130,7 @@ def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_p
     assert better.ndcg > worse.ndcg + 0.02
     assert done.file == str(path)
     assert path.read_bytes() == good + BADLY_SET.replace("0.9", "0.7").encode()
-    assert "is again as it was before" in ok("evolve", "--revert", cwd=team.root).out
+    assert "has been restored" in ok("evolve", "--revert", cwd=team.root).out
     assert path.read_bytes() == good + BADLY_SET.encode()
 
 
@@ -254,7 +254,7 @@ def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -
     with open_replayer(small.store) as replayer:
         RankingTrial(small.store, replayer)
         asked = replayer.shown(["queue consumer patterns", "tide tables in local time"])
-    never = [evolving._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
+    never = [settings_search._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]
     assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (
         plain_standings
@@ -322,9 +322,9 @@ def test_a_file_that_was_changed_since_is_not_given_back(small: Engram) -> None:
 
 def test_what_a_person_set_for_themselves_is_changed_there(small: Engram) -> None:
     config_file.change(places.user_config_file(), ranking.WORDS_KEY, 0.8)
-    with pytest.raises(UsageError, match="counts before the store's"):
+    with pytest.raises(UsageError, match="overrides the store's file"):
         apply_proposals(small.store, [STEP], user=False)
-    with pytest.raises(UsageError, match="--revert goes alone"):
+    with pytest.raises(UsageError, match="--revert cannot be combined"):
         small.evolve(revert=True, user=True)
 
 
@@ -337,7 +337,7 @@ async def test_an_agent_evolves_by_the_official_client(small: Engram) -> None:
         assert found["verdict"] == "1 retrieval was judged; proposals need 30."
         assert found["tables"][0]["rows"] == [["hybrid", 1, 1, 0, 0, 1.0]]
         assert (await answered(client, "evolve_memory_system", revert=True))["file"]
-        assert "Nothing was applied" in await refused(client, "evolve_memory_system", revert=True)
+        assert "No applied proposals" in await refused(client, "evolve_memory_system", revert=True)
         assert "categories · 1 row" in text(await client.call_tool("evolve_memory_system", {}))
 
 
