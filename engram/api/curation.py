@@ -8,12 +8,12 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from engram.domain.consolidation.consolidation import Plan
+    from engram.domain.consolidation.plan import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram.usecases.agents.extract import Outcome
-    from engram.usecases.consolidation.apply import Consolidated
-    from engram.usecases.consolidation.usefulness import Worths
+    from engram.usecases.consolidation.consolidate import Consolidated
+    from engram.usecases.consolidation.usefulness import UsefulnessList
     from engram.usecases.recall.recall_preview import WouldAnswer
     from engram.usecases.review.check import Review
     from engram.usecases.review.decisions import Decided
@@ -120,20 +120,20 @@ class Curating(Part):
 
         Raises ConflictError, before anything is written, where a lore was changed since; StoreError.
         """
-        from engram.usecases.consolidation.apply import apply
+        from engram.usecases.consolidation.consolidate import apply
 
         done = apply(self.store, plan)
         self._changed()
         return done
 
-    def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> Worths:
+    def worth(self, *names: str, limit: int | None = 20, sort: str = "importance") -> UsefulnessList:
         """How often lore were shown and helpful, what they cost, and which past queries they answer alone.
 
         Of the named lore, else of all, the most important first. Raises NotFoundError, AmbiguousError, UsageError.
         """
-        from engram.usecases.consolidation.usefulness import worth
+        from engram.usecases.consolidation.usefulness import rate_usefulness
 
-        return worth(self.store, names, limit=limit, sort=sort)
+        return rate_usefulness(self.store, names, limit=limit, sort=sort)
 
     def worth_at_once(self, *ids: str) -> dict[str, dict[str, float]]:
         """By id `shown`, `tokens` and `importance` of these lore, without asking any query: for a column of a list.

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from engram.domain.agents.framing import NOTICE, quoted
 from engram.domain.agents.harmless import harmless
-from engram.domain.consolidation.consolidation import KINDS, SAYS
+from engram.domain.consolidation.plan import EFFECTS, KINDS
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.review.review import (
     CONTRADICTION,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.app import Engram
-    from engram.domain.consolidation.consolidation import Plan, Step
+    from engram.domain.consolidation.plan import Plan, Step
     from engram.domain.review.review import Item
     from engram.usecases.lookup.listing import Shown
     from engram.usecases.recording.promote import Promoted
@@ -116,7 +116,7 @@ class Reviewed(BaseModel):
 def would(plan: Plan) -> str:
     """What a plan does, as words after `this would`; "" for nothing."""
     counts = {kind: sum(step.kind == kind for step in plan.selected) for kind in KINDS}
-    return ", ".join(f"{kind} {count} ({SAYS[kind]})" for kind, count in counts.items() if count)
+    return ", ".join(f"{kind} {count} ({EFFECTS[kind]})" for kind, count in counts.items() if count)
 
 
 def planned(plan: Plan, *, declined: bool = False) -> CallToolResult:

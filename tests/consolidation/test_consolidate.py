@@ -18,7 +18,7 @@ from engram.usecases.review.review import review
 from engram.usecases.store.store import Caller
 
 if TYPE_CHECKING:
-    from engram.domain.consolidation.consolidation import Plan
+    from engram.domain.consolidation.plan import Plan
 
 JITTER = "Retry with full jitter: a fleet that retries in step brings the broker down again."
 SAME_JITTER = "Retry with full jitter: a fleet which retries in step brings the broker down again."
@@ -296,9 +296,9 @@ def test_the_command_shows_the_plan_as_a_tree_and_does_it_when_told(tmp_path: Pa
     )
     assert shown.splitlines() == [
         "Plan · 1 step · rehearsed on 1 past query: 0 lose a helpful answer, 0 stay as they are, 1 get shorter",
-        "▾ [x] merge      1 group, 2 → 1 lore (say the same: they become one)",
+        "▾ [x] merge      1 group, 2 → 1 lore (equivalent entries become one)",
         f'  [x] COMMIT  "{JITTER}" + 1',
-        "        say the same (cosine 0.99 or more); confidence 0.70 then",
+        "        say the same (cosine at least 0.99); confidence afterwards 0.70",
         "        result: ID1 · 0.70 · ✓0",
         f'⚠ 0.94  "{SLOW}": one s…',
         "engram review decides about what is left to you",

@@ -9,7 +9,7 @@ from apikit import QUEUE, TIDES, SetClock, dedicated, git, opened
 from effort import examples
 
 from engram.app import Engram
-from engram.domain.consolidation.consolidation import KINDS
+from engram.domain.consolidation.plan import KINDS
 from engram.usecases.opening.open_store import open_store
 from engram.usecases.review.decisions import decide
 from engram.usecases.review.review import review

@@ -1,4 +1,4 @@
-"""A rehearsal that has been asked before answers as one that has not: what it remembers is what it would find."""
+"""A replayer that has been asked before answers as one that has not: what it remembers is what it would find."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from apikit import SetClock, opened, plain
 
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engram.domain.consolidation.usefulness import Answered
-    from engram.usecases.consolidation.replay_index import Facts
+    from engram.usecases.consolidation.replay import Facts
     from engram.usecases.store.store import Store
 
 PARTS = ("scheduler", "ledger", "gateway", "importer", "mailer", "indexer")
@@ -28,9 +28,9 @@ QUERIES = [f"which {part} {deed}" for part in PARTS[:3] for deed in DEEDS] + ["q
 
 
 def fresh(store: Store, facts: dict[str, Facts]) -> dict[str, Answered]:
-    with rehearsing(store) as rehearsal:
-        rehearsal.set_facts(facts)
-        return rehearsal.answers(QUERIES)
+    with open_replayer(store) as replayer:
+        replayer.set_facts(facts)
+        return replayer.answers(QUERIES)
 
 
 def test_what_is_remembered_of_a_question_is_what_would_be_found(tmp_path: Path) -> None:
@@ -45,20 +45,20 @@ def test_what_is_remembered_of_a_question_is_what_would_be_found(tmp_path: Path)
     engram.refresh()
     archived: dict[str, Facts] = {one.path: (ARCHIVED, one.lore.thousandths) for one in lore[::2]}
     colder: dict[str, Facts] = {one.path: (ACTIVE, 510) for one in lore[:6]}
-    with rehearsing(engram.store) as rehearsal:
-        before = rehearsal.answers(QUERIES)
+    with open_replayer(engram.store) as replayer:
+        before = replayer.answers(QUERIES)
         assert before == fresh(engram.store, {})
         for facts in (archived, archived | colder, colder):
             known = dict.fromkeys(archived, (ACTIVE, 0)) | facts
             known = {path: (status, of or 900) for path, (status, of) in known.items()}
-            rehearsal.set_facts(known)
-            after = rehearsal.answers(QUERIES)
+            replayer.set_facts(known)
+            after = replayer.answers(QUERIES)
             assert after == fresh(engram.store, known)
             assert after != before
         content = engram.store.files.read(lore[1].path).replace(b"scheduler", b"gateway")
-        rehearsal.write({lore[1].path: content})
-        written = rehearsal.answers(QUERIES)
-    with rehearsing(engram.store) as rehearsal:
-        rehearsal.set_facts(known)
-        rehearsal.write({lore[1].path: content})
-        assert rehearsal.answers(QUERIES) == written != after
+        replayer.write({lore[1].path: content})
+        written = replayer.answers(QUERIES)
+    with open_replayer(engram.store) as replayer:
+        replayer.set_facts(known)
+        replayer.write({lore[1].path: content})
+        assert replayer.answers(QUERIES) == written != after

@@ -52,8 +52,8 @@ async def test_a_plan_is_shown_in_short_and_nothing_is_done_without_consent(tmp_
     assert plan["applied"] is False
     assert [(step["kind"], step["lore"]) for step in plan["steps"]] == [("merge", [older, newer])]
     assert text(result).splitlines()[0] == NOTICE
-    assert "Nothing was changed yet. Plan: merge 1 (say the same: they become one);" in text(result)
-    assert "this would merge 1 (say the same: they become one)." in said
+    assert "Nothing was changed yet. Plan: merge 1 (equivalent entries become one);" in text(result)
+    assert "this would merge 1 (equivalent entries become one)." in said
     assert "call reflect_and_consolidate again with confirm=true" in said
     assert (done["applied"], done["counts"]) == (True, {"merge": 1})
     assert again == {"applied": False}
@@ -75,7 +75,7 @@ async def test_a_person_is_asked_with_what_would_be_done(
         twins(engram)
     async with inside(root, era, sets=SETS, elicitation_callback=person) as client:
         done = await ok(client, "reflect_and_consolidate", dry_run=False)
-    assert asked == ["Tidy the shared memory up: merge 1 (say the same: they become one)?"]
+    assert asked == ["Tidy the shared memory up: merge 1 (equivalent entries become one)?"]
     assert done["applied"] is (action == "accept")
     assert len(lore_files(root)) == left
 

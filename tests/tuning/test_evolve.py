@@ -25,14 +25,14 @@ from engram.domain.recall.ranking import Weights, weights_of
 from engram.domain.settings import Settings, key_named
 from engram.domain.tuning import evolution
 from engram.domain.tuning.evolution import Evidence, Proposal
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.accepted_settings import in_force
 from engram.usecases.store.commit import commit_pending
-from engram.usecases.tuning import evolve as evolving
+from engram.usecases.tuning import settings_search
 from engram.usecases.tuning.apply import apply_proposals
-from engram.usecases.tuning.evolve import RankingTrial
 from engram.usecases.tuning.judged_retrievals import judged_retrievals
+from engram.usecases.tuning.settings_search import RankingTrial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,8 +75,8 @@ class Team:
 
     def quality(self, engram: Engram) -> Quality:
         """How well questions are answered that were never asked before."""
-        with rehearsing(engram.store) as rehearsal:
-            found = rehearsal.shown([one.text for one in self.unseen])
+        with open_replayer(engram.store) as replayer:
+            found = replayer.shown([one.text for one in self.unseen])
         return judged.quality(self.unseen, {text: [hit.id for hit in hits] for text, hits in found.items()})
 
 
@@ -110,7 +110,9 @@ def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_p
         found = engram.evolve(apply=True)
         assert found.judged >= evolution.LEAST_JUDGED
         assert (found.proposals, found.file) == ((), "")
-        assert f"beyond doubt for the {found.questions} questions" in found.why
+        assert (
+            f"No change is a significant improvement on the {found.questions} judged questions" in found.why
+        )
         assert path.read_bytes() == good
 
     path.write_bytes(good + BADLY_SET.encode())
@@ -130,7 +132,7 @@ def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_p
     assert better.ndcg > worse.ndcg + 0.02
     assert done.file == str(path)
     assert path.read_bytes() == good + BADLY_SET.replace("0.9", "0.7").encode()
-    assert "is again as it was before" in ok("evolve", "--revert", cwd=team.root).out
+    assert "has been restored" in ok("evolve", "--revert", cwd=team.root).out
     assert path.read_bytes() == good + BADLY_SET.encode()
 
 
@@ -138,9 +140,9 @@ def test_random_judgements_propose_nothing(tmp_path: Path) -> None:
     proposed, seeds = 0, examples(SEEDS, 20 * SEEDS)
     with opened(plain(tmp_path / "store")) as engram:
         filled(engram)
-        with rehearsing(engram.store) as rehearsal:
-            trial = RankingTrial(engram.store, rehearsal)
-            shown = rehearsal.shown([one["q"] for one in lines("queries.jsonl")[:36]])
+        with open_replayer(engram.store) as replayer:
+            trial = RankingTrial(engram.store, replayer)
+            shown = replayer.shown([one["q"] for one in lines("queries.jsonl")[:36]])
             for seed in range(seeds):
                 chance = random.Random(seed)
                 questions = []
@@ -251,10 +253,10 @@ def test_lore_do_not_speak_for_themselves_by_having_been_judged(small: Engram) -
     ask(small, "brokers deliver twice", incorrect=QUEUE[:20])
     ask(small, "tide tables", helpful=TIDES[:20])
     assert hits(small) != before
-    with rehearsing(small.store) as rehearsal:
-        RankingTrial(small.store, rehearsal)
-        asked = rehearsal.shown(["queue consumer patterns", "tide tables in local time"])
-    never = [evolving._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
+    with open_replayer(small.store) as replayer:
+        RankingTrial(small.store, replayer)
+        asked = replayer.shown(["queue consumer patterns", "tide tables in local time"])
+    never = [settings_search._unjudged(hit, small.store.state.vote(hit.id)) for hit in hits(small)]
     plain_standings = [(700, 0, None, hit.created_at) for hit in never]
     assert [(hit.confidence, hit.validation_count, hit.last_validated, hit.updated_at) for hit in never] == (
         plain_standings
@@ -322,9 +324,9 @@ def test_a_file_that_was_changed_since_is_not_given_back(small: Engram) -> None:
 
 def test_what_a_person_set_for_themselves_is_changed_there(small: Engram) -> None:
     config_file.change(places.user_config_file(), ranking.WORDS_KEY, 0.8)
-    with pytest.raises(UsageError, match="counts before the store's"):
+    with pytest.raises(UsageError, match="overrides the store's file"):
         apply_proposals(small.store, [STEP], user=False)
-    with pytest.raises(UsageError, match="--revert goes alone"):
+    with pytest.raises(UsageError, match="--revert cannot be combined"):
         small.evolve(revert=True, user=True)
 
 
@@ -337,7 +339,7 @@ async def test_an_agent_evolves_by_the_official_client(small: Engram) -> None:
         assert found["verdict"] == "1 retrieval was judged; proposals need 30."
         assert found["tables"][0]["rows"] == [["hybrid", 1, 1, 0, 0, 1.0]]
         assert (await answered(client, "evolve_memory_system", revert=True))["file"]
-        assert "Nothing was applied" in await refused(client, "evolve_memory_system", revert=True)
+        assert "No applied proposals" in await refused(client, "evolve_memory_system", revert=True)
         assert "categories · 1 row" in text(await client.call_tool("evolve_memory_system", {}))
 
 

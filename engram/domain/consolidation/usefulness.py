@@ -1,4 +1,4 @@
-"""What a lore is worth: how often it was shown and helped, what it cost, which questions only it answers."""
+"""The usefulness of an entry: how often it was shown and helped, its cost, the queries only it answers."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ TOP = 3
 PROMOTED_FROM = 0.5  # importance
 PROMOTED_USES = 2
 _HELPFUL, _SHOWN, _ALONE, _LINK, _RANK = 0.5, 0.05, 0.25, 0.25, 0.5
-_SHOWN_MOST = 10  # to be shown often is little proof: what helps nobody is shown as well
+_SHOWN_MOST = 10  # being shown is weak evidence: unhelpful entries are shown, too
 
 
 class Answered(NamedTuple):
-    """What a past query shows now: the ids, best first, and those without which its answer would be weaker."""
+    """The answer to a past query: ids, best first, and those without which it would be weaker (`alone`)."""
 
     ids: tuple[str, ...]
     alone: tuple[str, ...] = ()
 
 
-class Worth(NamedTuple):
-    """The worth of one lore.
+class Usefulness(NamedTuple):
+    """The usefulness of one entry.
 
-    `shown` counts the answers it was in, on this machine; `helpful` how often it was found so, by all clones;
-    `tokens` what showing it cost in all; `top` the past queries among whose first three it is now; `alone` those that
-    it answers alone: without it their answer would be weaker, or none; `links` the lore that name it in a relation.
+    `shown` counts the answers with it on this machine, `helpful` the judgements of all clones that it helped, `tokens` the
+    total cost of showing it. `top` counts the past queries that rank it in the first three, `alone` lists those that it
+    answers alone: without it their answer would be weaker or empty. `links` counts the entries with a relation to it.
     """
 
     id: str
@@ -51,9 +51,9 @@ def importance(
     links: int = 0,
     rank: float = 0.0,
 ) -> float:
-    """0..1: what its file says, else 1 for a pinned lore, else what use, links and graph (`rank`, 0..1) speak for.
+    """Compute the importance, 0..1: as stated, 1 if pinned, else from use, links and graph rank (`rank`, 0..1).
 
-    0.5 are two times helpful, or once and shown ten times, or two lore that name it and two questions it alone answers.
+    0.5 is reached by being helpful twice; by once and being shown ten times; by two links and two queries answered alone.
     """
     if stated is not None:
         return stated
@@ -66,7 +66,7 @@ def importance(
 
 
 def answers_by_lore(answers: Mapping[str, Answered]) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """For each lore: in how many of the answers it is among the first three, and the queries it answers alone."""
+    """Map each entry to the number of answers that rank it in the first three, and the queries it answers alone."""
     top: dict[str, int] = {}
     alone: dict[str, list[str]] = {}
     for query, answered in answers.items():

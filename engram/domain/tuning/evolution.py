@@ -1,4 +1,4 @@
-"""What evolution may change, how far at once, and what it needs to know before it proposes a change."""
+"""Bounded evolution of the ranking: the settings it may change, the step limits, and the evidence it requires."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from engram.domain.recall.judged import Interval, Quality
 
 LEAST_JUDGED = 30  # retrievals
-LEAST_MOVED = 6  # questions of a half that fare better or worse: that six all gain is chance once in 64 times
+LEAST_MOVED = 6  # questions of a half with another result: six gains in a row have a chance of 1 in 64
 LEAST_GAIN = 0.01
-MOST_LOST = 0.05  # of the lore that helped: all of them were shown once, and what would be shown instead was never judged
-LEAST_HELPFUL = (
-    150  # lore of a half: where none of 300 is lost, fewer than one in a hundred is, with 95 % certainty
-)
+MOST_LOST = 0.05  # share of the helpful entries: they have the advantage of having been shown, their replacements were never judged
+LEAST_HELPFUL = 150  # entries of a half: if none of 300 is lost, fewer than 1 % are, at 95 % confidence
 WEIGHT_STEP = 0.2
-_YOURS = "Weights of scopes go into your own file: engram evolve --apply --user"
+_USER_FILE = "Scope weights go into your own file: engram evolve --apply --user"
 HALF_LIFE_FACTOR = 2.0
 THRESHOLD_STEP = 0.1
 _OF_WEIGHTS = (-WEIGHT_STEP, -WEIGHT_STEP / 2, WEIGHT_STEP / 2, WEIGHT_STEP)
@@ -33,9 +31,9 @@ _FACTORS = {HALF_LIFE_KEY: (1 / HALF_LIFE_FACTOR, HALF_LIFE_FACTOR)}
 
 
 class Replay(NamedTuple):
-    """What became of past questions: how many were asked again, how many have another answer, another first lore, none any more.
+    """Past questions replayed: how many were asked, have another answer, another first entry, or no answer any more.
 
-    `lost` and `won` count the lore that had helped with a question and are not shown for it any more, or are again.
+    `lost` and `won` count helpful entries that are not shown for their question any more, or are shown again.
     """
 
     asked: int
@@ -47,10 +45,11 @@ class Replay(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Why a change is proposed, from the half of the questions that it was not found with.
+    """The effect of a change on one half of the questions.
 
-    `moved` of `questions` fare better or worse; `gain` is the mean change of nDCG, and where it lies. For a step that hides
-    lore it is of all questions, with a penalty for lore that did not help; else of those with which something helped.
+    `moved` of `questions` have a better or worse result; `gain` is the mean change of nDCG with its confidence interval.
+    A step that hides entries is measured on all questions, with a penalty for entries shown that did not help; others on
+    the questions with a helpful entry.
     """
 
     questions: int
@@ -61,7 +60,7 @@ class Evidence(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """One setting with another value. `found` is the evidence of the half that it was found with."""
+    """A setting with a new value; `found` and `confirmed` are the evidence of the two halves."""
 
     key: str
     before: float
@@ -70,17 +69,20 @@ class Proposal(NamedTuple):
     confirmed: Evidence
 
     def as_dict(self) -> dict[str, object]:
-        """The proposal as JSON."""
-        evidence = {name: _said(one) for name, one in (("found", self.found), ("confirmed", self.confirmed))}
+        """Return the proposal as JSON."""
+        evidence = {
+            name: _evidence_as_dict(one)
+            for name, one in (("found", self.found), ("confirmed", self.confirmed))
+        }
         return {"key": self.key, "before": self.before, "after": self.after, **evidence}
 
 
 class Evolution(NamedTuple):
-    """What the live record tells of the ranking, and what could be better.
+    """The measured ranking and the proposed changes.
 
-    `judged` counts retrievals that somebody judged, `questions` the different ones of which the lore are still there.
-    `why` says why nothing is proposed, "" where something is. `file` is what was changed, "" if nothing was, and `applied`
-    the keys that were; `reverted` says that it is again as it was before.
+    `judged` counts the judged retrievals, `questions` the distinct ones whose entries still exist. `why` says why nothing
+    is proposed ("" otherwise). `file` is the file changed ("" if none), `applied` the keys; `reverted` says that the file
+    was restored.
     """
 
     judged: int
@@ -94,7 +96,7 @@ class Evolution(NamedTuple):
     applied: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """All of it as JSON."""
+        """Return the evolution as JSON."""
         return {
             **self._asdict(),
             "effectiveness": [table.as_dict() for table in self.effectiveness],
@@ -105,7 +107,7 @@ class Evolution(NamedTuple):
 
 
 def as_tables(found: Evolution) -> tuple[Table, ...]:
-    """The proposals, what the replay came to, and the effectiveness, as tables."""
+    """Return proposals, replay and effectiveness as tables."""
     tables = []
     if found.proposals:
         rows = [
@@ -121,18 +123,18 @@ def as_tables(found: Evolution) -> tuple[Table, ...]:
 
 
 def verdict(found: Evolution) -> str:
-    """What came of it, in a sentence or two."""
+    """Summarize the result in a sentence or two."""
     if found.reverted:
-        return f"{found.file} is again as it was before."
+        return f"{found.file} has been restored."
     if not found.proposals:
         return found.why
     done = [one for one in found.proposals if one.key in found.applied]
     left = [one for one in found.proposals if one not in done]
-    said = [f"{_steps(done)}: written into {found.file}."] if done else []
-    said += [f"Proposed: {_steps(left)}."] if left else []
-    said += [] if done else ["Nothing was changed."]
-    said += [_YOURS] if any(is_of_scope(one.key) for one in left) else []
-    return " ".join(said)
+    sentences = [f"{_steps(done)}: written to {found.file}."] if done else []
+    sentences += [f"Proposed: {_steps(left)}."] if left else []
+    sentences += [] if done else ["Nothing was changed."]
+    sentences += [_USER_FILE] if any(is_of_scope(one.key) for one in left) else []
+    return " ".join(sentences)
 
 
 def _steps(proposals: Sequence[Proposal]) -> str:
@@ -149,7 +151,7 @@ def _row(evidence: Evidence) -> tuple[str, str, str]:
 
 
 def is_of_scope(name: str) -> bool:
-    """Whether a setting is the weight of a scope, which is a person's own."""
+    """Whether a setting is a scope weight, which only the user file sets."""
     return name.startswith("scopes.")
 
 
@@ -158,7 +160,7 @@ def _sums(name: str) -> tuple[float, ...]:
 
 
 def steps(present: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Each value that a setting may get in one go, with its key: within the bounds of the step and of the setting."""
+    """List the values that each setting may get in one step, within the bounds of the step and of the setting."""
     found = []
     for name, now in present.items():
         key = key_named(name)
@@ -170,7 +172,7 @@ def steps(present: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def is_sound(evidence: Evidence, *, hides: bool) -> bool:
-    """Whether this is evidence enough: enough questions moved, a gain worth having, and harm left out."""
+    """Whether the evidence suffices: enough questions moved, a significant gain, and no harm."""
     return (
         evidence.moved >= LEAST_MOVED
         and evidence.gain.mean >= LEAST_GAIN
@@ -180,9 +182,9 @@ def is_sound(evidence: Evidence, *, hides: bool) -> bool:
 
 
 def is_harmless(before: Quality, after: Quality, *, hides: bool) -> bool:
-    """Whether what helped stands as high as before, and hardly any of it is lost.
+    """Whether helpful entries rank as high as before, and hardly any is lost.
 
-    A step that `hides` lore may lose none of many: of what is not shown nothing is learned any more.
+    A step that `hides` entries must lose none of many, since nothing more is learned about hidden entries.
     """
     if after.mrr < before.mrr:
         return False
@@ -192,14 +194,14 @@ def is_harmless(before: Quality, after: Quality, *, hides: bool) -> bool:
 
 
 def why_none(judged: int, questions: Sequence[object]) -> str:
-    """Why there is nothing to propose."""
+    """Explain why nothing is proposed."""
     if judged < LEAST_JUDGED:
         retrievals = "retrieval was" if judged == 1 else "retrievals were"
         return f"{judged} {retrievals} judged; proposals need {LEAST_JUDGED}."
-    return f"No change would be better beyond doubt for the {len(questions)} questions that were judged."
+    return f"No change is a significant improvement on the {len(questions)} judged questions."
 
 
-def _said(evidence: Evidence) -> dict[str, object]:
+def _evidence_as_dict(evidence: Evidence) -> dict[str, object]:
     before, after, gain = (
         {name: round(value, 4) for name, value in one._asdict().items()}
         for one in (evidence.before, evidence.after, evidence.gain)

@@ -1,8 +1,14 @@
-"""Consolidation: a plan of steps, rehearsed against past queries. Nothing is changed here."""
+"""Consolidation from survey to commit: propose steps, rehearse them on past queries, apply those that remain.
+
+`plan` changes nothing; `apply` carries a plan out as one operation, which `engram undo` takes back.
+"""
 
 from __future__ import annotations
 
-from engram.domain.consolidation.consolidation import (
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.journal import Change
+from engram.adapters.files.frontmatter import codec
+from engram.domain.consolidation.plan import (
     ARCHIVE,
     DECAY,
     MERGE,
@@ -14,31 +20,39 @@ from engram.domain.consolidation.consolidation import (
     Withheld,
     check_kinds,
     choose,
+    counts,
 )
+from engram.domain.entry import times
+from engram.domain.entry.decay import decayed
 from engram.domain.entry.lore import ACTIVE, ARCHIVED, SUPERSEDED
-from engram.domain.errors import EngramError
-from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.consolidation import decay, merges, promotions
-from engram.usecases.consolidation.apply import contents
-from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.consolidation.survey import Look
-from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask, worths
+from engram.domain.errors import ConflictError, LoreFileError, NotFoundError
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+from engram.usecases.consolidation.proposals import promotion_from_session, propose
+from engram.usecases.consolidation.replay import open_replayer
+from engram.usecases.consolidation.survey import Survey
+from engram.usecases.consolidation.usefulness import helpful_ids, queries_to_ask
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
+from engram.usecases.recording import promote
+from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from engram.adapters.files.frontmatter.codec import LoreFile
     from engram.adapters.index.generation import Generation
-    from engram.domain.consolidation.consolidation import Left, Step
+    from engram.domain.consolidation.plan import Step, Unresolved
     from engram.domain.consolidation.usefulness import Answered
-    from engram.usecases.consolidation import replay
+    from engram.domain.entry.lore import Lore
+    from engram.usecases.consolidation.replay import Replayer
     from engram.usecases.store.store import Store
 
     Progress = Callable[[str], object]
 
-_SHOWN_DIFFERENCES = 100
+CONSOLIDATION = "Engram-Consolidation"
 _STATUS = {ARCHIVE: ARCHIVED, SUPERSEDE: SUPERSEDED}
+_MOST_DIFFERENCES = 100
+_MOST_TRAILERS = 100  # ids in the commit message; the commit has the paths of all
 
 
 def plan(
@@ -50,11 +64,11 @@ def plan(
     to: str = "",
     progress: Progress = str,
 ) -> Plan:
-    """What consolidation would do, after asking past queries of the store as it would be.
+    """Propose steps, and withhold those that would cost a past query a helpful answer.
 
-    `kinds` are the steps to look for (default: all); `skip` and `confirm` name steps (id, its start, or kind) to leave
-    out, and to do that wait for somebody's word. `to` is the scope that lore are proposed to be promoted to (default:
-    the user's own). Raises UsageError, NotFoundError, AmbiguousError, StoreError.
+    `kinds` limits the kinds of steps (default: all). `skip` and `confirm` name steps by id, prefix of an id, or kind:
+    those to leave out, and those to do that need confirmation. `to` is the scope that promotions are proposed to
+    (default: the user scope). Raises UsageError, NotFoundError, AmbiguousError, StoreError.
     """
     kinds = check_kinds(kinds)
     with store.lock, no_collections():
@@ -70,69 +84,52 @@ def _plan(
     to: str,
     progress: Progress,
 ) -> Plan:
-    progress("looking at the lore")
-    look = Look(store, generation, adopted=True)
-    asked = queries_to_ask(look)
-    with rehearsing(store) as rehearsal:
+    progress("reading the store")
+    survey = Survey(store, generation, adopted=True)
+    asked = queries_to_ask(survey)
+    with open_replayer(store) as replayer:
         progress(f"asking {len(asked)} past queries")
-        before = rehearsal.answers(asked)
+        before = replayer.answers(asked)
         progress("looking for steps")
-        steps, left = _steps(look, before, kinds, to)
+        steps, left = propose(survey, before, kinds, to)
         steps = list(choose(steps, skip, confirm))
         progress("asking past queries again")
-        return _rehearsed(look, rehearsal, steps, left, before)
+        return _rehearse(survey, replayer, steps, left, before)
 
 
-def _steps(
-    look: Look, before: Mapping[str, Answered], kinds: Sequence[str], to: str
-) -> tuple[list[Step], list[Left]]:
-    """The steps in the order of KINDS; each lore is in the first that it fits."""
-    old = decay.stale(look) if ARCHIVE in kinds else {}
-    found, left = merges.merges(look, old, fades=DECAY in kinds) if MERGE in kinds else ([], [])
-    if SUPERSEDE in kinds:
-        found += merges.superseded(look)
-    found += decay.archives(look, old)
-    if PROMOTE in kinds:
-        found += promotions.from_sessions(look)
-        found += promotions.across(look, worths(look, before), to)
-    if DECAY in kinds:
-        found += decay.decays(look)
-    return found, left
-
-
-def _rehearsed(
-    look: Look,
-    rehearsal: replay.Rehearsal,
+def _rehearse(
+    survey: Survey,
+    replayer: Replayer,
     steps: list[Step],
-    left: Sequence[Left],
+    left: Sequence[Unresolved],
     before: Mapping[str, Answered],
 ) -> Plan:
-    """The plan without steps for which a query would lose a lore that was found helpful; these are named.
+    """Withhold the steps that make a past query lose a helpful entry, and report what the others change.
 
-    What a lost lore is itself about goes first, then what the lore are about that took its place, then all.
+    Steps about the lost entry itself are withheld first, then steps about the entries shown before and after, then all.
     """
-    helpful = helpful_ids(look)
-    chosen, withheld = _hiding_none([step for step in steps if step.selected], before, helpful)
-    _carry_out(look, rehearsal, chosen)
+    helpful = helpful_ids(survey)
+    chosen, withheld = _withhold_hiding([step for step in steps if step.selected], before, helpful)
+    _do_on_copy(survey, replayer, chosen)
     while True:
-        after = rehearsal.answers(before)
+        after = replayer.answers(before)
         lost = _lost(before, after, chosen, helpful)
         if not lost or not chosen:
             break
         blamed = _blamed(lost, before, after, chosen) or {step.id: lost[0] for step in chosen}
         withheld += [Withheld(step, *blamed[step.id]) for step in chosen if step.id in blamed]
-        _take_back(look, rehearsal, [step for step in chosen if step.id in blamed])
+        _undo_on_copy(survey, replayer, [step for step in chosen if step.id in blamed])
         chosen = [step for step in chosen if step.id not in blamed]
     out = {one.step.id for one in withheld}
     kept = tuple([step for step in steps if step.id not in out])
-    left_out = len(look.usage.queries) - len(before)
-    return Plan(look.now, kept, tuple(left), tuple(withheld), _compared(before, after, chosen, left_out))
+    left_out = len(survey.usage.queries) - len(before)
+    return Plan(survey.now, kept, tuple(left), tuple(withheld), _compared(before, after, chosen, left_out))
 
 
-def _hiding_none(
+def _withhold_hiding(
     steps: Sequence[Step], before: Mapping[str, Answered], helpful: set[str]
 ) -> tuple[list[Step], list[Withheld]]:
-    """The steps without those that are bound to lose an answer: what is archived is shown by no query."""
+    """Withhold steps that hide a helpful entry of some answer: no query shows archived or superseded entries."""
     shown = {
         lore_id: query for query, answered in before.items() for lore_id in answered.ids if lore_id in helpful
     }
@@ -143,14 +140,14 @@ def _hiding_none(
     ]
 
 
-def _carry_out(look: Look, rehearsal: replay.Rehearsal, steps: Sequence[Step]) -> None:
-    """Have the copy as it would be after these steps."""
+def _do_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> None:
+    """Change the copied index as these steps would change the store."""
     files: dict[str, bytes | None] = {}
     for step in steps:
         if step.kind == MERGE or step.session:
-            files |= {change.path: change.content for change in contents(look.store, step)}
-    rehearsal.write(files)
-    rehearsal.set_facts(
+            files |= {change.path: change.content for change in planned_changes(survey.store, step)}
+    replayer.write(files)
+    replayer.set_facts(
         {
             step.paths[0]: (_STATUS.get(step.kind, ACTIVE), step.after)
             for step in steps
@@ -159,32 +156,28 @@ def _carry_out(look: Look, rehearsal: replay.Rehearsal, steps: Sequence[Step]) -
     )
 
 
-def _take_back(look: Look, rehearsal: replay.Rehearsal, steps: Sequence[Step]) -> None:
-    """Have the copy as if these steps had not been."""
+def _undo_on_copy(survey: Survey, replayer: Replayer, steps: Sequence[Step]) -> None:
+    """Revert these steps on the copied index."""
     files: dict[str, bytes | None] = {}
     for step in steps:
         if step.kind == MERGE:
-            files |= {path: look.store.files.read(path) for path in step.paths}
+            files |= {path: survey.store.files.read(path) for path in step.paths}
         elif step.session:
-            files |= {change.path: _there(look.store, change.path) for change in contents(look.store, step)}
-    rehearsal.write(files)
-    rehearsal.set_facts(
+            files |= {
+                change.path: _read(survey.store, change.path)
+                for change in planned_changes(survey.store, step)
+            }
+    replayer.write(files)
+    replayer.set_facts(
         {step.paths[0]: (ACTIVE, step.before) for step in steps if step.kind in (ARCHIVE, SUPERSEDE, DECAY)}
     )
-
-
-def _there(store: Store, path: str) -> bytes | None:
-    try:
-        return store.files.read(path)
-    except EngramError:
-        return None
 
 
 def _lost(
     before: Mapping[str, Answered], after: Mapping[str, Answered], steps: Sequence[Step], helpful: set[str]
 ) -> list[tuple[str, str]]:
-    """Queries with the helpful lore that they show now and would not show, nor one that took it in."""
-    host = _hosts(steps)
+    """Find the helpful entries that a query shows now and would not show any more, even merged into another."""
+    host = _merged_into(steps)
     return [
         (query, lore_id)
         for query, answered in before.items()
@@ -199,7 +192,7 @@ def _blamed(
     after: Mapping[str, Answered],
     steps: Sequence[Step],
 ) -> dict[str, tuple[str, str]]:
-    """The steps to leave out, with the query and lore on whose account."""
+    """Map the steps to withhold to the query and the entry that they would lose."""
     about: dict[str, list[str]] = {}
     for step in steps:
         for lore_id in step.lore:
@@ -216,19 +209,19 @@ def _blamed(
 def _compared(
     before: Mapping[str, Answered], after: Mapping[str, Answered], steps: Sequence[Step], left_out: int
 ) -> Rehearsal:
-    """What became of the answers; a lore that another took in is that other one."""
-    host = _hosts(steps)
-    told: dict[str, int] = dict.fromkeys(("unchanged", "shorter", "longer", "changed"), 0)
+    """Count how the answers change; an entry merged into another counts as that other."""
+    host = _merged_into(steps)
+    by_kind: dict[str, int] = dict.fromkeys(("unchanged", "shorter", "longer", "changed"), 0)
     differences = []
     for query, answered in before.items():
         then = after[query].ids
         same = tuple([host.get(lore_id, lore_id) for lore_id in answered.ids])
         kind = _kind(same, then)
-        told[kind] += 1
+        by_kind[kind] += 1
         if kind != "unchanged":
             differences.append(Difference(query, answered.ids, then))
     return Rehearsal(
-        len(before), **told, left_out=left_out, differences=tuple(differences[:_SHOWN_DIFFERENCES])
+        len(before), **by_kind, left_out=left_out, differences=tuple(differences[:_MOST_DIFFERENCES])
     )
 
 
@@ -240,5 +233,130 @@ def _kind(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     return "shorter" if len(after) < len(before) else "longer"
 
 
-def _hosts(steps: Sequence[Step]) -> dict[str, str]:
+def _merged_into(steps: Sequence[Step]) -> dict[str, str]:
+    """Map each entry that a merge removes to the one that keeps it."""
     return {other: step.lore[0] for step in steps if step.kind == MERGE for other in step.lore[1:]}
+
+
+class Consolidated(NamedTuple):
+    """Steps done by kind; `lore` has the ids that changed, `unchanged` counts steps that had been done before."""
+
+    done: dict[str, int]
+    lore: tuple[str, ...]
+    unchanged: int
+
+
+def apply(store: Store, plan: Plan) -> Consolidated:
+    """Carry out the selected steps of a plan as one commit, plus one commit in each scope promoted to.
+
+    Idempotent: steps done before are skipped. Raises ConflictError, before anything is written, if an entry was
+    changed after the plan was made; StoreError.
+    """
+    with store.lock:
+        entry_writer.check_writable(store)
+        steps = [step for step in plan.steps if step.selected]
+        changes: dict[str, list[Change]] = {step.id: planned_changes(store, step) for step in steps}
+        elsewhere = [step for step in steps if step.kind == PROMOTE and not step.session]
+        done = [step for step in steps if changes[step.id]]
+        if done:
+            _write(store, done, [one for step in done for one in changes[step.id]])
+            _remember_promotions(store, [step for step in done if step.session])
+        for to in dict.fromkeys(step.to for step in elsewhere):
+            ids = [step.lore[0] for step in elsewhere if step.to == to]
+            promoted = promote.promote(store, ids, to)
+            new = {one.lore.id for one in promoted if one.status != promote.UNCHANGED}
+            done += [step for step in elsewhere if step.to == to and step.lore[0] in new]
+        lore = tuple(dict.fromkeys(lore_id for step in done for lore_id in step.lore))
+        return Consolidated(counts(done), lore, len(steps) - len(done))
+
+
+def planned_changes(store: Store, step: Step) -> list[Change]:
+    """List the changes of a step to files of this store; empty if it was done before or changes another store.
+
+    Raises ConflictError if an entry is not as it was when the step was planned.
+    """
+    if step.kind == PROMOTE:
+        return _changes_of_promotion(store, step) if step.session else []
+    try:
+        raws = [_read(store, path) for path in step.paths]
+        as_planned = [raw is not None and atomic.digest(raw) for raw in raws] == [*step.digests]
+        if as_planned:
+            return [*_changes_of(store, step)]
+        if _was_done(store, step, raws):
+            return []
+    except (NotFoundError, LoreFileError) as error:
+        raise _changed_error(step) from error
+    raise _changed_error(step)
+
+
+def _changes_of(store: Store, step: Step) -> list[Change]:
+    path = step.paths[0]
+    file = entry_writer.load(store, path)
+    lore = file.lore
+    if step.kind == MERGE:
+        assert step.result is not None
+        gone = [
+            Change(other, None, digest)
+            for other, digest in zip(step.paths[1:], step.digests[1:], strict=True)
+        ]
+        return [_rewritten(store, path, file, step.result), *gone]
+    if step.kind == DECAY:
+        return [_rewritten(store, path, file, decayed(lore, step.accounts))]
+    stamp = times.after(store.clock.now(), lore.updated_at)
+    return [_rewritten(store, path, file, lore._replace(status=_STATUS[step.kind], updated_at=stamp))]
+
+
+def _rewritten(store: Store, path: str, file: LoreFile, lore: Lore) -> Change:
+    return Change(path, codec.rewrite(file, lore, store.categories), atomic.digest(file.raw))
+
+
+def _changes_of_promotion(store: Store, step: Step) -> list[Change]:
+    found = promotion_from_session(store, step)
+    return [found.change] if found is not None and found.change is not None else []
+
+
+def _was_done(store: Store, step: Step, raws: Sequence[bytes | None]) -> bool:
+    """Whether the files already have what the step does, whatever else was changed since."""
+    if raws[0] is None:
+        return False
+    lore = entry_writer.load(store, step.paths[0]).lore
+    if step.kind == MERGE:
+        return all(raw is None for raw in raws[1:]) and {*step.lore[1:]} <= {*lore.merged_from}
+    if step.kind == DECAY:
+        return all(
+            lore.votes[name].up >= vote.up and lore.votes[name].down >= vote.down
+            if name in lore.votes
+            else False
+            for name, vote in step.accounts.items()
+        )
+    return lore.status == _STATUS[step.kind]
+
+
+def _read(store: Store, path: str) -> bytes | None:
+    try:
+        return store.files.read(path)
+    except NotFoundError:
+        return None
+
+
+def _write(store: Store, steps: Sequence[Step], changes: Sequence[Change]) -> None:
+    done = ", ".join(f"{kind} {count}" for kind, count in counts(steps).items())
+    first = steps[0].result or entry_writer.load(store, steps[0].paths[0]).lore
+    ids = list(dict.fromkeys(lore_id for step in steps for lore_id in step.lore))
+    details = [("Engram-Lore", lore_id) for lore_id in ids[:_MOST_TRAILERS] if lore_id != first.id]
+    details.append((CONSOLIDATION, done))
+    entry_writer.write(
+        store, [entry_writer.operation_for(store, first, f"consolidate: {done}", changes, details)]
+    )
+
+
+def _remember_promotions(store: Store, steps: Sequence[Step]) -> None:
+    copied = [found for step in steps if (found := promotion_from_session(store, step)) is not None]
+    promote.remember(store, copied)
+
+
+def _changed_error(step: Step) -> ConflictError:
+    return ConflictError(
+        f"'{step.title}' was changed after the plan was made.",
+        "Nothing was changed; plan again: engram consolidate",
+    )

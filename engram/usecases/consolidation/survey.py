@@ -1,4 +1,4 @@
-"""One look at a store for consolidation: its lore as the catalog has them, how they were used, how they are linked."""
+"""The input of consolidation: a store's active entries, their use on this machine, their links."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _IMPORTED = b"Imported from "
 _RELATION = re.compile(rb"kind: *\"?([a-z_]+)\"?, *id: *\"?([0-9A-Z]{26})")
 
 
-class Look:
-    """What consolidation goes by. Lore that wait for a person (pending, held) are left out, `hits` are active ones by id.
+class Survey:
+    """The state of a store that proposals are made from.
 
-    `digests` are of their files. `taken` collects the ids that a step is about already: each lore is in one at most.
+    `hits` has the active entries by id, without pending and quarantined ones, `digests` those of their files. `taken`
+    collects the ids that a step is about: each entry is in one step at most.
     """
 
     def __init__(self, store: Store, generation: Generation, *, adopted: bool = False) -> None:
-        """Reads the catalog and the live record; the files only when asked for.
+        """Read the catalog and the activity log; files are read on demand.
 
-        With `adopted` lore that has no id in its file yet is left out: nobody asked to have it written.
+        With `adopted`, entries without an id in their file are left out: nobody asked Engram to write them.
         """
         self.store = store
         self.generation = generation
@@ -52,7 +53,7 @@ class Look:
         self._links: Mapping[str, Sequence[tuple[str, str]]] | None = None
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file, read once. Raises NotFoundError, StoreError."""
+        """Read the bytes of a file, cached. Raises NotFoundError, StoreError."""
         found = self._read.get(path)
         if found is None:
             found = self._read[path] = self.store.files.read(path)
@@ -60,7 +61,7 @@ class Look:
 
     @property
     def raw(self) -> Mapping[str, bytes]:
-        """The bytes of the files of active lore, by id; without what cannot be read just now."""
+        """The bytes of the files of active entries, by id; unreadable files are left out."""
         if self._raw is None:
             self._raw = {}
             for hit in self.hits.values():
@@ -72,7 +73,7 @@ class Look:
 
     @property
     def links(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """The relations that active lore have to each lore: its id → (kind, the id of the one that names it)."""
+        """The incoming relations of each entry: its id → (kind, id of the active entry that has the relation)."""
         if self._links is None:
             found: dict[str, list[tuple[str, str]]] = {}
             for lore_id, raw in self.raw.items():
@@ -83,16 +84,16 @@ class Look:
         return self._links
 
     def linked_by(self, lore_id: str) -> set[str]:
-        """The lore that name this one in a relation; not other parts of the document that `engram import` cut it from."""
-        said = _line(self.raw.get(lore_id, b""), b"context:")
+        """Return the entries with a relation to this one, except other parts of the same imported document."""
+        context = _line(self.raw.get(lore_id, b""), b"context:")
         return {
             other
             for _, other in self.links.get(lore_id, ())
-            if _IMPORTED not in said or _line(self.raw.get(other, b""), b"context:") != said
+            if _IMPORTED not in context or _line(self.raw.get(other, b""), b"context:") != context
         }
 
     def file(self, lore_id: str) -> LoreFile | None:
-        """The file of a lore; None where it cannot be read, or is not what the catalog knows."""
+        """Load the file of an entry; None if it cannot be read or differs from the catalog."""
         hit = self.hits[lore_id]
         try:
             file = entry_writer.load(self.store, hit.path)
@@ -101,13 +102,13 @@ class Look:
         return file if file.lore.id == lore_id and file.lore.status == ACTIVE else None
 
     def uses(self, *lore_ids: str) -> list[datetime]:
-        """When these were used on this machine; what they took in counts, and so does that it was said again then."""
+        """Return when these were used on this machine, including entries merged into them, and when those were recorded."""
         folded = [lore_id for one in lore_ids for lore_id in self._merged(one)]
         found = [at for lore_id in (*lore_ids, *folded) for at in self.usage.used.get(lore_id, ())]
         return [datetime.fromtimestamp(at, UTC) for at in found] + [ulid.moment(one) for one in folded]
 
     def _merged(self, lore_id: str) -> Sequence[str]:
-        """The ids in `merged_from` of a lore."""
+        """Return the ids in `merged_from` of an entry."""
         line = _line(self.raw.get(lore_id, b""), b"merged_from:")
         if line.endswith(b"]") or not line:
             return [found.decode() for found in _ID.findall(line)]
@@ -115,7 +116,7 @@ class Look:
         return file.lore.merged_from if file else ()
 
     def _relations(self, lore_id: str, raw: bytes) -> list[tuple[str, str]]:
-        """The relations in a file: at a glance where they are written as Engram does, else by reading it as lore."""
+        """Read the relations of a file; it is parsed only if it is not formatted as Engram writes it."""
         line = _line(raw, b"relations:")
         if line.endswith(b"]"):
             return [(kind.decode(), other.decode()) for kind, other in _RELATION.findall(line)]
@@ -124,6 +125,6 @@ class Look:
 
 
 def _line(raw: bytes, key: bytes) -> bytes:
-    """The line of a file's fields that begins so; empty where there is none."""
+    """Return the front matter line that begins with `key`; empty if there is none."""
     start = raw.find(b"\n" + key)
     return raw[start + 1 :].partition(b"\n")[0].rstrip() if 0 <= start < raw.find(b"\n---") else b""

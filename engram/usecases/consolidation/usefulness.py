@@ -1,13 +1,13 @@
-"""What each lore is worth: from the live record, and from asking its questions again."""
+"""The usefulness of entries: from the activity log, and from replaying past queries."""
 
 from __future__ import annotations
 
-from engram.domain.consolidation.usefulness import Worth, answers_by_lore, importance
+from engram.domain.consolidation.usefulness import Usefulness, answers_by_lore, importance
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.consolidation.replay import rehearsing
-from engram.usecases.consolidation.survey import Look
+from engram.usecases.consolidation.replay import open_replayer
+from engram.usecases.consolidation.survey import Survey
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.resolve import resolve
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 MOST_QUERIES = 500
 SORTS = {
-    "importance": lambda worth: (-worth.importance, -worth.shown, worth.id),
-    "shown": lambda worth: (-worth.shown, -worth.importance, worth.id),
-    "helpful": lambda worth: (-worth.helpful, -worth.importance, worth.id),
-    "tokens": lambda worth: (-worth.tokens, worth.id),
-    "alone": lambda worth: (-len(worth.alone), -worth.importance, worth.id),
+    "importance": lambda one: (-one.importance, -one.shown, one.id),
+    "shown": lambda one: (-one.shown, -one.importance, one.id),
+    "helpful": lambda one: (-one.helpful, -one.importance, one.id),
+    "tokens": lambda one: (-one.tokens, one.id),
+    "alone": lambda one: (-len(one.alone), -one.importance, one.id),
 }
 
 
-class Worths(NamedTuple):
-    """Lore with their worth, how many active lore there are in all, and how many past queries were asked again."""
+class UsefulnessList(NamedTuple):
+    """Entries with their usefulness; `total` counts all active entries, `queries` the past queries replayed."""
 
-    lore: tuple[Worth, ...]
+    lore: tuple[Usefulness, ...]
     total: int
     queries: int
 
 
-def worth(
+def rate_usefulness(
     store: Store, names: Sequence[str] = (), *, limit: int | None = 20, sort: str = "importance"
-) -> Worths:
-    """The worth of the named lore of this store, or of all its active ones in this order.
+) -> UsefulnessList:
+    """Rate the named entries of this store, or all its active ones, sorted.
 
     Raises NotFoundError, AmbiguousError, UsageError, StoreError.
     """
@@ -48,44 +48,44 @@ def worth(
         raise UsageError(f"The limit must not be negative, but is {limit}.")
     with store.lock:
         wanted = [found.id for found in dict.fromkeys(resolve(store, name) for name in names)]
-        look = consult(store, lambda generation: Look(store, generation))
-        asked = queries_to_ask(look)
-        with rehearsing(store) as rehearsal:
-            found = worths(look, rehearsal.answers(asked))
+        survey = consult(store, lambda generation: Survey(store, generation))
+        asked = queries_to_ask(survey)
+        with open_replayer(store) as replayer:
+            found = usefulness_by_id(survey, replayer.answers(asked))
     if names:
-        return Worths(tuple([found[one] for one in wanted if one in found]), len(found), len(asked))
+        return UsefulnessList(tuple([found[one] for one in wanted if one in found]), len(found), len(asked))
     every = sorted(found.values(), key=SORTS[sort])
-    return Worths(tuple(every[:limit]), len(found), len(asked))
+    return UsefulnessList(tuple(every[:limit]), len(found), len(asked))
 
 
-def worths(look: Look, answers: Mapping[str, Answered]) -> dict[str, Worth]:
-    """The worth of all active lore, by id."""
+def usefulness_by_id(survey: Survey, answers: Mapping[str, Answered]) -> dict[str, Usefulness]:
+    """Rate all active entries, by id."""
     answered = answers_by_lore(answers)
-    ranks = look.generation.ranks()
+    ranks = survey.generation.ranks()
     found = {}
-    for hit in look.hits.values():
-        shown = look.usage.shown.get(hit.id, 0)
+    for hit in survey.hits.values():
+        shown = survey.usage.shown.get(hit.id, 0)
         top, alone = answered.get(hit.id, (0, ()))
-        links = len(look.linked_by(hit.id))
+        links = len(survey.linked_by(hit.id))
         value = importance(
             hit.importance, pinned=bool(hit.pinned), helpful=hit.validation_count, shown=shown, alone=len(alone), links=links,
             rank=ranks.get(hit.id, 0.0),
         )  # fmt: skip
         cost = shown * tokens("x" * hit.length)
-        found[hit.id] = Worth(
+        found[hit.id] = Usefulness(
             hit.id, hit.path, hit.title, shown, hit.validation_count, cost, top, alone, links, value
         )
     return found
 
 
-def queries_to_ask(look: Look) -> list[str]:
-    """The past queries to ask again: first those that showed a lore which was found helpful, then the latest."""
-    helpful = helpful_ids(look)
-    every = list(look.usage.queries.items())
+def queries_to_ask(survey: Survey) -> list[str]:
+    """Choose the past queries to replay: all that showed a helpful entry, then the latest."""
+    helpful = helpful_ids(survey)
+    every = list(survey.usage.queries.items())
     first = [text for text, ids in every if not ids.isdisjoint(helpful)]
     return list(dict.fromkeys([*first, *[text for text, _ in every]]))[: max(MOST_QUERIES, len(first))]
 
 
-def helpful_ids(look: Look) -> set[str]:
-    """The lore that anybody ever found helpful."""
-    return look.usage.helpful | {hit.id for hit in look.hits.values() if hit.validation_count}
+def helpful_ids(survey: Survey) -> set[str]:
+    """Return the ids of entries that anybody ever found helpful."""
+    return survey.usage.helpful | {hit.id for hit in survey.hits.values() if hit.validation_count}

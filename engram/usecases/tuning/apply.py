@@ -1,4 +1,4 @@
-"""Writing proposals into a configuration file, and giving that file back exactly as it was before."""
+"""Apply proposed settings to a configuration file, and restore that file byte for byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = "evolutions.json"
 
 
 class Applied(NamedTuple):
-    """One time that proposals were applied: the file, its bytes before (None: there was none), the digest of those after."""
+    """One application of proposals: the file, its bytes before (None: no file), the digest of those after."""
 
     file: str
     before: bytes | None
@@ -37,14 +37,14 @@ class Applied(NamedTuple):
 
 
 def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, user: bool = False) -> Evolution:
-    """Look, and apply what is proposed if asked; or revert what was applied last.
+    """Propose settings, and apply them on request; or revert the last application.
 
     Raises UsageError, NotFoundError, ConflictError, StoreError, ConfigError.
     """
     if revert:
         if apply or user:
             raise UsageError(
-                "--revert goes alone.", "It knows which file was changed: engram evolve --revert"
+                "--revert cannot be combined with --apply or --user.", "Use it alone: engram evolve --revert"
             )
         with store.lock:
             return _revert(store)
@@ -61,19 +61,19 @@ def evolve_store(store: Store, *, apply: bool = False, revert: bool = False, use
 
 
 def apply_proposals(store: Store, proposals: Sequence[Proposal], *, user: bool) -> str:
-    """Write them into the store's file, or the person's own; the file that was changed. Raises UsageError, StoreError."""
-    own = os.path.realpath(places.user_config_file())  # people link it from where they keep it
+    """Write proposals to the store's file or the user's; returns the file changed. Raises UsageError, StoreError."""
+    own = os.path.realpath(places.user_config_file())  # people symlink it from their dotfiles
     values: dict[str, object] = {proposal.key: proposal.after for proposal in proposals}
     hidden = [] if user else sorted(values.keys() & config_file.read(own).keys())
     if hidden:
         raise UsageError(
-            f"Your own {own} sets {', '.join(hidden)}, and that counts before the store's.",
+            f"Your own {own} sets {', '.join(hidden)}, which overrides the store's file.",
             "Change it there: engram evolve --apply --user",
         )
     path = own if user else os.path.join(store.places.root, places.CONFIG_NAME)
     before = _bytes(path)
     after = config_file.changed(before or b"", values, path)
-    _keep(store, [*_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
+    _save(store, [*_applied(store), Applied(path, before, atomic.digest(after), tuple(values))])
     steps = ", ".join(f"{one.key} {one.before:g} → {one.after:g}" for one in proposals)
     _write(store, path, before, after, f"evolve: {steps}")
     return path
@@ -83,24 +83,24 @@ def _revert(store: Store) -> Evolution:
     applied = _applied(store)
     if not applied:
         raise NotFoundError(
-            "Nothing was applied here that could be reverted.",
-            "`engram config KEY --unset` takes a setting out.",
+            "No applied proposals to revert.",
+            "To remove a setting: engram config KEY --unset",
         )
     last = applied[-1]
     now = _bytes(last.file)
-    if now != last.before:  # else it was never written, or somebody has put it back
+    if now != last.before:  # otherwise it was never written, or has been restored
         if now is None or atomic.digest(now) != last.after:
             raise ConflictError(
                 f"{last.file} was changed since.",
-                f"Take the settings out yourself: engram config {last.keys[0]} --unset",
+                f"Remove the settings yourself: engram config {last.keys[0]} --unset",
             )
         _write(store, last.file, now, last.before, f"revert: evolve {', '.join(last.keys)}")
-    _keep(store, applied[:-1])
+    _save(store, applied[:-1])
     return Evolution(0, 0, (), file=last.file, reverted=True)
 
 
 def _write(store: Store, path: str, before: bytes | None, after: bytes | None, subject: str) -> None:
-    """Put the bytes in place (None: no file), as a commit where the file is the store's and Engram commits there."""
+    """Write the bytes (None: delete the file); a store file goes through the journal, so Engram commits it."""
     if os.path.dirname(path) == store.places.root:
         check_writable(store)
         check_allowed(store, "record")
@@ -131,7 +131,7 @@ def _bytes(path: str) -> bytes | None:
 
 
 def _applied(store: Store) -> list[Applied]:
-    """What was applied and not reverted, oldest first."""
+    """Read the applications that were not reverted, oldest first."""
     try:
         lines = json.loads(atomic.read(os.path.join(store.places.state, _NAME)))
         return [
@@ -141,7 +141,7 @@ def _applied(store: Store) -> list[Applied]:
         return []
 
 
-def _keep(store: Store, applied: Sequence[Applied]) -> None:
+def _save(store: Store, applied: Sequence[Applied]) -> None:
     lines = [
         {**one._asdict(), "before": None if one.before is None else base64.b64encode(one.before).decode()}
         for one in applied

@@ -1,4 +1,4 @@
-"""What helped, counted from the judged retrievals: by strategy, strength, scope, category, age, and what put it there."""
+"""Effectiveness of recall: judgements counted by strategy, strength, scope, category, age, and part of the score."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ AGES = (
     ("first day", 24),
     ("first week", 168),
     ("first month", 720),
-)  # up to so many hours
+)  # upper bound in hours
 OLDER = "older"
 _COLUMNS = ("judged", HELPFUL, NOT_RELEVANT, INCORRECT, "rate")
 
 
-class Known(NamedTuple):
-    """Where a judged lore is, its category, and when it was made (Unix seconds)."""
+class Judged(NamedTuple):
+    """Scope, category and creation time (Unix seconds) of a judged entry."""
 
     scope: str
     category: str
@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """One judgement with all that it is counted by."""
+    """One judgement with all its dimensions."""
 
     kind: str
     strategy: str
@@ -60,8 +60,8 @@ def effectiveness(
     retrievals: Sequence[JudgedRetrieval],
     shown: Mapping[str, Sequence[Candidate]],
 ) -> tuple[Table, ...]:
-    """A table for each; `shown` is what each question shows now, as far as it was asked again."""
-    known = _known(store, {lore_id for one in retrievals for lore_id in one.kinds})
+    """Count the judgements in a table per dimension; `shown` has the present answers of replayed questions."""
+    known = _look_up(store, {lore_id for one in retrievals for lore_id in one.kinds})
     weights = ranking.weights_of(store.settings)
     lines = []
     for entry, kinds in retrievals:
@@ -84,9 +84,9 @@ def effectiveness(
     )
 
 
-def _known(store: Store, ids: set[str]) -> dict[str, Known]:
-    """What each of these lore is, whatever scope it is in."""
-    found: dict[str, Known] = {}
+def _look_up(store: Store, ids: set[str]) -> dict[str, Judged]:
+    """Look the entries up in all scopes."""
+    found: dict[str, Judged] = {}
     wanted = json.dumps(sorted(ids))
     for name, one in stores(store, ""):
         try:
@@ -99,7 +99,7 @@ def _known(store: Store, ids: set[str]) -> dict[str, Known]:
         except scopes.TROUBLE:
             continue
         for hit in hits:
-            found.setdefault(hit.id, Known(name, hit.category, hit.created_at))
+            found.setdefault(hit.id, Judged(name, hit.category, hit.created_at))
     return found
 
 
@@ -108,7 +108,7 @@ def _age(seconds: float) -> str:
 
 
 def _lifted(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple[str, str]:
-    """By which part of its score it most exceeds the mean of its answer, and whether standing moved it: `up`, `down`, `no`."""
+    """Return the score part by which it most exceeds the mean of its answer, and how standing moved it (up, down, no)."""
     places = {hit.id: place for place, hit in enumerate(shown)}
     if lore_id not in places:
         return NOT_SHOWN, NOT_SHOWN
@@ -123,7 +123,7 @@ def _lifted(shown: Sequence[Candidate], lore_id: str, weights: Weights) -> tuple
 
 
 def _parts(score: Score, weights: Weights) -> dict[str, float]:
-    """What each part gives a score, before path and scope."""
+    """Split a score into its parts, before path and scope weights."""
     standing = weights.standing * score.standing * score.relevance
     if score.cosine is None:
         return {"words": score.words, "standing": standing}
@@ -139,7 +139,7 @@ def _parts(score: Score, weights: Weights) -> dict[str, float]:
 def _counted(
     name: str, column: str, lines: Sequence[_Line], key: Callable[[_Line], str], order: Iterable[str] = ()
 ) -> Table:
-    """How many judgements of each kind there are for each value; the commonest first, or in this order."""
+    """Count the judgements of each kind by value, most frequent first, or in this order."""
     sums: dict[str, dict[str, int]] = {value: {} for value in order}
     for line in lines:
         kinds = sums.setdefault(key(line) or "-", {})

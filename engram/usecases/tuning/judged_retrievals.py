@@ -1,4 +1,4 @@
-"""Which retrievals of the live record were judged: queries, and what was said of the lore that they showed."""
+"""Judged retrievals: queries of the activity log with the judgements of the entries that they showed."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ if TYPE_CHECKING:
     from engram.adapters.state.activity_table import LiveEntry
     from engram.adapters.state.database import StateDatabase
 
-LATEST = 20_000  # queries that are looked at
-MOST_QUESTIONS = 600  # that are asked again, the latest
+LATEST = 20_000  # queries read
+MOST_QUESTIONS = 600  # replayed, the latest
 _DAY = 86_400.0
 
 
 class JudgedRetrieval(NamedTuple):
-    """A query of the live record, and by lore id what its session said of what it showed."""
+    """A query of the activity log, and its session's judgements by entry id."""
 
     entry: LiveEntry
     kinds: Mapping[str, str]
 
 
 def judged_retrievals(state: StateDatabase, own: Collection[str]) -> list[JudgedRetrieval]:
-    """The judged queries, the latest first. A judgement is of the last query before it, in its session, that showed the lore."""
+    """Return the judged queries, latest first; a judgement belongs to the last query of its session that showed the entry."""
     asked: dict[tuple[str, str], list[LiveEntry]] = {}
     entries = [entry for entry in state.live.latest(LATEST, QUERY) if entry.query]
     for entry in entries:
         for lore_id in entry.ids:
             asked.setdefault((entry.session, lore_id), []).append(entry)
     kinds: dict[int, dict[str, str]] = {}
-    for said in judgements(state, own, LATEST):
-        for entry in asked.get((said.session, said.id), ()):
-            is_later = entry.number < said.number if said.number else entry.at <= said.at
-            if is_later and said.at <= entry.at + _DAY:
-                kinds.setdefault(entry.number, {})[said.id] = said.kind
+    for judgement in judgements(state, own, LATEST):
+        for entry in asked.get((judgement.session, judgement.id), ()):
+            is_later = entry.number < judgement.number if judgement.number else entry.at <= judgement.at
+            if is_later and judgement.at <= entry.at + _DAY:
+                kinds.setdefault(entry.number, {})[judgement.id] = judgement.kind
                 break
     return [JudgedRetrieval(entry, kinds[entry.number]) for entry in entries if entry.number in kinds]
 
 
-def questions_of(retrievals: Sequence[JudgedRetrieval], there: Collection[str]) -> list[Question]:
-    """The different questions, with what is known of the lore that are still there; what was said last counts."""
-    said: dict[str, dict[str, str]] = {}
+def questions_of(retrievals: Sequence[JudgedRetrieval], existing: Collection[str]) -> list[Question]:
+    """Return the distinct questions with the latest judgement of each entry that still exists."""
+    judged: dict[str, dict[str, str]] = {}
     for entry, kinds in retrievals:
-        known = said.setdefault(entry.query, {})
+        known = judged.setdefault(entry.query, {})
         for lore_id, kind in kinds.items():
-            if lore_id in there:
+            if lore_id in existing:
                 known.setdefault(lore_id, kind)
     found = []
-    for text, kinds in said.items():
+    for text, kinds in judged.items():
         helpful = frozenset(one for one, kind in kinds.items() if kind == HELPFUL)
         if kinds:
             found.append(Question(text, helpful, frozenset(kinds) - helpful))

@@ -10,7 +10,7 @@ import os
 
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.durable.journal import Change
-from engram.domain.consolidation.consolidation import DECAY
+from engram.domain.consolidation.plan import DECAY
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, ARCHIVED
 from engram.domain.errors import EngramError
@@ -115,8 +115,7 @@ def _observations(store: Store, dry_run: bool) -> int:
 def _decay(store: Store, dry_run: bool) -> int:
     if store.scope.readonly:
         return 0
-    from engram.usecases.consolidation.apply import apply
-    from engram.usecases.consolidation.consolidate import plan
+    from engram.usecases.consolidation.consolidate import apply, plan
 
     found = plan(store, kinds=(DECAY,))
     found = found._replace(steps=found.steps[: _most(store)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from engram.domain.consolidation.consolidation import KINDS, MERGE, SAYS, Left, Plan, Step, Withheld, counts
+from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE, Plan, Step, Unresolved, Withheld, counts
 from engram_tui.widgets.rows import count, fraction
 
 FEW = 12  # steps of a kind that are shown without being asked for
@@ -18,7 +18,7 @@ class PlanRow(NamedTuple):
     id: str
     kind: str
     step: Step | None = None
-    left: Left | None = None
+    left: Unresolved | None = None
     withheld: Withheld | None = None
 
     @property
@@ -138,7 +138,7 @@ class Choices:
         if kind == MERGE:
             lore = sum(len(step.lore) for step in taken)
             told += f" group{'s' if number != 1 else ''}{f', {count(lore)} → {count(len(taken))} lore' if taken else ''}"
-        return f"{kind:<9} {told}", SAYS[kind]
+        return f"{kind:<9} {told}", EFFECTS[kind]
 
 
 def step_label(step: Step) -> tuple[str, str]:
@@ -161,7 +161,7 @@ def what_happens(steps: Collection[Step]) -> str:
     for kind, number in told.items():
         lore = sum(len(step.lore) for step in steps if step.kind == kind)
         line = f"{count(lore)} lore become {count(number)}" if kind == MERGE else f"{count(number)} lore"
-        parts.append(f"{kind:<9}  {line}: {SAYS[kind]}")
+        parts.append(f"{kind:<9}  {line}: {EFFECTS[kind]}")
     elsewhere = sorted({step.to for step in steps if step.to and not step.session})
     ending = f"\n\nOne commit here{''.join(f', one in {name}' for name in elsewhere)}; u takes it back."
     return "\n".join(parts) + ending

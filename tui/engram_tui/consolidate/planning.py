@@ -11,7 +11,7 @@ from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.consolidation.consolidation import Plan
+    from engram.domain.consolidation.plan import Plan
 
 WHILE_PLANNING = (
     "Looking for lore that say the same, that others took the place of,",

@@ -13,7 +13,7 @@ from textual import on
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
-from engram.domain.consolidation.consolidation import MERGE
+from engram.domain.consolidation.plan import MERGE
 from engram_tui.actions.action import bindings
 from engram_tui.actions.consolidate import ACTIONS
 from engram_tui.consolidate.plan_rows import Choices, what_happens
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engram.app import Engram
-    from engram.domain.consolidation.consolidation import Plan
+    from engram.domain.consolidation.plan import Plan
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram_tui.review.merge_source import MergeSource

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from engram.domain.consolidation.consolidation import ARCHIVE, DECAY, MERGE, SUPERSEDE
+from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_of
 from engram_tui.shell.gate import lines, words
@@ -15,7 +15,7 @@ from engram_tui.widgets.word_marks import differ, inline
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram.domain.consolidation.consolidation import Difference, Plan, Step
+    from engram.domain.consolidation.plan import Difference, Plan, Step
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram_tui.consolidate.plan_rows import PlanRow

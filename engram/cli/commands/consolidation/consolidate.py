@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.cli.output import BOLD, CYAN, DIM, YELLOW, counted, shorten
-from engram.domain.consolidation.consolidation import KINDS, MERGE, SAYS
+from engram.domain.consolidation.plan import EFFECTS, KINDS, MERGE
 from engram.domain.entry.confidence import two_decimals
 from engram.domain.entry.times import render, whole_seconds
 from engram.domain.text.safe_text import safe_text
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.domain.consolidation.consolidation import Plan, Step
+    from engram.domain.consolidation.plan import Plan, Step
 
 DESCRIPTION = (
     "Without --apply: what would be done, and what that would do to the queries asked so far. A step for which a\n"
@@ -65,8 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Plan, show, and apply if that is wanted."""
     from engram.cli.progress import steps
-    from engram.usecases.consolidation.apply import apply
-    from engram.usecases.consolidation.consolidate import plan
+    from engram.usecases.consolidation.consolidate import apply, plan
 
     given = call.arguments
     with steps(call.output) as tell:
@@ -165,7 +164,7 @@ def _branch(call: Call, kind: str, steps: Sequence[Step], most: int) -> None:
     if kind == MERGE:
         count += f" group{'s' * (len(steps) != 1)}, {sum(len(step.lore) for step in steps):,} → {len(steps):,} lore"
     output.line(
-        f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({SAYS[kind]})', DIM)}"
+        f"▾ [{mark}] {output.styled(f'{kind:<10}', CYAN)} {count} {output.styled(f'({EFFECTS[kind]})', DIM)}"
     )
     for step in steps[:most]:
         for line in _leaf(call, step):

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.domain.consolidation.usefulness import Worth
-    from engram.usecases.consolidation.usefulness import Worths
+    from engram.domain.consolidation.usefulness import Usefulness
+    from engram.usecases.consolidation.usefulness import UsefulnessList
     from engram.usecases.recall.recall_preview import WouldAnswer
 
 DESCRIPTION = (
@@ -40,10 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Look, ask again, and show."""
-    from engram.usecases.consolidation.usefulness import worth
+    from engram.usecases.consolidation.usefulness import rate_usefulness
 
     given = call.arguments
-    found = worth(call.store, given.names, limit=given.limit, sort=given.sort)
+    found = rate_usefulness(call.store, given.names, limit=given.limit, sort=given.sort)
     would = _held_back(call, found)
     call.output.document(
         {
@@ -84,7 +84,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _held_back(call: Call, found: Worths) -> list[WouldAnswer]:
+def _held_back(call: Call, found: UsefulnessList) -> list[WouldAnswer]:
     """What the named lore that are not active would answer."""
     from engram.usecases.lookup.resolve import resolve
     from engram.usecases.recall.recall_preview import would_answer
@@ -94,12 +94,12 @@ def _held_back(call: Call, found: Worths) -> list[WouldAnswer]:
     return [would_answer(call.store, lore_id) for lore_id in ids if lore_id not in active]
 
 
-def worth_json(worth: Worth) -> dict[str, object]:
+def worth_json(worth: Usefulness) -> dict[str, object]:
     """The JSON of one lore's worth."""
     return {**worth._asdict(), "alone": list(worth.alone)}
 
 
-def _whole(call: Call, one: Worth) -> None:
+def _whole(call: Call, one: Usefulness) -> None:
     output = call.output
     output.line(output.styled(safe_text(one.title), BOLD))
     output.line(

@@ -1,4 +1,4 @@
-"""Consolidation as a value: the steps of a plan, which of them are taken, and what rehearsing them showed."""
+"""A consolidation plan: its steps, which of them are selected, and the result of its rehearsal."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
 
 MERGE, SUPERSEDE, ARCHIVE, PROMOTE, DECAY = KINDS = ("merge", "supersede", "archive", "promote", "decay")
-SAYS = {
-    MERGE: "say the same: they become one",
-    SUPERSEDE: "another takes its place",
+EFFECTS = {
+    MERGE: "equivalent entries become one",
+    SUPERSEDE: "replaced by another entry",
     ARCHIVE: "kept, but not recalled",
-    PROMOTE: "copied to where more people see it",
-    DECAY: "0.01 less for each month without use",
+    PROMOTE: "copied to a wider scope",
+    DECAY: "0.01 off for each month without use",
 }
 
 
 class Step(NamedTuple):
-    """One thing that a plan does; its `id` is the same on every machine as long as it is about the same lore.
+    """One step of a plan; its `id` is the same on every machine while it is about the same entries.
 
-    `lore` are the ids it is about: of a merge the one that stays first. `paths` and `digests` are their files as they
-    were looked at. `before` and `after` are confidences in thousandths, of the lore that stays. `result` is that lore
-    as it will be: of a merge, and of what comes out of a session. `cosine` is that of the texts of a merge that are the
-    farthest apart (0 elsewhere). `accounts` are the months that decay takes off or
-    gives back. `to` is the scope that a lore is promoted to, `session` where it comes from. A step that `confirm` says
-    so of is only done when somebody asks for it; `selected` says whether this plan does it.
+    `lore` has the ids concerned, for a merge the one that stays first; `paths` and `digests` are those of their files when
+    the plan was made. `before` and `after` are the confidence in thousandths of the entry that stays, `result` is that
+    entry afterwards (merges and promotions from sessions). `cosine` is the lowest between texts of a merge (0 elsewhere).
+    `accounts` has the months that decay takes off or gives back. `to` is the scope promoted to, `session` the root of the
+    session store promoted from. A step with `confirm` is done only on request; `selected` says whether the plan does it.
     """
 
     id: str
@@ -51,8 +50,8 @@ class Step(NamedTuple):
     selected: bool = True
 
 
-class Left(NamedTuple):
-    """Lore that are as near as what is merged and do not agree: left to a person. `why` is a clause."""
+class Unresolved(NamedTuple):
+    """Two entries near enough to be merged that disagree: left to a person. `why` is a clause."""
 
     lore: tuple[str, ...]
     title: str
@@ -61,7 +60,7 @@ class Left(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A past query that the plan gives another answer: the ids before and after, best first."""
+    """A past query whose answer the plan changes: the ids before and after, best first."""
 
     query: str
     before: tuple[str, ...]
@@ -69,7 +68,7 @@ class Difference(NamedTuple):
 
 
 class Withheld(NamedTuple):
-    """A step that was taken out of the plan: for this query, a lore that was found helpful would be lost."""
+    """A step left out of the plan because `query` would lose `lore`, the id of a helpful entry."""
 
     step: Step
     query: str
@@ -77,8 +76,10 @@ class Withheld(NamedTuple):
 
 
 class Rehearsal(NamedTuple):
-    """What became of past queries: how many were asked again, and of them how many answers stay as they are, get
-    shorter, get longer, or have others or another order. `left_out` counts older queries that were not asked again.
+    """How a plan changes the answers of past queries.
+
+    Of `queries` replayed, answers are unchanged, shorter, longer, or changed in their entries or order. `left_out` counts
+    older queries that were not replayed.
     """
 
     queries: int = 0
@@ -91,9 +92,9 @@ class Rehearsal(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What it showed, in words."""
+        """The result in words."""
         if not self.queries:
-            return "no past query to rehearse it on"
+            return "no past queries to rehearse on"
         parts = [f"{self.unchanged:,} stay as they are"]
         parts += [f"{self.shorter:,} get shorter"] if self.shorter else []
         parts += [f"{self.longer:,} get longer"] if self.longer else []
@@ -103,47 +104,47 @@ class Rehearsal(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What consolidation would do. `lost` of the rehearsal's answers is always 0: see `withheld`."""
+    """The steps of a consolidation. No past query loses a helpful answer by the selected ones: see `withheld`."""
 
     made_at: datetime
     steps: tuple[Step, ...]
-    left: tuple[Left, ...] = ()
+    left: tuple[Unresolved, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     rehearsal: Rehearsal = Rehearsal()
 
     @property
     def selected(self) -> tuple[Step, ...]:
-        """The steps that this plan does."""
+        """The selected steps."""
         return tuple([step for step in self.steps if step.selected])
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """How many steps of each kind this plan does."""
+        """The number of selected steps by kind."""
         return counts(self.selected)
 
 
 def counts(steps: Sequence[Step]) -> dict[str, int]:
-    """How many steps of each kind there are; kinds without one are left out."""
+    """Count the steps by kind; kinds without steps are left out."""
     found = {kind: sum(step.kind == kind for step in steps) for kind in KINDS}
     return {kind: count for kind, count in found.items() if count}
 
 
 def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
-    """The kinds in order, all where none is named. Raises UsageError for one that there is not."""
+    """Return these kinds in the order of KINDS, all if none are given. Raises UsageError for an unknown kind."""
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"'{kind}' is no kind of step.", f"Kinds: {', '.join(KINDS)}.")
+            raise UsageError(f"'{kind}' is not a kind of step.", f"Kinds: {', '.join(KINDS)}.")
     return tuple([kind for kind in KINDS if kind in kinds]) or KINDS
 
 
 def choose(steps: Sequence[Step], skip: Sequence[str] = (), confirm: Sequence[str] = ()) -> tuple[Step, ...]:
-    """The steps with what is skipped taken out and what is confirmed taken in: by id, the start of one, or kind.
+    """Deselect the skipped steps and select the confirmed ones, named by id, prefix of an id, or kind.
 
     Raises NotFoundError, AmbiguousError.
     """
     known = {step.id: step for step in steps}
-    off = {step.id for name in skip for step in _named(known, name)}
-    on = {step.id for name in confirm for step in _named(known, name)}
+    off = {step.id for name in skip for step in _steps_named(known, name)}
+    on = {step.id for name in confirm for step in _steps_named(known, name)}
     return tuple(
         [
             step._replace(selected=(step.selected or step.id in on) and step.id not in off)
@@ -154,7 +155,7 @@ def choose(steps: Sequence[Step], skip: Sequence[str] = (), confirm: Sequence[st
     )
 
 
-def _named(steps: Mapping[str, Step], name: str) -> list[Step]:
+def _steps_named(steps: Mapping[str, Step], name: str) -> list[Step]:
     wanted = name.strip().lower()
     if wanted in steps:
         return [steps[wanted]]
@@ -162,13 +163,11 @@ def _named(steps: Mapping[str, Step], name: str) -> list[Step]:
         return [step for step in steps.values() if step.kind == wanted]
     found = [step for step in steps.values() if wanted and step.id.startswith(wanted)]
     if not found:
-        raise NotFoundError(
-            f"No step of the plan is called '{name[:40]}'.", "`engram consolidate` lists them."
-        )
+        raise NotFoundError(f"The plan has no step '{name[:40]}'.", "`engram consolidate` lists them.")
     if len(found) > 1:
         raise AmbiguousError(
-            f"'{name}' begins {len(found)} ids of steps.",
-            "Give more of it.",
+            f"'{name}' is the prefix of {len(found)} step ids.",
+            "Give more characters of the id.",
             tuple((step.id, f"{step.kind}: {step.title}") for step in found),
         )
     return found

@@ -14,9 +14,9 @@ import engram
 from engram.adapters.files import config_file, places
 from engram.domain.recall.judged import Interval, Quality
 from engram.domain.tuning.evolution import Evidence, Evolution, Proposal, steps, verdict
-from engram.usecases.consolidation.replay import rehearsing
+from engram.usecases.consolidation.replay import open_replayer
 from engram.usecases.opening.scopes import others, reach
-from engram.usecases.tuning.scope_weights import ScopeTrial
+from engram.usecases.tuning.settings_search import ScopeTrial
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -50,7 +50,7 @@ def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path:
         answers = {one["q"]: [hit.lore.id for hit in project.query(one["q"]).lore] for one in asked[:10]}
         with ExitStack() as stack:
             both = (project.store, reach(project.store, "user"))
-            trial = ScopeTrial([(store, stack.enter_context(rehearsing(store))) for store in both])
+            trial = ScopeTrial([(store, stack.enter_context(open_replayer(store))) for store in both])
             again = trial.ask([*answers], trial._present)
         assert {text: [*shown] for text, shown in again.items()} == answers, "as the query itself"
         for one in asked:
@@ -75,7 +75,7 @@ def test_a_scope_that_helps_and_weighs_too_little_is_given_more_weight(tmp_path:
         assert (done.file, done.applied) == (str(user_file), (WEIGHT,))
         assert reach(project.store, "user").scope.weight == 1.0
         assert (root / places.CONFIG_NAME).read_bytes() == own
-    assert "is again as it was before" in ok("evolve", "--revert", cwd=root).out
+    assert "has been restored" in ok("evolve", "--revert", cwd=root).out
     assert user_file.read_bytes() == before
     with at(root, clock, "project") as alone:
         assert [*others(alone.store)] == [], "a query that asks one scope has no weights"
@@ -91,11 +91,11 @@ def test_no_weight_goes_further_than_it_may() -> None:
     [
         (
             (),
-            "Proposed: ranking.words 0.9 → 0.7, scopes.user.weight 0.7 → 0.9. Nothing was changed. Weights of",
+            "Proposed: ranking.words 0.9 → 0.7, scopes.user.weight 0.7 → 0.9. Nothing was changed. Scope weights",
         ),
         (
             ("ranking.words",),
-            "ranking.words 0.9 → 0.7: written into F. Proposed: scopes.user.weight 0.7 → 0.9. Weights",
+            "ranking.words 0.9 → 0.7: written to F. Proposed: scopes.user.weight 0.7 → 0.9. Scope weights",
         ),
     ],
 )

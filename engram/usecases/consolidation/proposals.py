@@ -1,0 +1,368 @@
+"""Propose the steps of a consolidation: merge, supersede, archive, promote, decay, in this order of precedence.
+
+An entry is in one step at most: the first that applies takes it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from engram.adapters.files import scan
+from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, PROMOTE, SUPERSEDE, Step, Unresolved
+from engram.domain.consolidation.usefulness import PROMOTED_FROM, PROMOTED_USES, importance
+from engram.domain.entry import decay, ulid
+from engram.domain.entry.categories import SEMANTIC
+from engram.domain.entry.confidence import FULL, Vote, clamp, two_decimals
+from engram.domain.entry.lore import ACTIVE
+from engram.domain.errors import EngramError
+from engram.domain.review.review import DUPLICATE, STALE, item_id
+from engram.domain.scopes import SESSION, USER, checked_scope
+from engram.domain.similarity.deduplicate import fold
+from engram.domain.similarity.equivalence import NEAR, SAME, compare
+from engram.domain.similarity.pair_groups import groups
+from engram.domain.typed import TYPE_CHECKING
+from engram.usecases.consolidation.usefulness import usefulness_by_id
+from engram.usecases.index.index_query import consult
+from engram.usecases.lookup.hits import hits_of
+from engram.usecases.lookup.resolve import Found
+from engram.usecases.opening import scopes
+from engram.usecases.opening.session_store import session_stores
+from engram.usecases.recording import promote
+from engram.usecases.review import detectors
+from engram.usecases.review.mark import mark
+from engram.usecases.review.pair_items import duplicates
+from engram.usecases.similarity.deduplicate import own_keys
+from engram.usecases.similarity.pairs import pairs
+from engram.usecases.store import entry_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from engram.adapters.embed.protocols import Embedder
+    from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.index.catalog import Hit
+    from engram.domain.consolidation.usefulness import Answered, Usefulness
+    from engram.domain.entry.lore import Lore
+    from engram.domain.similarity.pairs import Pair
+    from engram.usecases.consolidation.survey import Survey
+    from engram.usecases.store.store import Store
+
+
+def propose(
+    survey: Survey, answers: Mapping[str, Answered], kinds: Sequence[str], to: str
+) -> tuple[list[Step], list[Unresolved]]:
+    """Propose steps of these kinds, and list the near duplicates that disagree.
+
+    `answers` are those of past queries; `to` is the scope that promotions are proposed to ("": the user scope).
+    """
+    old = find_stale(survey) if ARCHIVE in kinds else {}
+    found, unresolved = propose_merges(survey, old, decays=DECAY in kinds) if MERGE in kinds else ([], [])
+    if SUPERSEDE in kinds:
+        found += propose_superseded(survey)
+    found += propose_archives(survey, old)
+    if PROMOTE in kinds:
+        found += propose_from_sessions(survey)
+        found += propose_promotions(survey, usefulness_by_id(survey, answers), to)
+    if DECAY in kinds:
+        found += propose_decay(survey)
+    return found, unresolved
+
+
+def propose_merges(
+    survey: Survey, old: Mapping[str, str], *, decays: bool
+) -> tuple[list[Step], list[Unresolved]]:
+    """Merge groups of equivalent entries, and list pairs that are as near but disagree.
+
+    Groups of stale entries only (`old`) are left to be archived. With `decays`, decay is applied to the result.
+    """
+    from engram.adapters.embed.provider import open_embedder
+
+    embedder = open_embedder("bundled")
+    assert embedder is not None
+    found = pairs(survey.store, survey.read, survey.generation)
+    apart = _kept_apart(survey)
+    steps = []
+    for group in groups([pair for pair in found if pair.kind == SAME]):
+        ids = [lore_id for lore_id in group if lore_id in survey.hits]
+        if len(ids) > 1 and not {*ids} <= old.keys() and not any({*ids} <= kept for kept in apart):
+            step = _merge(survey, embedder, ids, decays)
+            if step is not None:
+                survey.taken.update(step.lore)
+                steps.append(step)
+    return steps, [one for pair in found if (one := _unresolved(survey, pair)) is not None]
+
+
+def propose_superseded(survey: Survey) -> list[Step]:
+    """Mark active entries as superseded that another active entry supersedes by a relation."""
+    steps = []
+    for lore_id, links in survey.links.items():
+        by = [
+            other
+            for kind, other in links
+            if kind == "supersedes" and other not in survey.taken and other != lore_id
+        ]
+        hit = survey.hits.get(lore_id)
+        if hit is None or lore_id in survey.taken or not by:
+            continue
+        survey.taken.add(lore_id)
+        why = f"'{survey.hits[by[0]].title}' supersedes it"
+        steps.append(
+            Step(
+                item_id(SUPERSEDE, [lore_id]), SUPERSEDE, (lore_id,), (hit.path,), (survey.digests[lore_id],),
+                hit.title, why, hit.confidence, hit.confidence,
+            )
+        )  # fmt: skip
+    return sorted(steps, key=lambda step: step.lore)
+
+
+def _merge(survey: Survey, embedder: Embedder, ids: Sequence[str], decays: bool) -> Step | None:
+    """Fold a group into its oldest entry, leaving out those that are not equivalent to it."""
+    files = {lore_id: file for lore_id in sorted(ids) if (file := survey.file(lore_id)) is not None}
+    if len(files) < 2:
+        return None
+    cosines = _cosines(embedder, [file.lore for file in files.values()])
+    lore, members = _folded({one: file for one, file in files.items() if cosines[one] >= NEAR})
+    if len(members) == 1:
+        return None
+    if decays:
+        lore = decay_merged(survey, lore, members)
+    near = min(cosines[one] for one in members)
+    why = f"say the same (cosine at least {near:.2f}); confidence afterwards {two_decimals(lore.thousandths)}"
+    return Step(
+        item_id(MERGE, members), MERGE, tuple(members), tuple([survey.hits[one].path for one in members]),
+        tuple([survey.digests[one] for one in members]), lore.title, why, files[members[0]].lore.thousandths,
+        lore.thousandths, lore, near,
+    )  # fmt: skip
+
+
+def _cosines(embedder: Embedder, lore: Sequence[Lore]) -> dict[str, float]:
+    """Compute the cosine of each text to the first with the bundled model, whichever model the store searches with."""
+    vectors = embedder.embed([one.content for one in lore])
+    return {
+        one.id: round(float(vectors[0] @ vector), 4) if one.content != lore[0].content else 1.0
+        for one, vector in zip(lore, vectors, strict=True)
+    }
+
+
+def _folded(files: dict[str, LoreFile]) -> tuple[Lore, list[str]]:
+    """Fold the others into the oldest entry as far as they agree with it; returns the result and the ids folded."""
+    oldest, *others = files
+    kept, lore, members = files[oldest], files[oldest].lore, [oldest]
+    for other in others:
+        file = files[other]
+        same = file.lore.category == lore.category and compare(lore.content, file.lore.content).kind == SAME
+        apart = {lore.id, *lore.merged_from} & {*file.lore.merged_from} or file.lore.id in lore.merged_from
+        linked = any(link.id == other for link in lore.relations) or any(
+            link.id == oldest for link in file.lore.relations
+        )
+        folded = fold(lore, file.lore) if same and not apart and not linked else None
+        if folded is not None and not own_keys(file) - own_keys(kept):
+            lore = folded
+            members.append(other)
+    return lore, members
+
+
+def _kept_apart(survey: Survey) -> list[set[str]]:
+    """Find the groups that a person chose to keep or snoozed in the review queue."""
+    with survey.store.lock:
+        aside = survey.store.state.set_aside(survey.now.timestamp())
+    if not any(aside):
+        return []
+    items = duplicates(survey.store, survey.generation)
+    return [{*item.lore} for item in items if item.kind == DUPLICATE and aside.get(item.id) == item.mark]
+
+
+def _unresolved(survey: Survey, pair: Pair) -> Unresolved | None:
+    one, other = survey.hits.get(pair.one), survey.hits.get(pair.other)
+    if pair.kind == SAME or pair.cosine < NEAR or not (one and other) or one.category != other.category:
+        return None
+    return Unresolved((pair.one, pair.other), one.title, pair.why, pair.cosine)
+
+
+_ACCOUNT = re.compile(rb"(idle\.\d{4}-\d\d): \{up: (\d+), down: (\d+), n: (\d+)\}")
+
+
+def find_stale(survey: Survey) -> dict[str, str]:
+    """Find entries that expired or were neither used nor validated for 180 days, with the reason; not those set aside.
+
+    Entries whose code changed may still be right: those are left to the review queue.
+    """
+    long_ago = _moment(survey.now.timestamp() - detectors.UNUSED_SECONDS)
+    with survey.store.lock:
+        aside = survey.store.state.set_aside(survey.now.timestamp())
+    active, found = survey.hits.values(), {}
+    for lore_id, why in detectors.to_archive(survey.store, survey.generation, active).items():
+        hit = survey.hits.get(lore_id)
+        if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
+            continue
+        expired = hit.expires_at is not None and _moment(hit.expires_at) < survey.now
+        if expired or all(use < long_ago for use in survey.uses(lore_id)):
+            found[lore_id] = why[:1].lower() + why[1:].rstrip(".")
+    return found
+
+
+def propose_archives(survey: Survey, old: Mapping[str, str]) -> list[Step]:
+    """Archive stale entries that are in no other step."""
+    wanted = [survey.hits[lore_id] for lore_id in old if lore_id not in survey.taken]
+    survey.taken.update(hit.id for hit in wanted)
+    return [_time_step(survey, ARCHIVE, hit, old[hit.id], hit.confidence) for hit in wanted]
+
+
+def propose_decay(survey: Survey) -> list[Step]:
+    """Take 0.01 off semantic entries for each month in which they were neither used nor validated."""
+    steps = []
+    for hit in survey.hits.values():
+        if hit.type != SEMANTIC or hit.pinned or hit.id in survey.taken:
+            continue
+        known, total = _accounts_of(survey, hit)
+        accounts = _account_changes(survey, hit, known, total)
+        if accounts:
+            after = clamp(total + decay.balance(known, accounts))
+            steps.append(_time_step(survey, DECAY, hit, _decay_reason(accounts), after, accounts))
+    return steps
+
+
+def decay_merged(survey: Survey, lore: Lore, members: Sequence[str]) -> Lore:
+    """Apply decay to the result of a merge, counting every use of its members."""
+    if lore.type != SEMANTIC or lore.pinned:
+        return lore
+    uses = survey.uses(*members) + [ulid.moment(one) for one in members[1:]]
+    start = max(lore.created_at, lore.last_validated or lore.created_at)
+    idle = decay.idle_months(start, uses, survey.now)
+    used = decay.used_months([*uses, lore.last_validated])
+    return decay.decayed(lore, decay.account_changes(lore.votes, decay.total_of(lore), idle, used))
+
+
+def _account_changes(survey: Survey, hit: Hit, known: Mapping[str, Vote], total: int) -> dict[str, Vote]:
+    """Compute the months to take off, and those to give back."""
+    uses = survey.uses(hit.id)
+    start = max(hit.created_at, hit.last_validated or 0.0)
+    idle = decay.idle_months(_moment(start), uses, survey.now)
+    if not idle and not known:
+        return {}
+    used = decay.used_months([*uses, *([_moment(hit.last_validated)] if hit.last_validated else [])])
+    return decay.account_changes(known, total, idle, used)
+
+
+def _accounts_of(survey: Survey, hit: Hit) -> tuple[Mapping[str, Vote], int]:
+    """Read the idle months of a file, and its confidence before it is clamped to 0..1.
+
+    The file is parsed only if it is not formatted as Engram writes it, or its confidence is 0 or 1.
+    """
+    raw = survey.raw.get(hit.id, b"")
+    head = raw.partition(b"\n---")[0] if b"idle." in raw else b""
+    found = {name.decode(): Vote(int(up), int(down), int(n)) for name, up, down, n in _ACCOUNT.findall(head)}
+    if len(found) == head.count(b"idle.") and 0 < hit.confidence < FULL:
+        return found, hit.confidence
+    file = survey.file(hit.id)
+    return (file.lore.votes, decay.total_of(file.lore)) if file else ({}, hit.confidence)
+
+
+def _decay_reason(accounts: Mapping[str, Vote]) -> str:
+    taken = sum(vote.up < vote.down for vote in accounts.values())
+    back = len(accounts) - taken
+    parts = [f"{taken} month{'s' * (taken != 1)} neither used nor validated"] if taken else []
+    parts += [f"{back} given back, as it was used after all"] if back else []
+    return ", ".join(parts)
+
+
+def _time_step(
+    survey: Survey, kind: str, hit: Hit, why: str, after: int, accounts: Mapping[str, Vote] | None = None
+) -> Step:
+    if kind == DECAY:
+        why = f"{why}; confidence {two_decimals(hit.confidence)} → {two_decimals(after)}"
+    return Step(
+        item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), (survey.digests[hit.id],), hit.title, why,
+        hit.confidence, after, accounts=accounts or {},
+    )  # fmt: skip
+
+
+def _moment(stamp: float) -> datetime:
+    return datetime.fromtimestamp(stamp, UTC)
+
+
+def propose_from_sessions(survey: Survey) -> list[Step]:
+    """Copy important, used entries of session stores into this store, unless it has them already."""
+    store = survey.store
+    if store.places.root != store.stand.root or store.places.scope == SESSION:
+        return []
+    used = {lore_id for lore_id, count in survey.usage.shown.items() if count >= PROMOTED_USES}
+    steps: dict[str, Step] = {}
+    for session in session_stores(store) if used else ():
+        try:
+            for path, lore in _used_lore(session, used):
+                step = _from_session(survey, session, path, lore) if lore.id not in steps else None
+                if step is not None:
+                    steps[lore.id] = step
+        finally:
+            session.close()
+    survey.taken.update(steps)
+    return [steps[lore_id] for lore_id in sorted(steps)]
+
+
+def propose_promotions(survey: Survey, usefulness: Mapping[str, Usefulness], to: str) -> list[Step]:
+    """Propose copying important, used entries to the scope `to`; done only if confirmed."""
+    store = survey.store
+    target = checked_scope(store.settings, to) if to else USER
+    if target in (SESSION, store.places.scope) or not (to or scopes.exists(store, target)):
+        return []
+    wanted = [
+        lore_id
+        for lore_id, known in sorted(usefulness.items())
+        if known.importance >= PROMOTED_FROM and known.shown >= PROMOTED_USES and lore_id not in survey.taken
+    ]
+    there = scopes.exists(store, target)
+    known_there = consult(scopes.reach(store, target), lambda found: hits_of(found, wanted)) if there else {}
+    steps = []
+    for lore_id in wanted:
+        hit, known = survey.hits[lore_id], usefulness[lore_id]
+        if lore_id in known_there:
+            continue
+        why = f"importance {known.importance:.2f}, shown {known.shown} times; to {target} once confirmed"
+        steps.append(
+            Step(
+                item_id(PROMOTE, [lore_id, target]), PROMOTE, (lore_id,), (hit.path,), (survey.digests[lore_id],),
+                hit.title, why, hit.confidence, hit.confidence, to=target, confirm=True, selected=False,
+            )
+        )  # fmt: skip
+    return steps
+
+
+def promotion_from_session(store: Store, step: Step) -> promote.Step | None:
+    """Plan the copy of a session's entry into the store; None if the session is gone. Raises as `promote`."""
+    for session in session_stores(store):
+        try:
+            if session.places.root == step.session:
+                return promote.step_for(Found(step.lore[0], step.paths[0], "", session), store)
+        finally:
+            session.close()
+    return None
+
+
+def _used_lore(session: Store, used: set[str]) -> Iterator[tuple[str, Lore]]:
+    for path in sorted(scan.scan(session.places.root, session.places.folder).files):
+        try:
+            lore = entry_writer.load(session, path).lore
+        except EngramError:
+            continue
+        if lore.id in used and lore.status == ACTIVE:
+            yield path, lore
+
+
+def _from_session(survey: Survey, session: Store, path: str, lore: Lore) -> Step | None:
+    shown = survey.usage.shown[lore.id]
+    found = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=shown)
+    if found < PROMOTED_FROM:
+        return None
+    try:
+        promoted = promote.step_for(Found(lore.id, path, "", session), survey.store)
+    except EngramError:  # unknown category, or a secret: `engram promote` reports it
+        return None
+    if promoted.change is None:
+        return None
+    return Step(
+        item_id(PROMOTE, [lore.id, survey.store.places.scope]), PROMOTE, (lore.id,), (path,), (promote.digest_of(promoted),),
+        lore.title, f"importance {found:.2f}, shown {shown} times in a session", lore.thousandths,
+        promoted.promoted.lore.thousandths, promoted.promoted.lore, to=survey.store.places.scope, session=session.places.root,
+    )  # fmt: skip
