@@ -20,7 +20,7 @@ from textual.widgets import Static
 import engram
 from engram_tui.app import EngramApp
 from engram_tui.browse.screen import BrowseScreen
-from engram_tui.shell import typist
+from engram_tui.shell import key_queue
 
 if TYPE_CHECKING:
     from textual.css.model import RuleSet
@@ -179,8 +179,8 @@ def painted_when_looked_at() -> Iterator[None]:
         compositor._dirty_regions.clear()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typist, "PATIENCE", 5.0)  # or keys overtake one another on a busy machine
-        patch.setattr(typist, "LONGEST", 60.0)  # or they are dropped
+        patch.setattr(key_queue, "PATIENCE", 5.0)  # or keys overtake one another on a busy machine
+        patch.setattr(key_queue, "LONGEST", 60.0)  # or they are dropped
         patch.setattr(Compositor, "render_update", forget)
         patch.setattr(Stylesheet, "_parse_rules", _parsed_once)
         yield

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from effort import is_thorough
 from tui_kit import NARROW, User
 
-from engram_tui.actions import everywhere
+from engram_tui.shell import actions
 from engram_tui.shell.table import actions_of
 
 if TYPE_CHECKING:
     import engram
-    from engram_tui.actions.action import Action
+    from engram_tui.shell.action import Action
     from engram_tui.shell.screen import ShellScreen
 
 
@@ -70,7 +70,7 @@ class Tour:
 
     def left_out(self, screen: str, *, with_frame: bool = False) -> set[str]:
         """The actions of a screen that were not tried; with those of the frame and of lists."""
-        frame = (*everywhere.ACTIONS, *everywhere.MOVES) if with_frame else ()
+        frame = (*actions.ACTIONS, *actions.MOVES) if with_frame else ()
         return {action.name for action in (*actions_of(screen), *frame)} - self.tried
 
     def _action(self, name: str) -> Action:

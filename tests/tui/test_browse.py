@@ -14,7 +14,7 @@ from tui_kit import MONEY, NARROW, QUEUE, RETRY, WIDE, make_template, open_copy,
 import engram
 from engram.domain.errors import StoreError
 from engram_tui.app import EngramApp
-from engram_tui.browse.reader import Matches
+from engram_tui.browse.queries import Matches
 from engram_tui.widgets.rows import sorted_rows
 
 
@@ -49,10 +49,10 @@ async def test_wide_shows_list_and_lore_side_by_side(store: engram.Engram) -> No
 async def test_a_held_key_reads_one_lore_at_its_end_and_a_short_list_is_read_once(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engram_tui.browse import reader
+    from engram_tui.browse import queries
 
-    asked, read = list[object](), reader.read_page
-    monkeypatch.setattr(reader, "read_page", lambda *given: (asked.append(given), read(*given))[1])
+    asked, read = list[object](), queries.read_page
+    monkeypatch.setattr(queries, "read_page", lambda *given: (asked.append(given), read(*given))[1])
     async with using(store, WIDE) as user:
         await user.sees_text("The broker redelivers")
         assert len(asked) == 1
@@ -195,7 +195,7 @@ async def test_a_store_that_cannot_be_read_is_one_line(
         def refuse(*_: object, **__: object) -> None:
             raise StoreError("The disk is gone.", "Plug it in.")
 
-        monkeypatch.setattr("engram_tui.browse.reader.list_packed", refuse)
+        monkeypatch.setattr("engram_tui.browse.queries.list_packed", refuse)
         await user.press("r")
         await user.sees_text("The disk is gone. Plug it in.")
         assert len(user.titles()) == 4

@@ -10,8 +10,8 @@ from tidy_store import FRIDAY, HOSTS, OTHERS, RETRY, make
 from tui_kit import DONE_AT, NARROW, SIZES, User, lore, open_copy, using
 
 import engram
-from engram_tui import pair_search
 from engram_tui.consolidate.screen import ConsolidateScreen
+from engram_tui.review import pair_search
 from engram_tui.review.merge_editor import MergeEditor
 from engram_tui.shell.prompts import Confirm
 from engram_tui.widgets.difference import DifferenceScreen

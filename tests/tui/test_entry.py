@@ -13,14 +13,14 @@ from tui_stores import NOTE, with_a_past
 
 import engram
 from engram.usecases.recording.edit import Edit
+from engram_tui.entry.format import sparkline
 from engram_tui.entry.parts import Lines
 from engram_tui.entry.screen import LoreScreen
-from engram_tui.entry.wording import sparkline
 from engram_tui.shell.picker import Picker
 from engram_tui.widgets.compare import Compare
 
 if TYPE_CHECKING:
-    from engram_tui.actions.action import Action
+    from engram_tui.shell.action import Action
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 SIZE = pytest.mark.parametrize("size", [NARROW, WIDE] if is_thorough() else [NARROW])

@@ -15,7 +15,7 @@ from tui_kit import WIDE, User, make_template, open_copy, using
 
 import engram
 from engram_tui.entry.screen import LoreScreen
-from engram_tui.shell.gate import Gate
+from engram_tui.shell.sanitize import Gate
 from engram_tui.widgets.rendered import Rendered
 
 EVIL = "a\x1b]0;owned\x07b\x1b[2Jc\x9b31md\x85e\u202ef\u2066g\u200bh\U000e0041i\x7fj"

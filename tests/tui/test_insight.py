@@ -9,7 +9,7 @@ import pytest
 from tui_kit import NARROW, QUEUE, WIDE, User, lore, make_template, open_copy, using
 
 import engram
-from engram_tui.insight import InsightScreen, Panel
+from engram_tui.insight.screen import InsightScreen, Panel
 from engram_tui.shell.picker import Picker
 
 

@@ -26,11 +26,11 @@ from tui_kit import (
 from tui_stores import asked, with_a_past
 from tui_tour import Tour
 
-from engram_tui.entry.new_entry import NewLoreForm
 from engram_tui.entry.screen import LoreScreen
-from engram_tui.insight import InsightScreen, Panel
+from engram_tui.insight.screen import InsightScreen, Panel
 from engram_tui.live.screen import LiveScreen
-from engram_tui.settings_screen import SettingsScreen
+from engram_tui.new_entry.form import NewLoreForm
+from engram_tui.settings.screen import SettingsScreen
 from engram_tui.shell.command_log_screen import CommandLogScreen
 from engram_tui.shell.picker import Picker
 from engram_tui.widgets.compare import Compare

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from engram_tui.widgets.lore_list import LoreList, fitted
+from engram_tui.widgets.entry_list import LoreList, fitted
 from engram_tui.widgets.rows import Row
 
 MANY = 100_000

@@ -12,7 +12,7 @@ from textual.widgets import Input, TextArea
 from tui_kit import NARROW, RETRY, WIDE, User, lore, make_template, open_copy, using
 
 from engram.domain.errors import ValidationError
-from engram_tui.entry.new_entry import NewLoreForm
+from engram_tui.new_entry.form import NewLoreForm
 from engram_tui.shell.picker import Picker
 
 if TYPE_CHECKING:

@@ -107,7 +107,7 @@ async def test_what_takes_long_in_a_large_store_holds_up_neither_the_items_nor_o
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from engram.usecases.review import review as queue
-    from engram_tui import pair_search
+    from engram_tui.review import pair_search
 
     look, looked = queue.review, threading.Event()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import engram
 from engram.domain.entry.lore import Lore
 from engram_tui.browse.facets import Facets
-from engram_tui.browse.reader import read_page, short_path
+from engram_tui.browse.queries import read_page, short_path
 from engram_tui.browse.wording import counts
 from engram_tui.shell.frame import Heading, heading_line
 from engram_tui.widgets.markdown_cost import is_light, nesting

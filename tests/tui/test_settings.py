@@ -13,7 +13,7 @@ from tui_kit import NARROW, WIDE, User, make_template, open_copy, using
 
 from engram.domain.errors import ConfigError
 from engram_tui.entry.parts import Lines
-from engram_tui.settings_screen import SettingsScreen
+from engram_tui.settings.screen import SettingsScreen
 
 if TYPE_CHECKING:
     import engram

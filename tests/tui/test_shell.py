@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tui_kit import MONEY, QUEUE, RETRY, make_template, open_copy, using
 
-from engram_tui.actions.action import Action, written
+from engram_tui.shell.action import Action, written
 from engram_tui.shell.frame import fitting
 from engram_tui.shell.table import ENTRIES, actions_of, every_action
 
@@ -30,10 +30,10 @@ def store(template: Path, tmp_path: Path) -> Iterator[engram.Engram]:
 
 
 def test_every_action_has_a_name_of_its_own_and_something_to_run() -> None:
-    from engram_tui.actions import everywhere
+    from engram_tui.shell import actions
 
     for entry in ENTRIES:
-        found = [*actions_of(entry.name), *everywhere.ACTIONS, *everywhere.MOVES]
+        found = [*actions_of(entry.name), *actions.ACTIONS, *actions.MOVES]
         names = [action.name for action in found]
         assert len(names) == len(set(names))
         taken: dict[str, Action] = {}

@@ -77,7 +77,7 @@ async def test_links_that_take_long_hold_up_neither_reading_nor_judging(
     store: engram.Engram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = threading.Event()
-    monkeypatch.setattr("engram_tui.entry.reader.links", lambda _id, _store: over.wait(30) and ())
+    monkeypatch.setattr("engram_tui.entry.queries.links", lambda _id, _store: over.wait(30) and ())
     async with using(store) as user:
         try:
             await user.press("enter")

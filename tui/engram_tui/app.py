@@ -10,25 +10,25 @@ from textual.app import App
 
 from engram.adapters.git.run import process
 from engram.adapters.git.run.failures import without_credentials
-from engram_tui.actions import everywhere
-from engram_tui.browse import reader
+from engram_tui.browse import queries
+from engram_tui.shell import actions
 from engram_tui.shell.command_log import CommandLog
-from engram_tui.shell.gate import Gate
-from engram_tui.shell.lifeline import lasting
-from engram_tui.shell.remembered import Remembered
+from engram_tui.shell.key_queue import Typist
+from engram_tui.shell.sanitize import Gate
+from engram_tui.shell.saved_state import Remembered
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.steps import Step, Steps
 from engram_tui.shell.table import entry_named
+from engram_tui.shell.terminal_watch import lasting
 from engram_tui.shell.themes import theme_after, theme_named
-from engram_tui.shell.typist import Typist
+from engram_tui.shell.undo import Step, Steps
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
     from engram.app import Engram
-    from engram_tui.entry.new_entry import NewLore
+    from engram_tui.new_entry.form import NewLore
     from engram_tui.shell.frame import Heading
-    from engram_tui.shell.work import Deed
+    from engram_tui.shell.store_screen import Deed
 
 LOOK = 0.5  # seconds between looks for changes of others
 
@@ -48,7 +48,7 @@ class EngramApp(App[None]):
         self._filters.append(Gate())
         self.store = store
         self.heading: Heading | None = None
-        self.short_path = reader.short_path(store.path)
+        self.short_path = queries.short_path(store.path)
         self.steps = Steps()
         self.last_deed: Deed | None = None
         self.unsaved: NewLore | None = None  # what the form for a new lore holds
@@ -57,7 +57,7 @@ class EngramApp(App[None]):
         keys = store.store.settings.get("app.keys")
         self.own_keys: dict[str, str] = dict(keys) if isinstance(keys, dict) else {}
         self.can_undo = store.store.places.owns_branch
-        self._moves = everywhere.keys_of_moves(self.own_keys)
+        self._moves = actions.keys_of_moves(self.own_keys)
         self._typist = Typist(self, super().on_event, self._moves.__contains__)
         self._token: object = None
         self._looking = False
@@ -110,7 +110,7 @@ class EngramApp(App[None]):
 
     def open_settings(self) -> None:
         """Show the settings over the open screen."""
-        from engram_tui.settings_screen import SettingsScreen
+        from engram_tui.settings.screen import SettingsScreen
 
         if not isinstance(self.current, SettingsScreen):
             self.push_screen(SettingsScreen(self.store))
@@ -167,11 +167,11 @@ class EngramApp(App[None]):
 
     def look_at_store(self, screen: ShellScreen) -> None:
         """Find out what the first line says; cheap, but not so cheap that the first paint should wait."""
-        screen.ask("heading", reader.read_heading, self._described)
+        screen.ask("heading", queries.read_heading, self._described)
 
     def written_here(self, screen: ShellScreen) -> None:
         """The app changed the store itself: no news, but the first line may say something else."""
-        screen.ask("token", reader.token, self._know)
+        screen.ask("token", queries.token, self._know)
         for other in self._installed_screens.values():
             if isinstance(other, ShellScreen) and other is not screen:
                 other.stale = True
@@ -192,7 +192,7 @@ class EngramApp(App[None]):
         if self._looking or self.current is None or self._token is None:
             return
         self._looking = True
-        self.current.ask("look", reader.look, self._looked, failed=self._not_looked, exclusive=False)
+        self.current.ask("look", queries.look, self._looked, failed=self._not_looked, exclusive=False)
 
     def _looked(self, token: object) -> None:
         self._looking = False
@@ -214,7 +214,7 @@ class EngramApp(App[None]):
     def listed(self, screen: ShellScreen) -> None:
         """A screen shows the store as it is now: from here on changes are news."""
         if self._token is None:
-            screen.ask("token", reader.token, self._know)
+            screen.ask("token", queries.token, self._know)
             self.look_at_store(screen)
             screen.ask("vectors", lambda store: store.start_vectors(), lambda _started: None)
 

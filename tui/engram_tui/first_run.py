@@ -17,12 +17,12 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from engram.adapters.files.places import user_store
-from engram_tui.browse.reader import short_path
-from engram_tui.shell.gate import Gate, words
-from engram_tui.shell.lifeline import lasting
+from engram_tui.browse.queries import short_path
 from engram_tui.shell.prompts import Prompt
+from engram_tui.shell.sanitize import Gate, words
+from engram_tui.shell.store_screen import EXPECTED, one_line
+from engram_tui.shell.terminal_watch import lasting
 from engram_tui.shell.themes import theme_named
-from engram_tui.shell.work import EXPECTED, one_line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

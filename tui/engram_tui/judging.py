@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engram.domain.entry.confidence import HELPFUL, INCORRECT, NOT_RELEVANT
-from engram_tui import deeds
+from engram_tui.entry_actions import commands
 from engram_tui.shell.screen import ShellScreen
 
 
@@ -12,12 +12,12 @@ class Judging(ShellScreen):
 
     def action_helpful(self) -> None:
         """It helped."""
-        self.do(deeds.judge(HELPFUL), self.chosen())
+        self.do(commands.judge(HELPFUL), self.chosen())
 
     def action_incorrect(self) -> None:
         """It is wrong."""
-        self.do(deeds.judge(INCORRECT), self.chosen())
+        self.do(commands.judge(INCORRECT), self.chosen())
 
     def action_not_relevant(self) -> None:
         """It is beside the point."""
-        self.do(deeds.judge(NOT_RELEVANT), self.chosen())
+        self.do(commands.judge(NOT_RELEVANT), self.chosen())

@@ -78,7 +78,7 @@ def run(store: Engram) -> int:
             "In scripts and pipes use `engram list` or `engram query`.",
         )
     from engram_tui.app import EngramApp
-    from engram_tui.shell.lifeline import Lifeline
+    from engram_tui.shell.terminal_watch import Lifeline
 
     app = EngramApp(store, plain="NO_COLOR" in os.environ)
     assert sys.__stdin__ is not None

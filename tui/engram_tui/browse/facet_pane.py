@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from engram_tui.browse.facets import NAMES, Facets, values_of
-from engram_tui.shell.gate import words
-from engram_tui.widgets.lore_list import fitted
+from engram_tui.shell.sanitize import words
+from engram_tui.widgets.entry_list import fitted
 
 if TYPE_CHECKING:
     from textual import events

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Input
 
 from engram.domain.text.safe_text import safe_text
-from engram_tui.actions.action import bindings
-from engram_tui.actions.browse import TYPING
+from engram_tui.browse.actions import TYPING
+from engram_tui.shell.action import bindings
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

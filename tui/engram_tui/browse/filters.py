@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram_tui.browse.deeds import BrowseDeeds
 from engram_tui.browse.facets import NAMES, Facets, values_of
-from engram_tui.shell.gate import words
+from engram_tui.entry_actions.screen import BrowseDeeds
+from engram_tui.shell.sanitize import words
 
 if TYPE_CHECKING:
     from engram.app import Engram

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from engram_tui.browse import reader, ways_in
+from engram_tui.browse import queries, ways_in
 from engram_tui.browse.facet_pane import FacetPane, Values, read_values
 from engram_tui.browse.filter_input import FilterInput
 from engram_tui.browse.filters import BrowseFacets
-from engram_tui.browse.reader import WORTH
+from engram_tui.browse.queries import WORTH
 from engram_tui.browse.wording import counts, no_match, nothing_fits
 from engram_tui.shell.frame import ROOMY
-from engram_tui.shell.gate import words
-from engram_tui.widgets.lore_list import LoreList
+from engram_tui.shell.sanitize import words
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.preview import Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, Row, ids_of, sorted_rows, with_rows
 
@@ -40,7 +40,7 @@ class BrowseListing(BrowseFacets):
         self.total = self.matching = 0
         self.order = "created"
         self.page_of: tuple[str, Facets] | None = None  # order and filters of what `listed` holds
-        self.matches: reader.Matches | None = None
+        self.matches: queries.Matches | None = None
         self.match_order = BEST
         self.values: Values = {}  # what there is to filter by
 
@@ -92,10 +92,10 @@ class BrowseListing(BrowseFacets):
         self.ask("list", question, self._take_list)
 
     @staticmethod
-    def _page(order: str, facets: Facets, now: float, limit: int | None, store: Engram) -> reader.Page:
-        return reader.read_page(store, order, facets, now, limit)
+    def _page(order: str, facets: Facets, now: float, limit: int | None, store: Engram) -> queries.Page:
+        return queries.read_page(store, order, facets, now, limit)
 
-    def _take_list(self, page: reader.Page) -> None:
+    def _take_list(self, page: queries.Page) -> None:
         if (page.order, page.facets) != (self.order, self.facets):
             return
         top = self.page_of != (page.order, page.facets)
@@ -124,9 +124,11 @@ class BrowseListing(BrowseFacets):
     def _search(self) -> None:
         if self.wanted:
             text, facets, now = self.wanted, self.facets, self.now()
-            self.ask("search", lambda store: reader.read_matches(store, text, facets, now), self.take_matches)
+            self.ask(
+                "search", lambda store: queries.read_matches(store, text, facets, now), self.take_matches
+            )
 
-    def take_matches(self, matches: reader.Matches) -> None:
+    def take_matches(self, matches: queries.Matches) -> None:
         """A search was answered: show it if it is still what is asked."""
         if (matches.text, matches.facets) != (self.wanted, self.facets):
             return
@@ -168,7 +170,7 @@ class BrowseListing(BrowseFacets):
 
     def lore_changed(self, ids: Sequence[str]) -> None:
         """Show in place what a deed did; the order stays as it is."""
-        self.ask("rows", lambda store: reader.read_rows(store, ids), self._take_rows, exclusive=False)
+        self.ask("rows", lambda store: queries.read_rows(store, ids), self._take_rows, exclusive=False)
 
     def _take_rows(self, changed: dict[str, Row | None]) -> None:
         gone = [lore_id for lore_id, row in changed.items() if row is None]

@@ -14,14 +14,14 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from engram_tui.actions.action import bindings
-from engram_tui.actions.browse import ACTIONS
 from engram_tui.browse import ways_in
+from engram_tui.browse.actions import ACTIONS
 from engram_tui.browse.facet_pane import FacetLines, FacetPane
 from engram_tui.browse.facets import Facets
 from engram_tui.browse.filter_input import FilterInput
 from engram_tui.browse.listing import BrowseListing
-from engram_tui.widgets.lore_list import LoreList
+from engram_tui.shell.action import bindings
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.preview import Preview
 from engram_tui.widgets.rows import BEST, SORT_NAMES, ids_of, sorted_rows
 

@@ -8,7 +8,7 @@ from engram.domain.text.safe_text import safe_text
 from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:
-    from engram_tui.browse.reader import Matches
+    from engram_tui.browse.queries import Matches
 
 
 def counts(matches: Matches | None, matching: int, total: int, narrow: bool = False) -> str:

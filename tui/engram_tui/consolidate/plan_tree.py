@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from textual.strip import Strip
 
-from engram_tui.shell.gate import words
-from engram_tui.widgets.lore_list import LoreList, fitted
+from engram_tui.shell.sanitize import words
+from engram_tui.widgets.entry_list import LoreList, fitted
 
 if TYPE_CHECKING:
     from engram_tui.consolidate.plan_rows import Choices, PlanRow

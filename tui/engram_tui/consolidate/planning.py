@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engram.domain.errors import NotFoundError
 from engram_tui.shell.aside import own_handle
-from engram_tui.shell.work import Deed
+from engram_tui.shell.store_screen import Deed
 from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:

@@ -14,17 +14,17 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.consolidation.plan import MERGE
-from engram_tui.actions.action import bindings
-from engram_tui.actions.consolidate import ACTIONS
+from engram_tui.consolidate.actions import ACTIONS
 from engram_tui.consolidate.plan_rows import Choices, what_happens
 from engram_tui.consolidate.plan_tree import PlanTree
 from engram_tui.consolidate.planning import WHILE_PLANNING, apply_deed, planned, planned_apart
 from engram_tui.consolidate.step_result import item_of, read_result, rehearsed
-from engram_tui.pair_search import PairSearch
-from engram_tui.review import deeds
-from engram_tui.shell.gate import words
+from engram_tui.review import commands
+from engram_tui.review.pair_search import PairSearch
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.widgets.lore_list import LoreList
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.preview import Preview
 from engram_tui.widgets.rows import count
 
@@ -369,4 +369,4 @@ class ConsolidateScreen(ShellScreen):
         if made is None:
             self.tell("Merge", "Nothing was written.")
         else:
-            self.do(deeds.decide([item], decision, made), (item.id,))
+            self.do(commands.decide([item], decision, made), (item.id,))

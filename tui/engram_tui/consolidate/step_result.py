@@ -9,7 +9,7 @@ from rich.text import Text
 from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
 from engram.domain.review.review import merge_of
-from engram_tui.shell.gate import lines, words
+from engram_tui.shell.sanitize import lines, words
 from engram_tui.widgets.rows import bar, fraction
 from engram_tui.widgets.word_marks import differ, inline
 

@@ -10,8 +10,8 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from engram_tui.entry.wording import table
-from engram_tui.shell.gate import lines
+from engram_tui.entry.format import table
+from engram_tui.shell.sanitize import lines
 from engram_tui.widgets.markdown_pane import MarkdownPane
 
 if TYPE_CHECKING:

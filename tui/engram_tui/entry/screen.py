@@ -14,12 +14,9 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList
 
-from engram_tui.actions.action import bindings
-from engram_tui.actions.lore import ACTIONS
-from engram_tui.entry import reader
-from engram_tui.entry.parts import PARTS, Facts, Lines, LoreText, Said
-from engram_tui.entry.versions import LoreVersions
-from engram_tui.entry.wording import (
+from engram_tui.entry import queries
+from engram_tui.entry.actions import ACTIONS
+from engram_tui.entry.format import (
     Provenance,
     event_line,
     facts,
@@ -28,7 +25,10 @@ from engram_tui.entry.wording import (
     sparkline,
     trust_line,
 )
-from engram_tui.shell.gate import words
+from engram_tui.entry.parts import PARTS, Facts, Lines, LoreText, Said
+from engram_tui.entry.versions import LoreVersions
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
 from engram_tui.widgets.preview import body_of
 from engram_tui.widgets.rows import Row, row_of_shown
 
@@ -173,10 +173,10 @@ class LoreScreen(LoreVersions):
     def _ask_more(self, lore_id: str) -> None:
         """What is found less quickly."""
         for group, question, answer, apart in (
-            ("provenance", reader.provenance, self._take_provenance, False),
-            ("versions", reader.versions, self._take_versions, False),
-            ("queries", reader.queries, self._take_queries, False),
-            ("links", reader.links, self._take_links, True),
+            ("provenance", queries.provenance, self._take_provenance, False),
+            ("versions", queries.versions, self._take_versions, False),
+            ("queries", queries.queries, self._take_queries, False),
+            ("links", queries.links, self._take_links, True),
         ):
             asked, answered = partial(question, lore_id), partial(answer, lore_id)
             self.ask(group, asked, answered, failed=partial(self._part_failed, group), apart=apart)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engram_tui.browse.deeds import BrowseDeeds
-from engram_tui.entry import reader
+from engram_tui.entry import queries
+from engram_tui.entry.format import compared, who
 from engram_tui.entry.parts import PARTS, Lines
-from engram_tui.entry.wording import compared, who
+from engram_tui.entry_actions.screen import BrowseDeeds
 from engram_tui.widgets.compare import NEWER, OLDER, Compare, Side
 from engram_tui.widgets.rows import fraction
 
@@ -38,7 +38,7 @@ class LoreVersions(BrowseDeeds):
         lore_id = self.lore_id
         self.ask(
             "compare",
-            lambda store: reader.texts(store, lore_id, [one.commit for one in pair]),
+            lambda store: queries.texts(store, lore_id, [one.commit for one in pair]),
             partial(self._show_pair, at if other is before else None, pair),
             opens=True,
         )

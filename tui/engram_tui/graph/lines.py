@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.graph.graph import entity_key
 from engram.domain.graph.graph_drawing import tree
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 from engram_tui.widgets.line_list import QUIET, STRONG, Line, Part
 from engram_tui.widgets.rows import count, short_category
 

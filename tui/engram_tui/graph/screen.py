@@ -10,8 +10,7 @@ from textual import on
 from textual.widgets import Static
 
 from engram.domain.graph.graph_walk import DEEPEST
-from engram_tui.actions.action import bindings
-from engram_tui.actions.graph import ACTIONS
+from engram_tui.graph.actions import ACTIONS
 from engram_tui.graph.lines import (
     ENTITY_LINE,
     Around,
@@ -22,9 +21,10 @@ from engram_tui.graph.lines import (
     read_around,
     read_entities,
 )
-from engram_tui.shell.gate import words
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.line_screen import LineScreen
-from engram_tui.widgets.lore_list import LoreList
 
 if TYPE_CHECKING:
     from textual.binding import BindingType

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
-from engram_tui.actions.action import bindings
-from engram_tui.actions.live import ACTIONS
 from engram_tui.judging import Judging
+from engram_tui.live.actions import ACTIONS
 from engram_tui.live.lines import CHOICES, KEPT, News, details_of, lines_of, read_news
-from engram_tui.shell.gate import words
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
 from engram_tui.widgets.line_screen import LineScreen
 from engram_tui.widgets.rows import count
 

@@ -17,10 +17,10 @@ from engram.domain.review.review import (
     TAKE,
     allowed,
 )  # fmt: skip
-from engram_tui.actions.action import Action, written
-from engram_tui.review import deeds
+from engram_tui.review import commands
 from engram_tui.review.queue import ReviewQueue
-from engram_tui.shell.gate import words
+from engram_tui.shell.action import Action, written
+from engram_tui.shell.sanitize import words
 from engram_tui.shell.screen import ShellScreen
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.domain.review.review import Item
     from engram_tui.review.merge_source import MergeSource
-    from engram_tui.shell.work import Deed, Written
+    from engram_tui.shell.store_screen import Deed, Written
 
 
 class ReviewDecisions(ShellScreen):
     """A screen with a review queue, and everything that can be decided about its items."""
 
-    CHOOSES = deeds.ITEM
+    CHOOSES = commands.ITEM
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
@@ -102,7 +102,7 @@ class ReviewDecisions(ShellScreen):
                 else "Nothing is left.",
             )
             return
-        self.do(deeds.decide(items, decision, result), tuple(item.id for item in items))
+        self.do(commands.decide(items, decision, result), tuple(item.id for item in items))
 
     def do(self, deed: Deed, ids: tuple[str, ...]) -> None:
         """Carry out a deed; what it is about is out of the queue from now on."""
@@ -168,7 +168,7 @@ class ReviewDecisions(ShellScreen):
         item = self.queue.current
         if item is None:
             return
-        groups = deeds.batches(self.queue.items, item)
+        groups = commands.batches(self.queue.items, item)
         names = [item.proposal, *(name for name in allowed(item.kind) if name != item.proposal)]
         choices = [
             Choice(f"{name} {group}", f"{name} {said}", after=allowed(item.kind)[name])
@@ -184,7 +184,7 @@ class ReviewDecisions(ShellScreen):
     def _decide_many(self, about: Item, picked: str | None) -> None:
         if picked:
             decision, _, group = picked.partition(" ")
-            self.decide(deeds.batches(self.queue.items, about)[group][1], decision)
+            self.decide(commands.batches(self.queue.items, about)[group][1], decision)
 
     # Editing
 
@@ -209,7 +209,7 @@ class ReviewDecisions(ShellScreen):
         if after is None or after == before:
             self.tell("Edit", "Nothing was changed; the item stays.")
             return
-        self.do(deeds.accept_edited(item, path, before, after), (item.id,))
+        self.do(commands.accept_edited(item, path, before, after), (item.id,))
 
     # Making one of two
 

@@ -15,8 +15,8 @@ from textual.widgets import Static, TextArea
 
 from engram.domain.entry.lore import Lore
 from engram_tui.review.merge_draft import BOTH, LEFT, RIGHT, MergeDraft, Part
-from engram_tui.shell.gate import lines, words
 from engram_tui.shell.prompts import Confirm
+from engram_tui.shell.sanitize import lines, words
 from engram_tui.widgets.word_marks import differ, side_by_side
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engram.domain.errors import UsageError
 from engram.domain.review.review import ACCEPT, CONFLICT, MERGE
-from engram_tui.review.exhibits import Version, versions_of
+from engram_tui.review.item_details import Version, versions_of
 
 if TYPE_CHECKING:
     from engram.app import Engram

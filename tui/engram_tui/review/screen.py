@@ -14,15 +14,15 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.review.review import CONTRADICTION, DUPLICATE, JUNK, STALE, WEAK
-from engram_tui.actions.action import bindings
-from engram_tui.actions.review import ACTIONS
-from engram_tui.browse.reader import QUICK
-from engram_tui.pair_search import PairSearch
+from engram_tui.browse.queries import QUICK
+from engram_tui.review.actions import ACTIONS
 from engram_tui.review.decisions import ReviewDecisions
-from engram_tui.review.exhibits import PAIRS, Exhibit, read_exhibit, read_use
-from engram_tui.review.wording import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.review.format import decisions_line, kinds_line, progress_line, why_lines
+from engram_tui.review.item_details import PAIRS, Exhibit, read_exhibit, read_use
+from engram_tui.review.pair_search import PairSearch
+from engram_tui.shell.action import bindings
 from engram_tui.shell.aside import own_handle
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 
 KEPT = 500
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from engram_tui.shell.gate import lines
+from engram_tui.shell.sanitize import lines
 from engram_tui.shell.text_screen import TextScreen
 
 if TYPE_CHECKING:

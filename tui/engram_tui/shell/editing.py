@@ -11,8 +11,8 @@ from textual.widgets import TextArea
 
 from engram.domain.errors import UsageError
 from engram.usecases.recording.editor import edited, own_editor
-from engram_tui.shell.gate import lines, words
-from engram_tui.shell.work import one_line
+from engram_tui.shell.sanitize import lines, words
+from engram_tui.shell.store_screen import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.widgets import Static
 
-from engram_tui.actions.action import Action, written
-from engram_tui.shell.gate import words
+from engram_tui.shell.action import Action, written
+from engram_tui.shell.sanitize import words
 from engram_tui.shell.table import ENTRIES
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from engram_tui.shell.gate import lines, words
+from engram_tui.shell.sanitize import lines, words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.containers import Container
 from textual.widgets import Input, Static
 
-from engram_tui.actions import everywhere
-from engram_tui.actions.action import Action, bindings, written
+from engram_tui.shell import actions
+from engram_tui.shell.action import Action, bindings, written
 from engram_tui.shell.frame import NARROW, ROOMY, HeadingLine, KeyLine, TabLine
-from engram_tui.shell.gate import words
-from engram_tui.shell.steps import Step
+from engram_tui.shell.sanitize import words
+from engram_tui.shell.store_screen import Deed, StoreWork, Written, carry_out
 from engram_tui.shell.table import ENTRIES, actions_of, entry_named, every_action
-from engram_tui.shell.work import Deed, StoreWork, Written, carry_out
+from engram_tui.shell.undo import Step
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram_tui.app import EngramApp
-    from engram_tui.entry.new_entry import NewLore
+    from engram_tui.new_entry.form import NewLore
 
 
 class ShellScreen(StoreWork):
@@ -39,7 +39,7 @@ class ShellScreen(StoreWork):
         & > #trouble { display: none; height: auto; max-height: 4; padding: 0 1; background: $error 20%; color: $text-error; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings(everywhere.ACTIONS)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(actions.ACTIONS)
 
     def __init__(self, store: Engram) -> None:
         super().__init__(store)
@@ -145,8 +145,8 @@ class ShellScreen(StoreWork):
 
     def actions(self) -> tuple[Action, ...]:
         """Every action of this screen, its own first."""
-        lists = everywhere.MOVES if self.query("LoreList") else ()
-        return (*actions_of(self.SCREEN), *lists, *everywhere.ACTIONS)
+        lists = actions.MOVES if self.query("LoreList") else ()
+        return (*actions_of(self.SCREEN), *lists, *actions.ACTIONS)
 
     def keys_of(self, action: Action) -> str:
         """The keys of an action, those of the configuration if it says any."""
@@ -269,19 +269,19 @@ class ShellScreen(StoreWork):
 
     def action_new_lore(self) -> None:
         """The form for a new lore; what was typed into it before is still there."""
-        from engram_tui.entry.new_entry import NewLore, NewLoreForm
+        from engram_tui.new_entry.form import NewLore, NewLoreForm
 
         form = NewLoreForm(self, self.shell.unsaved or NewLore())
         self.app.push_screen(form, lambda wanted: self._record(form.kept, wanted))
 
     def _record(self, kept: NewLore, wanted: NewLore | None) -> None:
         """Record what was wanted; the form keeps it until it is written."""
-        from engram_tui import deeds
+        from engram_tui.entry_actions import commands
 
         self.shell.unsaved = kept
         if wanted is not None:
             default = self.store.store.settings.text("record.category")
-            self.do(deeds.record(wanted.fields(default), self.shell.forget_unsaved), ())
+            self.do(commands.record(wanted.fields(default), self.shell.forget_unsaved), ())
 
     def action_log(self) -> None:
         """The commands that ran."""

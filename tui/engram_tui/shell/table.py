@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engram_tui.actions import everywhere
+from engram_tui.shell import actions
 
 if TYPE_CHECKING:
     from engram.app import Engram
-    from engram_tui.actions.action import Action
+    from engram_tui.shell.action import Action
     from engram_tui.shell.screen import ShellScreen
 
 
@@ -36,7 +36,7 @@ ENTRIES = (
     Entry("review", "Review", "engram_tui.review.screen", "ReviewScreen"),
     Entry("consolidate", "Consolidate", "engram_tui.consolidate.screen", "ConsolidateScreen"),
     Entry("sync", "Sync", "engram_tui.sync.screen", "SyncScreen"),
-    Entry("insight", "Insight", "engram_tui.insight", "InsightScreen"),
+    Entry("insight", "Insight", "engram_tui.insight.screen", "InsightScreen"),
     Entry("live", "Live", "engram_tui.live.screen", "LiveScreen"),
     Entry("graph", "Graph", "engram_tui.graph.screen", "GraphScreen"),
 )
@@ -49,12 +49,13 @@ def entry_named(name: str) -> Entry:
 
 def actions_of(name: str) -> tuple[Action, ...]:
     """The actions of one screen, those of every screen not among them."""
-    return tuple(import_module(f"engram_tui.actions.{name}").ACTIONS)
+    package = "entry" if name == "lore" else name
+    return tuple(import_module(f"engram_tui.{package}.actions").ACTIONS)
 
 
 def every_action() -> dict[str, Action]:
     """All actions of the app by name."""
-    found = [*everywhere.ACTIONS, *everywhere.MOVES]
+    found = [*actions.ACTIONS, *actions.MOVES]
     for entry in ENTRIES:
         found += actions_of(entry.name)
     return {action.name: action for action in found}

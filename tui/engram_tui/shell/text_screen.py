@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import Static
 
 from engram.usecases.sync.sync import Options
-from engram_tui.actions.action import bindings
-from engram_tui.actions.sync import ACTIONS
-from engram_tui.shell.gate import words
-from engram_tui.shell.work import defect, one_line
-from engram_tui.sync import remotes
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
+from engram_tui.shell.store_screen import defect, one_line
+from engram_tui.sync import commands
+from engram_tui.sync.actions import ACTIONS
 from engram_tui.sync.lines import (
     Result,
     View,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.sync.traffic import LoreChange
-    from engram_tui.shell.work import Deed, Written
+    from engram_tui.shell.store_screen import Deed, Written
     from engram_tui.widgets.line_list import Line
 
 
@@ -290,7 +290,7 @@ class SyncScreen(LineScreen):
         name, url = given if len(given) == 2 else ("origin", given[0])
         if not self.store.store.places.repository:
             return
-        self.do(remotes.added(name, url), ())
+        self.do(commands.added(name, url), ())
 
     def action_remove_remote(self) -> None:
         """Forget one."""
@@ -299,7 +299,7 @@ class SyncScreen(LineScreen):
     def _remove(self, name: str) -> None:
         known = self.view.remotes if self.view else ()
         url = next((one.url for one in known if one.name == name), "")
-        self.do(remotes.removed(name, url), ())
+        self.do(commands.removed(name, url), ())
 
     def _deed_done(self, deed: Deed, ids: tuple[str, ...], done: Written) -> None:
         super()._deed_done(deed, ids, done)

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from engram.domain.text.word_diff import Piece, word_differences
-from engram_tui.shell.gate import lines, words
+from engram_tui.shell.sanitize import lines, words
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

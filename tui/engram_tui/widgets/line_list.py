@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from engram_tui.widgets.lore_list import LoreList, column
+from engram_tui.widgets.entry_list import LoreList, column
 
 if TYPE_CHECKING:
     from engram_tui.widgets.rows import Row

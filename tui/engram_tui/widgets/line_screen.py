@@ -10,8 +10,8 @@ from textual import on
 from textual.containers import Horizontal, Vertical
 
 from engram_tui.shell.screen import ShellScreen
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.line_list import LineList
-from engram_tui.widgets.lore_list import LoreList
 from engram_tui.widgets.preview import Preview
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from engram.domain.text.word_diff import word_diff
-from engram_tui.shell.gate import lines
+from engram_tui.shell.sanitize import lines
 
 LEFT, RIGHT = "bold underline", "bold reverse"
 MOST = 20_000  # characters that are compared; a lore has 4,000 at most

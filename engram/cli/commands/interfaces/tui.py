@@ -58,7 +58,7 @@ def run(call: Call) -> int:
 
 def _run_web(call: Call) -> int:
     """Serve it until Ctrl-C. The store is opened here, too: what is wrong with it is to be said at once."""
-    from engram_tui.browse.reader import short_path
+    from engram_tui.browse.queries import short_path
     from engram_tui.main import first_run
     from engram_tui.web.server import check_packages, serve_web
 

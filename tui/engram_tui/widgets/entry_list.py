@@ -20,8 +20,8 @@ from textual.strip import Strip
 from engram.domain.entry.confidence import STATES, state
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.text.safe_text import safe_text
-from engram_tui.actions.action import bindings
-from engram_tui.actions.everywhere import MOVES
+from engram_tui.shell.action import bindings
+from engram_tui.shell.actions import MOVES
 from engram_tui.widgets.rows import (
     CATEGORY_CELLS,
     NO_REF,

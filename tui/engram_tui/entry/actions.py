@@ -3,8 +3,8 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
-from engram_tui.actions.deeds import DEEDS
+from engram_tui.entry_actions.actions import DEEDS
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("helpful", "h", "helpful", "this was helpful: confidence +0.08", 1, "has_lore", command="engram feedback --helpful"),

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engram.adapters.git.run.failures import without_credentials
-from engram_tui.shell.work import Deed
+from engram_tui.shell.store_screen import Deed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from engram.app import Engram
-    from engram_tui.shell.work import StoreWork
+    from engram_tui.shell.store_screen import StoreWork
 
 MANY = 1500  # lore from which comparing them all would hold the app up
 LOOK = 0.25  # seconds

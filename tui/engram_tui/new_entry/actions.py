@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("save_new", "ctrl+s", "record", "write it"),

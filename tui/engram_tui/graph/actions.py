@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("back", "escape,backspace", "back", "from a lore to the drawing; from an entity to the one before", 1, "can_go_back"),

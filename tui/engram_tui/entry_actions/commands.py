@@ -11,7 +11,7 @@ from engram.domain.errors import ValidationError
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import Edit, rewrite
 from engram.usecases.recording.editor import kept_if_refused
-from engram_tui.shell.work import Deed
+from engram_tui.shell.store_screen import Deed
 from engram_tui.widgets.rows import count, fraction
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("toggle_step", "space", "take or leave", "take this step or leave it out; on a kind, all of its steps", 1, "has_step", command="engram consolidate --skip"),

@@ -9,10 +9,10 @@ from textual.containers import Grid, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from engram.domain.explore.insight_charts import charts
-from engram_tui.actions.action import bindings
-from engram_tui.actions.insight import ACTIONS
+from engram_tui.insight.actions import ACTIONS
+from engram_tui.shell.action import bindings
 from engram_tui.shell.frame import ROOMY
-from engram_tui.shell.gate import lines, words
+from engram_tui.shell.sanitize import lines, words
 from engram_tui.shell.screen import ShellScreen
 from engram_tui.widgets.preview import Preview
 

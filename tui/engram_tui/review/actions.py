@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("accept", "a", "accept", "let it in, or say that all is well: what that means stands under the texts", 0, "has_item", command="engram review accept"),

@@ -15,7 +15,7 @@ from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.review import review
 from engram.usecases.recording.resolve_conflict import take_version
-from engram_tui.shell.gate import lines, words
+from engram_tui.shell.sanitize import lines, words
 from engram_tui.widgets.preview import since
 from engram_tui.widgets.rows import bar, fraction
 from engram_tui.widgets.word_marks import LEFT, MOST, RIGHT, differ, inline, side_by_side

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from engram.domain.errors import EngramError, UsageError
 from engram.usecases.recording.editor import open_editor, own_editor
-from engram_tui import deeds
+from engram_tui.entry_actions import commands
 from engram_tui.judging import Judging
-from engram_tui.shell.gate import words
-from engram_tui.shell.work import one_line
-from engram_tui.widgets.lore_list import LoreList
+from engram_tui.shell.sanitize import words
+from engram_tui.shell.store_screen import one_line
+from engram_tui.widgets.entry_list import LoreList
 from engram_tui.widgets.rows import count, ids_of
 
 if TYPE_CHECKING:
@@ -66,16 +66,16 @@ class BrowseDeeds(Judging):
 
     def action_archive(self) -> None:
         """Out of recall."""
-        self.do(deeds.archive(), self.chosen())
+        self.do(commands.archive(), self.chosen())
 
     def action_activate(self) -> None:
         """Into recall."""
-        self.do(deeds.activate(), self.chosen())
+        self.do(commands.activate(), self.chosen())
 
     def action_pin(self) -> None:
         """Pin, or unpin where the one under the cursor is pinned."""
         row = self.row
-        self.do(deeds.pin(not (row and row.pinned)), self.chosen())
+        self.do(commands.pin(not (row and row.pinned)), self.chosen())
 
     def action_forget(self) -> None:
         """Delete; where undo cannot help, only after a question."""
@@ -83,11 +83,11 @@ class BrowseDeeds(Judging):
 
         ids = self.chosen()
         if self.shell.can_undo:
-            self.do(deeds.forget(), ids)
+            self.do(commands.forget(), ids)
             return
         question = f"Delete {count(len(ids), 'lore')}? Engram does not commit here, so it cannot bring them back; git may."
         self.app.push_screen(
-            Confirm("Forget", question), lambda yes: self.do(deeds.forget(), ids) if yes else None
+            Confirm("Forget", question), lambda yes: self.do(commands.forget(), ids) if yes else None
         )
 
     def action_tags(self) -> None:
@@ -106,7 +106,7 @@ class BrowseDeeds(Judging):
         if text is None:
             return
         try:
-            self.do(deeds.tag(text), ids)
+            self.do(commands.tag(text), ids)
         except EngramError as error:
             self.trouble(one_line(error))
 
@@ -120,7 +120,7 @@ class BrowseDeeds(Judging):
         ]
         self.app.push_screen(
             Picker("Category", choices, hint="which category …"),
-            lambda name: self.do(deeds.categorise(name), ids) if name else None,
+            lambda name: self.do(commands.categorise(name), ids) if name else None,
         )
 
     # Files
@@ -196,4 +196,4 @@ class BrowseDeeds(Judging):
         if after is None or after == before:
             self.tell("Edit", "Nothing was changed.")
             return
-        self.do(deeds.replace_text(shown.path, shown.scope, before, after), (shown.lore.id,))
+        self.do(commands.replace_text(shown.path, shown.scope, before, after), (shown.lore.id,))

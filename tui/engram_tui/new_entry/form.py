@@ -12,9 +12,9 @@ from textual.widgets import Button, Input, Label, Static, TextArea
 from engram.domain.entry.lore import MAX_CONTENT, title_of
 from engram.domain.exchange.classify import guess_category
 from engram.domain.text.safe_text import safe_text
-from engram_tui.actions.action import bindings
-from engram_tui.actions.new_lore import ACTIONS
-from engram_tui.shell.gate import lines, words
+from engram_tui.new_entry.actions import ACTIONS
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import lines, words
 from engram_tui.widgets.rows import count, fraction
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from engram.usecases.history.origin import known_origins
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.usage import worth_at_once
 from engram.usecases.store.remote import list_remotes
-from engram_tui.entry.wording import Provenance
+from engram_tui.entry.format import Provenance
 
 if TYPE_CHECKING:
     from engram.app import Engram

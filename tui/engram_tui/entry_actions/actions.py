@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 DEEDS = (
     Action("archive", "a", "archive", "out of recall, not out of the store", 0, "has_lore", command="engram edit --status archived"),

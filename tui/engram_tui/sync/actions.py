@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - a table
 from __future__ import annotations
 
-from engram_tui.actions.action import Action
+from engram_tui.shell.action import Action
 
 ACTIONS = (
     Action("back", "escape", "back", "back to the list", 1, "is_reading"),

@@ -23,8 +23,8 @@ from engram.domain.review.review import (
     TAKE,
     allowed,
 )
-from engram_tui.shell.gate import words
-from engram_tui.widgets.lore_list import fitted
+from engram_tui.shell.sanitize import words
+from engram_tui.widgets.entry_list import fitted
 from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from engram.usecases.graph import entity_conflicts
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recording.edit import rewrite
 from engram.usecases.recording.editor import kept_if_refused
-from engram_tui.deeds import titled
-from engram_tui.shell.gate import words
-from engram_tui.shell.work import Deed
+from engram_tui.entry_actions.commands import titled
+from engram_tui.shell.sanitize import words
+from engram_tui.shell.store_screen import Deed
 from engram_tui.widgets.rows import count
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from engram.domain.entry.lore import ACTIVE
-from engram_tui.shell.gate import words
+from engram_tui.shell.sanitize import words
 from engram_tui.widgets.preview import since
 from engram_tui.widgets.rows import bar, count, fraction
 

@@ -12,13 +12,13 @@ from textual.widgets import OptionList, Static
 
 from engram.adapters.files.places import user_config_file
 from engram.usecases.store.configuration import DEFAULT, OWN, STORE
-from engram_tui.actions.action import bindings
-from engram_tui.actions.settings import ACTIONS
-from engram_tui.browse.reader import short_path
+from engram_tui.browse.queries import short_path
 from engram_tui.entry.parts import Lines
-from engram_tui.shell.gate import words
+from engram_tui.settings.actions import ACTIONS
+from engram_tui.shell.action import bindings
+from engram_tui.shell.sanitize import words
 from engram_tui.shell.screen import ShellScreen
-from engram_tui.shell.work import Deed
+from engram_tui.shell.store_screen import Deed
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from engram.app import Engram
     from engram.usecases.store.configuration import Setting
-    from engram_tui.shell.work import Written
+    from engram_tui.shell.store_screen import Written
 
 _FROM = {STORE: "the store's file", OWN: "your own file"}
 _MARKS = {DEFAULT: " ", STORE: "◆", OWN: "●"}

@@ -1,1 +1,0 @@
-"""The tables of actions: one module for each screen, and one for what goes everywhere."""

@@ -1,0 +1,1 @@
+"""Commands on entries that several screens share: judging, editing, archiving, tagging, forgetting."""

@@ -1,0 +1,1 @@
+"""Every setting, where its value comes from, and changing it."""
