@@ -13,7 +13,10 @@ TEXTS = (".md", ".py", ".sh", ".tcss", ".toml", ".txt")
 # What was written by others, or measured as it stands.
 AS_THEY_ARE = ("tests/data/corpus/", "benchmarks/recall_dev/", "tests/project/test_language.py")
 
-_WORDS = "an?|each|every|one|another|two|three|four|five|six|seven|eight|nine|ten|twelve|many|few|several|both|these|those"
+_WORDS = (
+    "an?|each|every|one|another|two|three|four|five|six|seven|eight|nine|ten|twelve"
+    "|twenty|thirty|forty|fifty|sixty|eighty|hundred|thousand|million|dozen|many|few|several|both|these|those"
+)
 _NOUNS = (  # "a lore file", "12 lore entries": lore says what kind they are
     "files?|entry|entries|folders?|formats?|branch|branches|stores?|ids?|lists?|titles?|texts?|records?|paths?|trees?"
     "|pages?|documents?|repository|repositories|library"
