@@ -1,10 +1,10 @@
 """The terminal app as its user meets it: `python benchmarks/app.py [--sizes 1k,10k,100k] [--keep FOLDER] [--runs 5]`.
 
 Starts `engram tui` on a pseudo-terminal of 120 columns and 40 lines: bytes in, bytes out. Stores are generated in a temporary
-folder, or in one that `--keep` names, to be used again. `--store FOLDER` measures one that is there, on a copy.
+folder, or in the folder of `--keep` to be reused. `--store FOLDER` measures a copy of an existing store.
 
-Wall times are without the time in which the app's main thread waited for a processor that others had (Linux tells); how
-much that was stands beside them where it is of weight.
+Wall times exclude the time in which the app's main thread waited for a processor that others were using (reported by
+Linux); that time is printed beside them where it matters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Paired bootstrap: how sure a difference between two variants is, asked the same questions."""
+"""Paired bootstrap: the confidence of a difference between two variants that were asked the same questions."""
 
 from __future__ import annotations
 

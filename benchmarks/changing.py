@@ -1,7 +1,7 @@
-"""Measured: from a change of files, made as editors and git make them, to the answer that shows it.
+"""The time from a change of files, made as editors and git make them, to the answer that shows it.
 
-Each change puts a word that no lore has into a file and then asks for that word, so a change that is
-not noticed fails the benchmark instead of looking fast.
+Each change puts a word that no entry contains into a file and then asks for that word, so a change that goes unnoticed
+fails the benchmark instead of looking fast.
 """
 
 from __future__ import annotations

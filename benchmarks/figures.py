@@ -1,4 +1,4 @@
-"""Figures with their targets, and the report made of them."""
+"""Figures with their targets, and the report made from them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the graph costs: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
+"""The cost of the graph: `python benchmarks/graph.py [--lore 10000] [--entities 5000] [--seed 1]`.
 
-A generated store whose entries name entities (few of them often, most seldom), and whose entities are related; real files,
-the real index. Each figure is the least processor time of several runs, in this process; bare Python stands beside them.
+A generated store whose entries name entities (few of them often, most of them rarely), and whose entities are related; real
+files, the real index. Each figure is the least processor time of several runs in this process, next to that of bare Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether recall that walks helps: `python benchmarks/hop.py SET [SET ...] [--units N]`, sets as of benchmarks/recall.py.
+"""Whether expanding recall over entities helps: `python benchmarks/hop.py SET [SET ...] [--units N]`.
 
-No set names entities, so each entry gets those that its text has: names, which are words with a capital inside a
-sentence, a digit or a capital within, of which two entries or more of the set have each, and its tags. No question is
-looked at for that. Every question is asked twice in one store, k = 10, with and without the step.
+Sets are those of benchmarks/recall.py. No set names entities, so each entry gets those in its text, without regard to any
+question: its tags, and names that occur in at least two entries of the set. A name is a word that has a capital inside a
+sentence, a digit, or a capital inside the word. Every question is asked twice in one store, k = 10, with and without the step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The labelled pairs of tests/data/pairs, assessed as the product does, each half by itself."""
+"""The labelled pairs of tests/data/pairs, assessed as the product assesses them, each half separately."""
 
 from __future__ import annotations
 

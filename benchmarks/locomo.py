@@ -1,7 +1,7 @@
 """LoCoMo as retrieval sets: which turn, or which session, of a long conversation holds the evidence for a question.
 
-Each conversation is a store of its own. The data (snap-research/locomo, `locomo10.json`) is CC BY-NC 4.0: it is read
-from where you have it, and is no part of this project.
+Each conversation is a store of its own. The data (snap-research/locomo, `locomo10.json`) is CC BY-NC 4.0: it is read from
+wherever you keep it and is not part of this project.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How well duplicates and contradictions are told apart, on both halves of tests/data/pairs: `python benchmarks/pairs.py`.
+"""Precision and recall of duplicates and contradictions on both halves of tests/data/pairs: `python benchmarks/pairs.py`.
 
-The development half is what the weights were learnt from, so only the held-out half says how well they do.
+The weights were learnt from the development half, so only the held-out half shows how good they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rivals as processes: whole commands with what they cost, and MCP servers spoken to over their pipes."""
+"""Rivals as processes: the cost of whole commands, and MCP servers over their pipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rivals: how each is installed, filled, asked and broken. Each works in a folder of its own, as its manual says."""
+"""The rivals: how to install, fill, query and break each. Each works in a folder of its own, as its manual describes."""
 
 from __future__ import annotations
 

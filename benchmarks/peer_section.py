@@ -1,4 +1,4 @@
-"""The section of docs/benchmarks.md that `peers.py` writes and `run.py`, which writes the rest, leaves alone."""
+"""The section of docs/benchmarks.md that `peers.py` writes and `run.py`, which writes the rest, preserves."""
 
 from __future__ import annotations
 

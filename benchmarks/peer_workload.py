@@ -1,4 +1,4 @@
-"""What every rival has to do, row by row, and what each row is: the same notes and the same questions for all."""
+"""The tasks of every rival, row by row, and what each row means: the same notes and the same questions for all."""
 
 from __future__ import annotations
 

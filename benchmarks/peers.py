@@ -1,8 +1,8 @@
-"""Engram beside its rivals: `python benchmarks/peers.py [--sizes 1k,10k] [--til SET.json] [--installed FOLDER]`.
+"""Engram compared with its rivals: `python benchmarks/peers.py [--sizes 1k,10k] [--til SET.json] [--installed FOLDER]`.
 
-Each rival is installed on its own (a venv or an npm prefix below `--installed`, else a temporary folder), gets the same
-notes and the same questions, in turn and in one run; what it cannot do, it says. `--write` puts the table into
-docs/benchmarks.md, between its marks.
+Each rival is installed on its own (a venv or an npm prefix below `--installed`, else in a temporary folder) and gets the same
+notes and the same questions, in turn and in one run; the table says what it cannot do. `--write` puts the table into
+docs/benchmarks.md, between its markers.
 """
 
 from __future__ import annotations

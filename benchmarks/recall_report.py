@@ -1,4 +1,4 @@
-"""What was measured of one set: sizes, answers of every variant, and which question is of which kind and unit."""
+"""What was measured for one set: sizes, the answers of every variant, and the kind and unit of each question."""
 
 from __future__ import annotations
 

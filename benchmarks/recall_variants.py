@@ -1,7 +1,7 @@
-"""The variants that recall is measured in: the product's own query path, whole or with one part of it left out.
+"""The variants in which recall is measured: the product's own query path, whole or with one part left out.
 
-A part is left out by setting the constant that it depends on for the time of the run, so the product has no
-switch that only a benchmark would use, and whatever is measured is what a user's query runs through.
+A part is left out by setting the constant that it depends on for the time of the run. So the product needs no switch that
+only a benchmark would use, and what is measured is what a user's query runs through.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scratch stores: lore written straight to files in a folder of their own, in an environment that is nobody's."""
+"""Scratch stores: entries written straight to files in a folder of their own, in a clean environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scratch store of a retrieval set: one entry for each document, all of one age."""
+"""The scratch store of a retrieval set: one entry for each document, all of the same age."""
 
 from __future__ import annotations
 

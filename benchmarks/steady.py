@@ -1,7 +1,7 @@
-"""Measuring while the machine is quiet: bare Python says what it is worth, and a slow moment is measured again.
+"""Measure while the machine is quiet: compare with bare Python, and repeat a slow measurement.
 
-The same work takes up to twice the processor time while a shared machine is busy with others, so a figure says
-little without the time that a Python which does nothing took right before and after it.
+The same work takes up to twice the processor time while a shared machine is busy, so a figure says little without the
+time that an idle Python took right before and after it.
 """
 
 from __future__ import annotations

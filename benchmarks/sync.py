@@ -1,8 +1,8 @@
 """How long a sync takes: `python benchmarks/sync.py [--sizes 10k,100k] [--keep FOLDER] [--output FILE]`.
 
-A generated store, a bare remote and a second clone, all with real git on this machine's disk. Both clones change lore,
-the second one pushes, and then `engram sync` in the first is measured as a whole process, with every git it starts. Beside
-it stands what git alone takes to fetch and to push the same objects, one after the other: no sync by git can take less.
+A generated store, a bare remote and a second clone, all with real git on this machine's disk. Both clones change entries,
+the second one pushes, and then `engram sync` in the first is measured as a whole process, including every git it starts. The
+report also shows what git alone takes to fetch and push the same objects one after the other: no sync by git can take less.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is measured inside a process of its own: `python benchmarks/tasks.py TASK ROOT EFFORT` prints JSON.
+"""Tasks that are measured in a process of their own: `python benchmarks/tasks.py TASK ROOT EFFORT` prints JSON.
 
 Each task starts fresh, so that its memory and first-use costs are its own.
 """

@@ -1,8 +1,8 @@
-"""Renews what the pages under docs/ say of the code: python tools/generate_docs.py [--check]
+"""Regenerate the parts of the pages under docs/ that are made from the code: python tools/generate_docs.py [--check]
 
 A page holds prose and, between `<!-- generated: NAME -->` and `<!-- end: NAME -->`, parts that are made from
-the parser, the settings, the errors and the constants of the code. `--check` writes nothing and says (exit 1)
-which pages are out of date.
+the parser, the settings, the errors, the constants and the import contracts. `--check` writes nothing, lists the pages
+that are out of date, and then exits with 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Serves a store by MCP over HTTP on the loopback without asking for a token: for tools/check_mcp.sh alone.
+"""Serve a store by MCP over HTTP on the loopback without asking for a token: for tools/check_mcp.sh alone.
 
 Usage: python tools/open_mcp.py STORE      The conformance suite cannot send a token.
 """

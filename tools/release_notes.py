@@ -1,4 +1,4 @@
-"""Prints the changelog's section for a release tag; fails when tag, version and changelog disagree.
+"""Print the changelog's section for a release tag; fail when tag, version and changelog disagree.
 
 Usage: python tools/release_notes.py v1.2.3
 """

@@ -1,4 +1,4 @@
-"""A language model's place, for checks with real agents: `python tools/stand_in_model.py FOLDER`.
+"""A stand-in for a language model, for checks with real agents: `python tools/stand_in_model.py FOLDER`.
 
 It speaks to an agent as four vendors' services do (Anthropic Messages, OpenAI Responses and Chat Completions, Gemini),
 but says the same to everybody: first a command for the agent's shell, then what it learned from it. Each request goes

@@ -1,4 +1,4 @@
-"""Renews constraints.txt: the exact versions that ./run and ./test install.
+"""Update constraints.txt: the exact versions that ./run and ./test install.
 
 Usage: python3.11 tools/update_constraints.py [--check-wheels]
 

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever
 
 
 class EngramRetriever(BaseRetriever):
-    """The lore that answer a question, best first; a document's `ref` is what `feedback` takes."""
+    """The entries that answer a question, best first; a document's `ref` is what `feedback` takes."""
 
     store: Any  # an engram.Engram
     k: int = 5

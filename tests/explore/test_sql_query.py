@@ -36,7 +36,7 @@ HIDDEN = "hiddeninthestate"
 
 @pytest.fixture(scope="module")
 def engram(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engram]:
-    """A store with what each view shows, with lore that wait, and with what no view shows."""
+    """A store with what each view shows, with entries that wait, and with what no view shows."""
     with opened(dedicated(tmp_path_factory.mktemp("sql") / "store")) as engram:
         first = engram.record(
             QUEUE, category="fact", tags=["queue", "ops"], files=["a.py", 'b\\n "c".py'], entities="Kafka"

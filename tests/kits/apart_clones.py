@@ -1,4 +1,4 @@
-"""Two clones that had four lore in common and went on, each on its own."""
+"""Two clones that had four entries in common and went on, each on its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEW_HERE, NEW_THERE = "The linter runs first.", "Cursors need a unique last key.
 
 
 def apart(folder: Path) -> Left:
-    """Two clones that had four lore in common and went on, each on its own; the second has sent what it did."""
+    """Two clones that had four entries in common and went on, each on its own; the second has sent what it did."""
     made = Clones(folder)
     ids = [made.record("a", text).id for text in (JITTER, MONEY, SESSIONS, GONE)]
     made.settle()

@@ -66,7 +66,7 @@ _usual_votes = st.dictionaries(
 
 
 def _fields(usual: bool) -> dict[str, st.SearchStrategy[object]]:
-    """What each field of a lore may be."""
+    """What each field of an entry may be."""
     said = _usual_words.map(tuple) if usual else words
     ids = _usual_ids if usual else all_ids
     related = st.builds(Relation, st.sampled_from(RELATION_KINDS), ids)

@@ -84,7 +84,7 @@ def read_secrets(raw: bytes) -> None:
 
 
 def read_documents(raw: bytes) -> None:
-    """Every part fits a lore and has a title."""
+    """Every part fits an entry and has a title."""
     text = raw.decode("utf-8", "replace")
     for part in split_document(text, "Fuzz"):
         assert part.content.strip()

@@ -84,7 +84,7 @@ def change(message: str, *changes: tuple[str, bytes | None], author: str | None 
 
 
 LORE = "lore/new.md"
-# One lore is new, one changed, one deleted; where there are these files.
+# One entry is new, one changed, one deleted; where there are these files.
 CODE_AND_LORE = {"code.py": "1\n", "other.py": "1\n", "lore/old.md": "old\n", "lore/gone.md": "x\n"}
 WORK = change("work", (LORE, b"new\n"), ("lore/old.md", b"changed\n"), ("lore/gone.md", None))
 

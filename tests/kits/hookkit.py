@@ -26,7 +26,7 @@ UNRELATED = "The palette of the settings page was chosen for contrast, not for b
 
 
 def make_store(root: Path) -> Path:
-    """A plain store with one lore for each kind of recall, indexed."""
+    """A plain store with one entry for each kind of recall, indexed."""
     with opened(root, agent="human", clock=Clock()) as engram:
         engram.record(LESSON, category="FACT")
         engram.record(ABOUT_FILE, category="FACT", files=["src/queue.py"])

@@ -24,7 +24,7 @@ RECALLED = "make every handler idempotent"
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store outside git with one lore, recorded an hour ago and indexed."""
+    """A store outside git with one entry, recorded an hour ago and indexed."""
     root = tmp_path_factory.mktemp("template") / "store"
     clock = SteadyClock()
     clock.ahead = -3600 * SECONDS

@@ -43,7 +43,7 @@ async def serving(
 
 
 def lore(content: str, **more: Any) -> dict[str, Any]:
-    """A lore as it is sent."""
+    """An entry as it is sent."""
     return {"content": content, "category": "FACT", **more}
 
 

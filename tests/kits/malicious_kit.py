@@ -148,7 +148,7 @@ class World:
 
 
 def build(folder: Path) -> None:
-    """A hub with one lore, a clone `a` that is in step, and `b` that has one more lore of its own."""
+    """A hub with one entry, a clone `a` that is in step, and `b` that has one more entry of its own."""
     folder.mkdir()
     made = Clones(folder)
     made.record("a")

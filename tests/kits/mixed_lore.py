@@ -1,4 +1,4 @@
-"""Sixty lore of many categories that have nothing to do with message queues: the haystack of recall tests."""
+"""Sixty entries of many categories that have nothing to do with message queues: the haystack of recall tests."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Clone:
         return self.repository.commits[self.head].files
 
     def path(self, lore_id: str) -> str | None:
-        """Where a lore is in this clone now."""
+        """Where an entry is in this clone now."""
         for path, entry in sorted(self.files().items()):
             if id_of(self.repository.blobs[entry.oid]) == lore_id:
                 return path
@@ -147,7 +147,7 @@ class Clone:
             self.take(self.repository.commit((self.head,), int((moment + self.skew).timestamp()), files))
 
     def edit(self, moment: datetime, path: str, edit: Edit) -> bool:
-        """A change of one lore by Engram."""
+        """A change of one entry by Engram."""
         file = parsed(self.repository.raw(self.head, path))
         after = edit(file.lore)
         if after == file.lore:
@@ -179,7 +179,7 @@ def id_of(raw: bytes) -> str:
 
 
 def new_lore(number: int, moment: datetime, text: str) -> tuple[str, bytes]:
-    """A path and a file for a lore that was just learnt."""
+    """A path and a file for an entry that was just learnt."""
     lore_id = ulid.encode(int(moment.timestamp() * 1000), number << 40 | number)
     lore = Lore(lore_id, text, "FACT", moment, moment, tags=("a", "b"))
     return f"{FOLDER}/n{number}--{lore_id}.md", codec.write_new(lore, CATEGORIES)

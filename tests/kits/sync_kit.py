@@ -162,7 +162,7 @@ class Clones:
         file.write_text(text.replace(old, new), "utf-8")
 
     def path(self, name: str, lore: Lore) -> str:
-        """Where a lore is, relative to its store."""
+        """Where an entry is, relative to its store."""
         return self[name].get(lore.id).path
 
     def heads(self) -> set[str]:
@@ -192,7 +192,7 @@ def _make_clones(folder: Path, names: str) -> Left:
 
 
 def settled(folder: Path, text: str = TEXT) -> tuple[Clones, str]:
-    """Clones a and b that both have one lore, and its id."""
+    """Clones a and b that both have one entry, and its id."""
     left, lore_id = prepared.copy(f"settled {text}", folder, lambda place: _settle(place, text))
     return Clones.again(folder, left), lore_id
 

@@ -50,7 +50,7 @@ MONEY, SESSIONS, RETRY, QUEUE = (text.lstrip("# ").split("\n")[0] for text, _ in
 
 
 def make_template(folder: Path, clock: SteadyClock | None = None) -> Path:
-    """A store of four lore, the queue's the newest."""
+    """A store of four entries, the queue's the newest."""
     clock = clock or SteadyClock()  # two in a millisecond keep their order
     with engram.open(folder / "s", session="t", clock=clock) as store:
         for content, category in LORE:

@@ -288,3 +288,19 @@ def test_worked_example_of_confidence_comes_out() -> None:
     assert (lore.prior, sorted(parts), len(lore.merged_from)) == (700, [-150, 160], 1)
     assert "0.700 + 0.160 − 0.150 + 0.100 = 0.810" in text_of("lore-format.md")
     assert (lore.thousandths, lore.confidence, lore.validation_count) == (810, 0.81, 2)
+
+
+# --- the project's own lore
+
+
+def test_every_file_that_the_projects_lore_names_exists() -> None:
+    gone = []
+    for path in sorted((ROOT / "lore").rglob("*.md")):
+        lore = codec.read(path.read_bytes(), path.relative_to(ROOT).as_posix(), CATEGORIES, MODIFIED).lore
+        inside = re.findall(
+            r"(?<![\w./-])(?:engram|tui|tests|tools|benchmarks|docs)/[\w/.-]+\w", lore.content
+        )
+        dotted = re.findall(r"(?<![\w./-])engram(?:_tui)?(?:\.[a-z_]\w*)+", lore.content)
+        gone += [f"{path.name}: {name}" for name in (*lore.files, *inside) if not (ROOT / name).exists()]
+        gone += [f"{path.name}: {name}" for name in dotted if not resolves(name)]
+    assert gone == []

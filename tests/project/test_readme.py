@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
     (ROOT / "docs").rglob("*.md")
 )
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
+HERE = {**os.environ, "ENGRAM_BACKGROUND": "inline"}
 START = "from engram.cli.main import run; run()"
 
 
@@ -38,6 +41,24 @@ def commands(page: Path) -> set[str]:
 
 def test_readme_shows_commands() -> None:
     assert {"record", "query", "feedback"} <= commands(ROOT / "README.md")
+
+
+def test_the_session_in_the_readme_prints_what_it_shows(tmp_path: Path) -> None:
+    subprocess.run(("git", "init", "-q"), cwd=tmp_path, check=True)
+    blocks = re.findall(
+        r"^```console\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    steps = [step for block in blocks for step in re.split(r"^\$ engram ", block, flags=re.MULTILINE)[1:]]
+    assert len(steps) >= 5
+    for step in steps:
+        command, _, shown = step.partition("\n")
+        typed = (sys.executable, "-c", START, *shlex.split(command))
+        done = subprocess.run(
+            typed, cwd=tmp_path, env=HERE, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        pattern = ".*".join(re.escape(part) for part in shown.split("…"))  # … stands for what differs
+        assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"{command}\n{done.stdout}"
 
 
 SHOWN = sorted({command for page in PAGES for command in commands(page)})
