@@ -95,6 +95,7 @@ def test_vectors_that_were_still_to_be_made_take_their_places(tmp_path: Path) ->
     given = every[1:4].copy()
     checks = file.overwrite({1: given, 3: every[6:8]}, 4, 8)
     assert (given == every[1:4]).all()
+    assert list(checks) == [1, 3]
     assert file.damaged(list(checks.items()), 4, 8) == []
     stored = np.fromfile(file.path, "int8").reshape(-1, WIDTH)
     assert (stored[[1, 2, 3, 6, 7]] == quantised(every[[1, 2, 3, 6, 7]].copy())).all()
