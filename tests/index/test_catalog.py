@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import marshal
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,6 +64,9 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
         "UPDATE files SET title = 'another' WHERE row = 1",
         "UPDATE files SET created_at = created_at + 1 WHERE row = 1",
         "UPDATE files SET confidence = NULL WHERE row = 1",
+        "UPDATE files SET error = 'none of its own' WHERE row = 1",
+        "UPDATE files SET conflicts = 1 WHERE row = 1",
+        "UPDATE files SET path = 'lore/11.md' WHERE row = 1",
         "DELETE FROM row_tags WHERE row = 1",
         "INSERT INTO row_tags VALUES (1, 'more')",
         "INSERT INTO row_tags VALUES (9, 'of nobody')",
@@ -74,6 +79,19 @@ def test_a_change_behind_its_back_is_noticed(catalog: Catalog, change: str) -> N
     catalog.connection.execute(change)
     [damage] = damaged(catalog.connection)
     assert "1.md" in damage or "row 9" in damage
+
+
+def test_a_catalog_answers_in_every_thread(catalog: Catalog) -> None:
+    catalog.put([entry(1)])
+    with ThreadPoolExecutor() as threads:
+        assert threads.submit(catalog.count).result() == 1
+
+
+def test_a_catalog_in_use_is_synced_to_the_disk_and_one_in_the_making_need_not_be(tmp_path: Path) -> None:
+    made = Catalog(str(tmp_path / "catalog.db"), create=True)
+    used = Catalog(made.path)
+    found = [one.connection.execute("PRAGMA synchronous").fetchone() for one in (made, used)]
+    assert found == [(0,), (1,)]
 
 
 def full() -> Entry:
@@ -264,9 +282,15 @@ def test_the_sum_of_lines_tells_a_change_from_a_mere_look(catalog: Catalog) -> N
 def test_another_connection_sees_the_same_and_each_sees_that_the_other_changed_it(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
     catalog.share()
+    assert catalog.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     catalog.put([entry(1)])
-    catalog.add_indexes()
-    catalog.add_indexes()
+    for _ in range(2):
+        catalog.add_indexes()
+    names = {
+        name
+        for (name,) in catalog.connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '% INDEX %'")
+    }
+    assert names >= {"files_row", "files_id", "files_created", "row_tags_tag", "row_relations_id"}
     other = Catalog(catalog.path)
     version = other.version()
     assert other.hits([1]) == catalog.hits([1])
@@ -276,3 +300,5 @@ def test_another_connection_sees_the_same_and_each_sees_that_the_other_changed_i
     assert len(other.hits([1, 2])) == 2
     for one in (catalog, other):
         one.close()
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            one.count()
