@@ -110,9 +110,16 @@ def test_an_abandoned_change_leaves_no_trace(generation: Generation) -> None:
     assert state(generation) == before
     assert rows(generation, "abandoned") == []
     assert rows(generation, "broker") == [0]
+    assert generation.verify() == []
     fill_one(generation)
     assert rows(generation, "more") == [3]
     assert generation.verify() == []
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b"[1", b'["meta.json"]'])
+def test_a_list_of_files_that_lacks_some_is_damage(generation: Generation, raw: bytes) -> None:
+    Path(generation.folder, "words", ".managed.json").write_bytes(raw)
+    assert generation.verify() == ["words/.managed.json: contents changed since they were written"]
 
 
 def fill_one(generation: Generation) -> None:
