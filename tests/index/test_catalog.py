@@ -164,6 +164,10 @@ def test_what_is_known_of_a_file_is_how_it_looked_and_what_it_held(catalog: Cata
         "lore/odd": Known((0, 0, 0), "a link", 7, None, "", 0, True),
     }
     assert catalog.known() == expected
+    assert catalog.problems() == [
+        Problem("lore/bad.md", 3, "no id", "add it"),
+        Problem("lore/odd", 0, "", ""),
+    ]
     assert catalog.known(["lore/4.md", "lore/none.md"]) == {"lore/4.md": expected["lore/4.md"]}
     assert catalog.known([]) == {}
     catalog.touch([(5, 6, 7, 8, "lore/1.md")])
