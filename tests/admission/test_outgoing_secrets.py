@@ -12,7 +12,6 @@ from storekit import opened
 from engram.domain.errors import SecretFoundError
 from engram.usecases.admission import outgoing_secrets
 from engram.usecases.admission.outgoing_secrets import (
-    LARGEST,
     check_outgoing,
     new_secrets,
     secrets_of_commits,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 OTHER = SECRET[:4] + SECRET[4:][::-1]
+LARGEST = 1_048_576
 LINE = f"The token is {SECRET}\n"
 
 

@@ -30,6 +30,8 @@ def lore(**fields: object) -> Lore:
         ({"agent": "human", "source_id": OWN}, {}, "human", "human"),
         ({"agent": "codex", "source_id": OWN}, {}, "agent", "codex"),
         ({}, {}, "human", "written by hand"),
+        ({"source_id": OWN}, {}, "human", "unknown"),
+        ({"agent": "codex"}, {}, "agent", "codex"),
         ({}, {"arrived": True}, "foreign", "unknown, another clone"),
         ({"source_id": OWN, "context": ("Imported from notes.md",)}, {}, "import", "unknown, taken from elsewhere"),
         ({"agent": "human", "source_id": OWN, "context": ("Extracted from t",)}, {}, "import", "human, taken from elsewhere"),
@@ -47,7 +49,13 @@ def lore(**fields: object) -> Lore:
 def test_the_tier_is_as_low_as_what_is_known(
     fields: dict[str, object], known: dict[str, object], tier: str, reason: str
 ) -> None:
-    assert tier_of(lore(**fields), OWN, **known) == (tier, reason)  # type: ignore[arg-type]
+    found = tier_of(lore(**fields), OWN, **known)  # type: ignore[arg-type]
+    assert found == (tier, reason)
+    assert found.is_checked is (tier in ("human", "agent"))
+
+
+def test_a_name_is_cut_at_forty_characters() -> None:
+    assert writer(lore(agent="a" * 41)) == "a" * 40
 
 
 @given(st.text(max_size=200), st.sampled_from([OWN, OTHER, ""]), st.booleans())

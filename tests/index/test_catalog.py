@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import marshal
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from engram.adapters.index.catalog import Catalog, Entry, Problem
+from engram.adapters.index.catalog import Catalog, Entry, Known, Problem, Text
 from engram.adapters.index.catalog_check import damaged
+from engram.domain.entry.confidence import Vote
 from engram.domain.entry.lore import Lore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 600_000, UTC)
@@ -60,6 +64,9 @@ def test_tags_follow_their_file_when_it_changes_its_row_or_goes(catalog: Catalog
         "UPDATE files SET title = 'another' WHERE row = 1",
         "UPDATE files SET created_at = created_at + 1 WHERE row = 1",
         "UPDATE files SET confidence = NULL WHERE row = 1",
+        "UPDATE files SET error = 'none of its own' WHERE row = 1",
+        "UPDATE files SET conflicts = 1 WHERE row = 1",
+        "UPDATE files SET path = 'lore/11.md' WHERE row = 1",
         "DELETE FROM row_tags WHERE row = 1",
         "INSERT INTO row_tags VALUES (1, 'more')",
         "INSERT INTO row_tags VALUES (9, 'of nobody')",
@@ -72,3 +79,230 @@ def test_a_change_behind_its_back_is_noticed(catalog: Catalog, change: str) -> N
     catalog.connection.execute(change)
     [damage] = damaged(catalog.connection)
     assert "1.md" in damage or "row 9" in damage
+
+
+def test_a_catalog_answers_in_every_thread(catalog: Catalog) -> None:
+    catalog.put([entry(1)])
+    with ThreadPoolExecutor() as threads:
+        assert threads.submit(catalog.count).result() == 1
+
+
+def test_a_catalog_in_use_is_synced_to_the_disk_and_one_in_the_making_need_not_be(tmp_path: Path) -> None:
+    made = Catalog(str(tmp_path / "catalog.db"), create=True)
+    used = Catalog(made.path)
+    found = [one.connection.execute("PRAGMA synchronous").fetchone() for one in (made, used)]
+    assert found == [(0,), (1,)]
+
+
+def full() -> Entry:
+    """An entry of which every field says something."""
+    some = entry(4, "a")
+    assert some.lore is not None
+    lore = some.lore._replace(
+        type="episodic",
+        status="archived",
+        prior=900,
+        votes={"CLONE001": Vote(0, 50, 3)},
+        last_validated=NOW + timedelta(days=1),
+        updated_at=NOW + timedelta(days=2),
+        expires_at=NOW + timedelta(days=3),
+        agent="bot",
+        source_id="SOURCE",
+        importance=1,
+        pinned=True,
+        files=("a.py", "b.py"),
+    )
+    return some._replace(lore=lore, adopted=False)
+
+
+def test_a_line_holds_each_field_of_its_entry(catalog: Catalog) -> None:
+    catalog.put([full()])
+    [hit] = catalog.hits([4])
+    assert hit._asdict() == {
+        "row": 4,
+        "path": "lore/4.md",
+        "id": "01J8ZC6W6NN2KC71CQ20QK0004",
+        "title": "Note 4",
+        "category": "FACT",
+        "type": "episodic",
+        "status": "archived",
+        "confidence": 850,
+        "validation_count": 3,
+        "last_validated": NOW.timestamp() + 86_400,
+        "created_at": NOW.timestamp(),
+        "updated_at": NOW.timestamp() + 2 * 86_400,
+        "expires_at": NOW.timestamp() + 3 * 86_400,
+        "agent": "bot",
+        "importance": 1.0,
+        "pinned": 1,
+        "length": 21,
+        "files": "a.py\nb.py",
+        "mtime_ns": 1,
+        "size": 2,
+        "inode": 3,
+        "vector_check": 4,
+        "text_digest": "text",
+        "source_id": "SOURCE",
+    }
+    catalog.put([entry(5)])
+    [hit] = catalog.hits([5])
+    assert (hit.last_validated, hit.expires_at, hit.importance, hit.pinned) == (None, None, None, 0)
+    assert catalog.select("pinned = ?", [1]) == catalog.hits([4])
+    assert catalog.select("1", (), "ORDER BY row DESC") == [hit, *catalog.hits([4])]
+
+
+def problem(path: str) -> Entry:
+    return Entry(path, (1, 2, 3), "bytes", 9, problem=Problem(path, 3, "no id", "add it"))
+
+
+def test_what_is_known_of_a_file_is_how_it_looked_and_what_it_held(catalog: Catalog) -> None:
+    catalog.put([full(), entry(1), problem("lore/bad.md"), Entry("lore/odd", (0, 0, 0), "a link", 7)])
+    expected = {
+        "lore/1.md": Known((1, 2, 3), "digest", 9, 1, "text", 1, True),
+        "lore/4.md": Known((1, 2, 3), "digest", 9, 4, "text", 4, False),
+        "lore/bad.md": Known((1, 2, 3), "bytes", 9, None, "", 0, True),
+        "lore/odd": Known((0, 0, 0), "a link", 7, None, "", 0, True),
+    }
+    assert catalog.known() == expected
+    assert catalog.problems() == [
+        Problem("lore/bad.md", 3, "no id", "add it"),
+        Problem("lore/odd", 0, "", ""),
+    ]
+    assert catalog.known(["lore/4.md", "lore/none.md"]) == {"lore/4.md": expected["lore/4.md"]}
+    assert catalog.known([]) == {}
+    catalog.touch([(5, 6, 7, 8, "lore/1.md")])
+    assert catalog.known(["lore/1.md"]) == {"lore/1.md": Known((5, 6, 7), "digest", 8, 1, "text", 1, True)}
+
+
+def test_a_file_seen_soon_after_its_time_has_a_size_that_proves_nothing(catalog: Catalog) -> None:
+    catalog.put([entry(1)])  # of the time 1, seen at 9
+    assert catalog.stamps(8) == [("lore/1.md", 1, 2, 3)]
+    assert catalog.stamps(9) == [("lore/1.md", 1, -1, 3)]
+    assert catalog.stamps(8, ["lore/1.md", "lore/2.md"]) == [("lore/1.md", 1, 2, 3)]
+    assert catalog.stamps(8, []) == []
+
+
+def test_the_children_of_a_folder_are_the_files_directly_in_it(catalog: Catalog) -> None:
+    paths = ["lore/a/1.md", "lore/a/b/2.md", "lore/a0/3.md", "lore/a.md", "lore/a-b/4.md", "lore/z.md"]
+    catalog.put([problem(path) for path in paths])
+    assert catalog.children("lore/a") == ["lore/a/1.md"]
+    assert sorted(catalog.children("lore")) == ["lore/a.md", "lore/z.md"]
+
+
+def test_folders_are_remembered_with_their_times_until_they_are_gone(catalog: Catalog) -> None:
+    catalog.set_folders({"lore": 1, "lore/a": 2}, [])
+    catalog.set_folders({"lore": 3}, ["lore/a", "lore/b"])
+    assert catalog.folders() == {"lore": 3}
+
+
+def test_notes_about_the_index_are_kept_and_replaced(catalog: Catalog) -> None:
+    catalog.set_meta({"head": "1", "dead": "0"})
+    catalog.set_meta({"head": "2"})
+    assert catalog.meta() == {"head": "2", "dead": "0"}
+
+
+def twins() -> list[Entry]:
+    """Two files that claim one id, and a third with its own."""
+    one, other = entry(1, "a"), entry(2, "a", "b")
+    assert one.lore is not None
+    assert other.lore is not None
+    return [one, other._replace(lore=other.lore._replace(id=one.lore.id)), entry(3, "b")]
+
+
+def test_of_files_with_one_id_the_first_path_has_it_and_the_others_are_a_problem(catalog: Catalog) -> None:
+    catalog.put(twins())
+    [lore_id] = catalog.twin_ids()
+    assert catalog.count() == 3
+    catalog.settle_twins([lore_id])
+    assert sorted(hit.row for hit in catalog.hits([1, 2, 3])) == [1, 3]
+    assert sorted(hit.row for hit in catalog.select("1")) == sorted(catalog.select_rows("1", ())) == [1, 3]
+    assert (catalog.count(), catalog.count("row = ?", [2]), catalog.count_rows()) == (2, 0, 3)
+    assert catalog.problems() == [
+        Problem(
+            "lore/2.md", 0, f"another file already has the id {lore_id}", "Delete one, or remove its id line."
+        )
+    ]
+    assert [line.row for line in catalog.texts(["active"])] == [1, 3]
+    assert damaged(catalog.connection) == []
+    catalog.remove(["lore/1.md"])
+    assert catalog.twin_ids() == []
+    catalog.settle_twins([lore_id])
+    assert sorted(hit.row for hit in catalog.hits([2, 3])) == [2, 3]
+
+
+def test_ids_are_found_by_their_files_and_files_by_their_ids(catalog: Catalog) -> None:
+    catalog.put([entry(1), entry(2), problem("lore/bad.md")])
+    first, second = (f"01J8ZC6W6NN2KC71CQ20QK{number:04d}" for number in (1, 2))
+    assert catalog.ids_of(["lore/1.md", "lore/bad.md", "lore/none.md"]) == {first}
+    assert catalog.present([first, second, "another"]) == {first, second}
+    catalog.remove(["lore/1.md"])
+    assert catalog.present([first, second]) == {second}
+
+
+def test_lists_count_and_pack_what_fulfils_a_condition(catalog: Catalog) -> None:
+    other = entry(3, "b")
+    assert other.lore is not None
+    other = other._replace(lore=other.lore._replace(category="SKILL", status="pending"))
+    catalog.put([entry(2, "a", "b"), entry(1, "a"), other, entry(4, "b"), problem("lore/bad.md")])
+    assert catalog.count_by("category") == {"FACT": 3, "SKILL": 1}
+    assert list(catalog.count_by("status").items()) == [("active", 3), ("pending", 1)]
+    assert list(catalog.count_tags().items()) == [("b", 3), ("a", 2)]
+    assert catalog.select_rows("category = ?", ["SKILL"]) == [3]
+    assert catalog.count("category = ?", ["FACT"]) == 3
+    ids, packed = catalog.select_packed(["row", "title"], "row < ?", [3], "ORDER BY row")
+    assert [one[-1] for one in ids] == ["1", "2"]
+    assert [marshal.loads(line) for line in packed] == [(1, "Note 1"), (2, "Note 2")]
+    assert catalog.texts(["pending"]) == [
+        Text("01J8ZC6W6NN2KC71CQ20QK0003", "lore/3.md", "SKILL", 3, "digest", "text")
+    ]
+    assert [line.row for line in catalog.texts(["active", "pending"])] == [1, 2, 3, 4]
+    assert sorted(catalog.vector_checks()) == [(n, n, f"lore/{n}.md") for n in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("count", [499, 500, 501, 1001])
+def test_as_many_lines_as_are_asked_for_are_found(catalog: Catalog, count: int) -> None:
+    catalog.put([entry(number) for number in range(count + 1)], new=True)
+    assert sorted(hit.row for hit in catalog.hits([*range(count)])) == [*range(count)]
+    assert len(catalog.known([f"lore/{number}.md" for number in range(count)])) == count
+
+
+def test_the_sum_of_lines_tells_a_change_from_a_mere_look(catalog: Catalog) -> None:
+    catalog.put([entry(1, "a"), entry(2)])
+    sums = [catalog.sum_of_lines()]
+    catalog.touch([(1, 2, 99, 99, "lore/1.md")])
+    assert catalog.sum_of_lines() == sums[0]
+    for change in ([entry(1, "b"), entry(2)], [entry(1), entry(2)], [full()], [entry(4)]):
+        catalog.put(change)
+        sums.append(catalog.sum_of_lines())
+    catalog.touch([(2, 2, 3, 9, "lore/1.md")])
+    sums.append(catalog.sum_of_lines())
+    catalog.touch([(2, 9, 3, 9, "lore/1.md")])
+    sums.append(catalog.sum_of_lines())
+    catalog.remove(["lore/1.md"])
+    sums.append(catalog.sum_of_lines())
+    assert len(set(sums)) == len(sums)
+
+
+def test_another_connection_sees_the_same_and_each_sees_that_the_other_changed_it(tmp_path: Path) -> None:
+    catalog = Catalog(str(tmp_path / "catalog.db"), create=True)
+    catalog.share()
+    assert catalog.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    catalog.put([entry(1)])
+    for _ in range(2):
+        catalog.add_indexes()
+    names = {
+        name
+        for (name,) in catalog.connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '% INDEX %'")
+    }
+    assert names >= {"files_row", "files_id", "files_created", "row_tags_tag", "row_relations_id"}
+    other = Catalog(catalog.path)
+    version = other.version()
+    assert other.hits([1]) == catalog.hits([1])
+    assert other.version() == version
+    catalog.put([entry(2)])
+    assert other.version() != version
+    assert len(other.hits([1, 2])) == 2
+    for one in (catalog, other):
+        one.close()
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            one.count()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -72,6 +73,124 @@ def test_a_changed_byte_is_noticed_in_the_row_it_belongs_to(tmp_path: Path) -> N
         raw.seek(2 * WIDTH)
         raw.write(bytes([byte ^ 1]))
     assert file.damaged(checks, 3, 6) == [1]
+
+
+def test_vectors_that_are_no_longer_used_match_nothing_and_all_others_stay(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(8, 3)
+    checks = list(enumerate(file.write(0, 0, every, [1, 3, 2, 2])))
+    before = np.fromfile(file.path, "int8").reshape(-1, WIDTH)
+    file.clear([1, 3], 4, 8)
+    after = np.fromfile(file.path, "int8").reshape(-1, WIDTH)
+    assert (after[[0, 4, 5]] == before[[0, 4, 5]]).all()
+    assert not after[[1, 2, 3, 6, 7]].any()
+    assert every_row(file, every[2], 4, 8)[[1, 3]].tolist() == [0, 0]
+    assert file.damaged(checks, 4, 8) == [1, 3]
+
+
+def test_vectors_that_were_still_to_be_made_take_their_places(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(8, 4)
+    file.write(0, 0, np.zeros((8, WIDTH), "float32"), [1, 3, 2, 2])
+    given = every[1:4].copy()
+    checks = file.overwrite({1: given, 3: every[6:8]}, 4, 8)
+    assert (given == every[1:4]).all()
+    assert list(checks) == [1, 3]
+    assert file.damaged(list(checks.items()), 4, 8) == []
+    stored = np.fromfile(file.path, "int8").reshape(-1, WIDTH)
+    assert (stored[[1, 2, 3, 6, 7]] == quantised(every[[1, 2, 3, 6, 7]].copy())).all()
+    assert not stored[[0, 4, 5]].any()
+    for row, wrong in ((0, every[:2]), (1, every[:2]), (3, every[:3])):
+        with pytest.raises(ValueError, match=f"row {row} has another number of vectors"):
+            file.overwrite({row: wrong}, 4, 8)
+    assert np.fromfile(file.path, "int8").size == 8 * WIDTH
+
+
+def test_the_vector_of_a_whole_text_is_its_first(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(6, 5)
+    file.write(0, 0, every, [1, 3, 2])
+    found = file.wholes([2, 0, 1], 3, 6)
+    assert np.abs(found - every[[4, 0, 1]]).max() < 0.003
+    assert np.abs(np.linalg.norm(found, axis=1) - 1).max() < 0.02
+    assert found.dtype == np.float32
+    assert file.wholes([], 3, 6).shape == (0, WIDTH)
+    assert list(file.edges(3, 6)) == [0, 1, 4, 6]
+    assert list(file.edges(2, 4)) == [0, 1, 4]
+
+
+def test_nothing_is_near_where_there_are_no_vectors(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    query = random_units(2, 6)
+    assert file.cosines(query[0], 0, 0).rows == 0
+    for rows, slots in ((0, 0), (0, 3), (3, 0)):
+        found = file.cosines(query[0], rows, slots)
+        assert (found.rows, found.of(np.arange(rows)).tolist()) == (rows, [0.0] * rows)
+        assert [every.tolist() for every in file.cosines_of(query, rows, slots)] == [[0.0] * rows] * 2
+
+
+@pytest.mark.parametrize(("queries", "rows"), [(1, 1023), (64, 1024), (65, 1025), (130, 2100)])
+def test_many_questions_at_once_have_the_answers_of_each_alone(
+    tmp_path: Path, queries: int, rows: int
+) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    counts = [1 + (row % 50 == 0) + (row % 75 == 0) for row in range(rows)]
+    slots = sum(counts)
+    file.write(0, 0, random_units(slots, rows), counts)
+    asked = random_units(queries, 7)
+    together = list(file.cosines_of(asked, rows, slots))
+    assert len(together) == queries
+    for query, found in list(zip(asked, together, strict=True))[:: max(1, queries // 4)]:
+        assert (found == every_row(file, query, rows, slots)).all()
+    assert (together[-1] == every_row(file, asked[-1], rows, slots)).all()
+
+
+@pytest.mark.parametrize("starts", [[1, 2, 3], [0, 2, 2], [0, 3, 2], [0, 1, 6], [0, 1, 7]])
+def test_places_out_of_order_are_an_error_and_no_answer(tmp_path: Path, starts: list[int]) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(6, 8)
+    file.write(0, 0, every, [1, 3, 2])
+    Path(file.starts_path).write_bytes(np.array(starts, "<u4").tobytes())
+    with pytest.raises(ValueError, match="is not in order"):
+        file.cosines(every[0], 3, 6)
+
+
+def test_files_that_are_too_short_are_an_error_and_no_answer(tmp_path: Path) -> None:
+    file = VectorFile(str(tmp_path), WIDTH)
+    every = random_units(6, 9)
+    file.write(0, 0, every, [1, 3, 2])
+    for rows, slots in ((4, 6), (3, 7)):
+        for ask in (file.cosines, lambda query, *size: file.wholes([0], *size)):
+            with pytest.raises(ValueError, match="shorter than the catalog says"):
+                ask(every[0], rows, slots)
+    assert every_row(file, every[0], 3, 6).argmax() == 0
+    with open(file.path, "r+b") as raw:
+        raw.truncate(6 * WIDTH - 1)
+    with pytest.raises(ValueError, match="shorter than the catalog says"):
+        file.cosines(every[0], 3, 6)
+
+
+def test_vectors_are_on_the_disk_before_anybody_counts_on_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros after a power cut would be vectors like any other: the sizes tell nothing."""
+    file = VectorFile(str(tmp_path), WIDTH)
+    synced: list[tuple[str, int]] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        names = [path for path in (file.path, file.starts_path) if os.path.exists(path)]
+        [name] = [path for path in names if os.path.samestat(os.stat(path), os.fstat(handle))]
+        synced.append((name, os.path.getsize(name)))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    every = random_units(6, 10)
+    file.write(0, 0, every, [1, 3, 2])
+    assert sorted(synced) == sorted([(file.path, 6 * WIDTH), (file.starts_path, 3 * 4)])
+    del synced[:]
+    file.overwrite({0: every[1:2]}, 3, 6)
+    assert synced == [(file.path, 6 * WIDTH)]
 
 
 def test_rounding_keeps_the_vectors_it_is_given() -> None:

@@ -209,6 +209,15 @@ def test_a_twin_whose_file_holds_another_entry_by_now_takes_nothing_in(root: Pat
         assert admit(store.store, source, [twin]) == ("active", "", "", None, None, ())
 
 
+def test_only_the_model_that_all_clones_have_can_tell_that_texts_are_the_same(root: Path) -> None:
+    from_elsewhere(root)
+    (root / ".engram.toml").write_text('[store]\nfolder = "lore"\n\n[embedding]\nprovider = "none"\n')
+    with opened(root, agent="bot") as store:
+        new = store.record(QUEUE, category="fact").lore._replace(content=NEEDED)
+        twin = Similar(ID, 1.0, NEEDED, "lore/elsewhere.md")
+        assert admit(store.store, new, [twin]) == ("active", "", "", None, None, ())
+
+
 def test_what_an_agent_records_waits_and_is_taken_in_by_nothing_until_then(root: Path) -> None:
     (root / ".engram.toml").write_text(HELD)
     before = from_elsewhere(root).read_bytes()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engram.adapters.index.vectors import VectorFile
 
 _FEW = 1000
+_MANAGED = ".managed.json"
 
 
 class Generation:
@@ -193,10 +194,21 @@ class Generation:
             found += [f"catalog.db: {what}" for what in damaged(self.catalog.connection)]
             for name, (_, expected) in self._words_files.items():
                 if self.words_in_step() and _file_check(os.path.join(self._words_folder, name)) != expected:
+                    if name == _MANAGED and self._lists_all_words():
+                        continue  # a writer that did not commit has added its files to the list
                     found.append(f"words/{name}: contents changed since they were written")
             if self.vectors is not None:
                 found += self._damaged_vectors(self.vectors)
         return found
+
+    def _lists_all_words(self) -> bool:
+        """Whether tantivy's list of its own files is readable and holds all that the catalog knows."""
+        try:
+            with open(os.path.join(self._words_folder, _MANAGED), "rb") as file:
+                listed = json.load(file)
+        except ValueError:
+            return False
+        return isinstance(listed, list) and {*self._words_files} - {_MANAGED} <= {*map(str, listed)}
 
     def _damaged_vectors(self, vectors: VectorFile) -> list[str]:
         from engram.adapters.index.pending_vectors import WAITING

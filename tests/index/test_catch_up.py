@@ -1,0 +1,257 @@
+"""Bringing the index in step: what is counted, noted and reported, and when an index is made anew."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from storekit import SECONDS, SteadyClock, opened
+
+from engram.adapters.files.durable.lock import FileLock
+from engram.usecases.index import catch_up, freshness
+from engram.usecases.index.catch_up import no_collections, too_many_dead
+from engram.usecases.index.file_scan import Refreshed
+from engram.usecases.index.refresh import refresh
+
+if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
+    from engram.app import Engram
+
+SECRET = "AKIA" + "Z7QX2M4KPL9TRWVB"  # of no account; put together so that no scanner finds it here
+
+
+@pytest.fixture
+def clock() -> SteadyClock:
+    """Far enough ahead of the files' times for them to be believed."""
+    found = SteadyClock()
+    found.ahead = 10 * SECONDS
+    return found
+
+
+@pytest.fixture
+def engram(tmp_path: Path, clock: SteadyClock) -> Iterator[Engram]:
+    with opened(tmp_path / "store", clock) as made:
+        made.refresh()
+        yield made
+
+
+@pytest.fixture
+def lore(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "lore"
+
+
+@pytest.fixture
+def never_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a large store, where a few removed texts are no reason to begin a new index."""
+    monkeypatch.setattr(catch_up, "EXACT_LIMIT", -1)
+    monkeypatch.setattr(catch_up, "DEAD_SHARE", 1000)
+
+
+def generation_of(engram: Engram) -> Generation:
+    found = engram.store.index.look()
+    assert found is not None
+    return found
+
+
+@pytest.mark.usefixtures("never_compacted")
+def test_what_was_added_changed_removed_and_cannot_be_read_is_counted(engram: Engram, lore: Path) -> None:
+    for name in "abc":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    (lore / "secret.md").write_text(f"One line.\nThe key is {SECRET}\n")
+    (lore / "large.md").write_text("x" * (256 * 1024 + 1))
+    assert refresh(engram.store) == Refreshed(added=4, problems=2)
+    (lore / "a.md").write_text("The parser is sound by now.\n")
+    (lore / "b.md").unlink()
+    assert refresh(engram.store) == Refreshed(changed=1, removed=1)
+    (lore / "c.md").write_text("---\nid: [\n---\nbroken\n")
+    assert refresh(engram.store) == Refreshed(changed=1, problems=1)
+    assert [hit.lore.content for hit in engram.query("parser").lore] == ["The parser is sound by now."]
+    generation = generation_of(engram)
+    assert (generation.dead, generation.next_row, generation.words.count) == (3, 4, 1)
+    assert [(p.path, p.line) for p in generation.catalog.problems()] == [
+        ("lore/c.md", 3),
+        ("lore/large.md", 0),
+        ("lore/secret.md", 2),
+    ]
+    large, secret = generation.catalog.problems()[1:]
+    assert large.message == "this file has 262,145 bytes; lore are small notes"
+    assert (secret.message, SECRET in secret.hint) == (
+        "it holds what looks like a secret (aws-access-key-id), so it is not recalled or committed",
+        False,
+    )
+    assert generation.verify() == []
+    assert refresh(engram.store) == Refreshed()
+
+
+def test_a_file_of_the_largest_size_is_read(engram: Engram, lore: Path) -> None:
+    (lore / "large.md").write_text("x" * (256 * 1024))
+    refresh(engram.store)
+    assert not [p for p in generation_of(engram).catalog.problems() if "bytes" in p.message]
+
+
+def test_only_named_files_are_looked_at(engram: Engram, lore: Path) -> None:
+    for name in "abc":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    assert refresh(engram.store, paths=["lore/a.md", "lore/none.md"]).added == 1
+    assert refresh(engram.store, paths=["lore/a.md"]).changed == 0
+    assert refresh(engram.store).added == 2
+    (lore / "b.md").unlink()
+    assert refresh(engram.store, paths=["lore/b.md"]).removed == 1
+    assert len(engram.list().lore) == 2
+
+
+def test_progress_is_told_every_64_files_and_at_the_end(engram: Engram, lore: Path) -> None:
+    for number in range(66):
+        (lore / f"{number}.md").write_text(f"Note {number} of the parser.\n")
+    told: list[tuple[int, int]] = []
+    assert refresh(engram.store, rebuild="test", progress=lambda *both: told.append(both)).added == 66
+    assert told == [(0, 66), (64, 66), (66, 66)]
+
+
+def test_texts_are_indexed_with_their_vectors_batch_by_batch(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engram.usecases.index import indexing
+
+    monkeypatch.setattr(indexing, "_BATCH", 2)
+    for number in range(5):
+        (lore / f"{number}.md").write_text(f"Note {number} of the parser.\n")
+    assert refresh(engram.store).added == 5
+    generation = generation_of(engram)
+    assert (generation.next_row, generation.next_slot, generation.waiting, generation.words.count) == (
+        5,
+        5,
+        0,
+        5,
+    )
+    assert generation.verify() == []
+    for number in range(5):
+        found = engram.query(f"Note {number} of the parser.", k=1, keep=False)
+        assert (found.lore[0].path, found.strategy) == (f"lore/{number}.md", "hybrid")
+
+
+def test_while_another_process_indexes_the_old_index_answers(
+    engram: Engram, lore: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catch_up, "_LOCK_SECONDS", 0.0)
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    other = FileLock(f"{engram.store.index.folder}/writer.lock")
+    assert other.try_acquire()
+    assert refresh(engram.store) == Refreshed(fresh=False)
+    assert not other.try_acquire()
+    other.release()
+    assert refresh(engram.store).added == 1
+    assert other.try_acquire(), "the lock is given back"
+
+
+def test_what_went_is_remembered_but_not_what_only_moved(engram: Engram, lore: Path) -> None:
+    gone, moved = (engram.record(f"The parser is flaky {n}.", category="FACT") for n in (1, 2))
+    engram.refresh()
+    root = lore.parent
+    (root / moved.path).rename(lore / "moved.md")
+    assert engram.refresh().rebuilt == ""
+    assert engram.store.state.gone.all() == []
+    (root / gone.path).unlink()
+    engram.refresh()
+    assert [one for one, _ in engram.store.state.gone.all()] == [gone.lore.id]
+
+
+def test_the_index_notes_the_commit_and_the_time_of_the_last_look_at_all_files(
+    engram: Engram, lore: Path, clock: SteadyClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generation = generation_of(engram)
+    first = clock.nanoseconds()
+    assert (generation.head, generation.swept_ns, generation.rules) == (
+        freshness.head(engram.store),
+        first,
+        "",
+    )
+    clock.ahead += SECONDS
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store, paths=["lore/a.md"])
+    assert generation.swept_ns == first
+    refresh(engram.store)
+    assert generation.swept_ns == first + SECONDS
+    clock.ahead += SECONDS
+    refresh(engram.store)
+    assert generation.swept_ns == first + SECONDS, "of a small store it is not worth a write"
+    monkeypatch.setattr(freshness, "NOT_NOTED", 0)
+    refresh(engram.store)
+    assert generation.swept_ns == first + 2 * SECONDS
+    refresh(engram.store, rebuild="test")
+    assert generation_of(engram).swept_ns == first + 2 * SECONDS
+
+
+@pytest.mark.parametrize(
+    ("alive", "dead", "patient", "anew"),
+    [
+        (0, 0, False, False),
+        (0, 1, False, True),
+        (100, 0, True, False),
+        (100, 1, True, True),
+        (101, 1, False, False),
+        (101, 2, False, False),
+        (101, 3, True, True),
+        (1000, 20, True, False),
+        (1000, 21, True, True),
+        (1001, 21, True, False),
+        (1001, 21, False, True),
+        (1001, 20, False, False),
+    ],
+)
+def test_an_index_is_made_anew_for_its_removed_texts_where_they_matter_and_nobody_waits(
+    engram: Engram, alive: int, dead: int, patient: bool, anew: bool
+) -> None:
+    generation = generation_of(engram)
+    generation.next_row, generation.dead = alive + dead, dead
+    assert too_many_dead(generation, patient=patient) is anew
+
+
+def test_removed_texts_make_a_small_index_anew(engram: Engram, lore: Path) -> None:
+    for name in "ab":
+        (lore / f"{name}.md").write_text(f"The parser of {name} is flaky.\n")
+    refresh(engram.store)
+    before = generation_of(engram).folder
+    (lore / "a.md").unlink()
+    assert refresh(engram.store) == Refreshed(removed=1)
+    generation = generation_of(engram)
+    assert generation.folder != before
+    assert (generation.dead, generation.next_row) == (0, 1)
+
+
+def test_a_damaged_index_is_made_anew_and_says_so(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    (lore / "b.md").write_text("The broker is not.\n")
+    Path(generation_of(engram).folder, "words", "meta.json").unlink()
+    done = refresh(engram.store)
+    assert (done.added, bool(done.rebuilt), done.fresh) == (2, True, True)
+    assert len(engram.query("parser broker").lore) == 2
+
+
+def test_other_settings_make_the_index_anew_when_a_store_is_opened(engram: Engram, lore: Path) -> None:
+    (lore / "a.md").write_text("The parser is flaky.\n")
+    refresh(engram.store)
+    with (lore.parent / ".engram.toml").open("a") as settings:
+        settings.write('\n[secrets]\nallow = ["x"]\n')
+    from engram.usecases.store import accepted_settings
+
+    accepted_settings.accept(str(lore.parent), str(lore.parent / ".git/engram"))
+    with opened(lore.parent) as other:
+        assert refresh(other.store, thorough=False).rebuilt == "the settings changed"
+        assert refresh(other.store, thorough=False).rebuilt == ""
+        assert generation_of(other).rules == freshness.rules(other.store) != ""
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collections_are_off_for_a_while_and_then_as_before(enabled: bool) -> None:
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with no_collections():
+            assert not gc.isenabled()
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()

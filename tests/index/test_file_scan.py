@@ -1,0 +1,230 @@
+"""What differs between the files and the index: found by the times of folders, of files, by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from storekit import SECONDS, SteadyClock, opened
+
+from engram.adapters.files.scan import FileStamp
+from engram.usecases.index import file_scan
+from engram.usecases.index.file_scan import Delta, safe_times
+from engram.usecases.index.refresh import refresh
+
+if TYPE_CHECKING:
+    from engram.adapters.index.generation import Generation
+    from engram.usecases.store.store import Store
+
+LONG_AGO = (1_700_000_000, 1_700_000_000)
+NOTHING = Delta({}, [], {}, [], {}, {})
+
+
+class Scanned:
+    """A store with `lore/a.md` and `lore/sub/b.md`, all of it old and indexed."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.lore = Path(store.places.root) / "lore"
+        self.write("a.md", "The parser is flaky.\n")
+        self.write("sub/b.md", "The broker is not.\n")
+        self.settle()
+
+    @property
+    def generation(self) -> Generation:
+        found = self.store.index.look()
+        assert found is not None
+        return found
+
+    def write(self, name: str, text: str) -> None:
+        (self.lore / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.lore / name).write_text(text)
+
+    def settle(self) -> None:
+        for path in sorted(self.lore.rglob("*"), reverse=True):
+            os.utime(path, LONG_AGO)
+        os.utime(self.lore, LONG_AGO)
+        refresh(self.store)
+
+    def now(self) -> int:
+        return self.store.clock.nanoseconds()
+
+    def swept(self) -> Delta:
+        return file_scan.swept(self.store, self.generation, self.now())
+
+    def in_folders(self, *folders: str) -> Delta:
+        return file_scan.in_folders(self.store, self.generation, self.now(), folders)
+
+
+@pytest.fixture
+def scanned(tmp_path: Path) -> Iterator[Scanned]:
+    clock = SteadyClock()
+    clock.ahead = 10 * SECONDS
+    with opened(tmp_path / "store", clock) as engram:
+        yield Scanned(engram.store)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"files": {"a": FileStamp(1, 2, 3)}},
+        {"gone": ["a"]},
+        {"folders": {"a": 1}},
+        {"gone_folders": ["a"]},
+        {"scan_problems": {"a": "why"}},
+    ],
+    ids=str,
+)
+def test_each_difference_alone_is_one(changed: dict[str, object]) -> None:
+    assert NOTHING.is_empty
+    assert not NOTHING._replace(**changed).is_empty  # type: ignore[arg-type]
+
+
+def test_the_time_of_a_folder_is_believed_two_seconds_later() -> None:
+    now = 1_700_000_000 * SECONDS
+    found = safe_times({"new": now, "young": now - 2 * SECONDS + 1, "old": now - 2 * SECONDS}, now)
+    assert found == {"new": 0, "young": 0, "old": now - 2 * SECONDS}
+
+
+def test_nothing_differs_where_nothing_changed(scanned: Scanned) -> None:
+    assert scanned.swept().is_empty
+    assert scanned.in_folders().is_empty
+    assert scanned.in_folders("lore", "lore/sub").is_empty
+    assert not file_scan.folders_changed(scanned.store, scanned.generation)
+
+
+@pytest.mark.parametrize("what", ["longer", "same size", "same size and time"])
+def test_a_file_written_in_place_shows_in_a_sweep_alone(scanned: Scanned, what: str) -> None:
+    text = (scanned.lore / "a.md").read_text()
+    (scanned.lore / "a.md").write_text(text + "More.\n" if what == "longer" else text.upper())
+    if what == "same size and time":
+        os.utime(scanned.lore / "a.md", LONG_AGO)
+    found = scanned.swept()
+    assert (list(found.files), found.gone, found.folders) == (["lore/a.md"], [], {})
+    assert found.known["lore/a.md"].row == scanned.generation.catalog.known(["lore/a.md"])["lore/a.md"].row
+    assert not file_scan.folders_changed(scanned.store, scanned.generation)
+    assert scanned.in_folders().is_empty
+    assert list(scanned.in_folders("lore").files) == ["lore/a.md"]
+    assert scanned.in_folders("lore/sub").is_empty
+
+
+def test_a_file_that_was_made_or_deleted_shows_by_the_time_of_its_folder(scanned: Scanned) -> None:
+    scanned.write("c.md", "The cache is cold.\n")
+    (scanned.lore / "sub" / "b.md").unlink()
+    assert file_scan.folders_changed(scanned.store, scanned.generation)
+    for found in (scanned.in_folders(), scanned.swept()):
+        assert (list(found.files), found.gone, sorted(found.folders)) == (
+            ["lore/c.md"],
+            ["lore/sub/b.md"],
+            ["lore", "lore/sub"],
+        )
+        assert "lore/sub/b.md" in found.known
+        assert (found.gone_folders, found.scan_problems) == ([], {})
+
+
+def test_a_folder_that_is_new_is_read_to_its_depth_and_one_that_is_gone_takes_its_files_along(
+    scanned: Scanned,
+) -> None:
+    scanned.write("new/deep/c.md", "The cache is cold.\n")
+    (scanned.lore / "sub" / "b.md").unlink()
+    (scanned.lore / "sub").rmdir()
+    for found in (scanned.in_folders(), scanned.swept()):
+        assert list(found.files) == ["lore/new/deep/c.md"]
+        assert found.gone == ["lore/sub/b.md"]
+        assert found.gone_folders == ["lore/sub"]
+        assert sorted(found.folders) == ["lore", "lore/new", "lore/new/deep"]
+    refresh(scanned.store)
+    assert sorted(scanned.generation.folders) == ["lore", "lore/new", "lore/new/deep"]
+    assert [hit.path for hit in scanned.generation.catalog.select("1", (), "ORDER BY path")] == [
+        "lore/a.md",
+        "lore/new/deep/c.md",
+    ]
+
+
+def test_a_link_in_place_of_a_file_is_a_problem_until_it_is_known(scanned: Scanned) -> None:
+    (scanned.lore / "a.md").unlink()
+    (scanned.lore / "a.md").symlink_to(scanned.lore / "sub" / "b.md")
+    found = scanned.swept()
+    assert (list(found.scan_problems), found.files, found.gone) == (["lore/a.md"], {}, [])
+    scanned.settle()
+    assert [problem.path for problem in scanned.generation.catalog.problems()] == ["lore/a.md"]
+    os.utime(scanned.lore, LONG_AGO)
+    refresh(scanned.store)
+    assert scanned.in_folders("lore").scan_problems == {}
+
+
+def test_a_file_in_place_of_a_folder_takes_its_files_along(scanned: Scanned) -> None:
+    (scanned.lore / "sub" / "b.md").unlink()
+    (scanned.lore / "sub").rmdir()
+    (scanned.lore / "sub").write_text("no folder")
+    refresh(scanned.store)
+    assert [hit.path for hit in scanned.generation.catalog.select("1")] == ["lore/a.md"]
+    assert list(scanned.generation.folders) == ["lore"]
+
+
+def test_named_files_are_looked_at_whatever_their_times_say(scanned: Scanned) -> None:
+    paths = ["lore/a.md", "lore/none.md"]
+    found = file_scan.named(scanned.store, scanned.generation, paths)
+    assert (list(found.files), found.gone, list(found.known)) == (
+        ["lore/a.md"],
+        ["lore/none.md"],
+        ["lore/a.md"],
+    )
+    assert (found.folders, found.gone_folders, found.scan_problems) == ({}, [], {})
+
+
+def test_a_file_that_was_young_when_it_was_read_is_read_again(scanned: Scanned) -> None:
+    moment = scanned.now() - SECONDS
+    os.utime(scanned.lore / "a.md", ns=(moment, moment))
+    refresh(scanned.store)
+    assert list(scanned.swept().files) == ["lore/a.md"]
+    assert list(scanned.in_folders("lore").files) == ["lore/a.md"]
+    os.utime(scanned.lore / "a.md", ns=(moment - SECONDS, moment - SECONDS))
+    refresh(scanned.store)
+    assert scanned.swept().is_empty, "two seconds are enough"
+
+
+def test_a_folder_that_was_only_touched_is_read_later(scanned: Scanned) -> None:
+    scanned.write("c.md", "The cache is cold.\n")
+    (scanned.lore / "a.md").unlink()
+    scan = file_scan.in_folders
+    found = scan(
+        scanned.store, scanned.generation, scanned.now(), (), ["lore/c.md", "lore/a.md"], touched={"lore"}
+    )
+    assert (list(found.files), found.gone, found.folders) == (["lore/c.md"], ["lore/a.md"], {"lore": 0})
+    found = scan(scanned.store, scanned.generation, scanned.now(), (), (), touched={"lore/sub"})
+    assert (list(found.files), found.gone) == (["lore/c.md"], ["lore/a.md"])
+    (scanned.lore / "sub" / "b.md").unlink()
+    (scanned.lore / "sub" / "b.md").symlink_to(scanned.lore)
+    found = scan(
+        scanned.store, scanned.generation, scanned.now(), (), ["lore/sub/b.md"], {"lore", "lore/sub"}
+    )
+    assert list(found.scan_problems) == ["lore/sub/b.md"], (
+        "what is no file any more is looked at in its folder"
+    )
+
+
+def test_a_store_without_any_folder_differs_once_there_is_one(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as engram:
+        lore = tmp_path / "store" / "lore"
+        if lore.exists():
+            lore.rmdir()
+        engram.refresh()
+        generation = engram.store.index.look()
+        assert generation is not None
+        assert generation.folders == {}
+        assert not file_scan.folders_changed(engram.store, generation)
+        lore.mkdir()
+        assert file_scan.folders_changed(engram.store, generation)
+        (lore / "a.md").write_text("The parser is flaky.\n")
+        found = file_scan.in_folders(engram.store, generation, engram.store.clock.nanoseconds())
+        assert list(found.files) == ["lore/a.md"]
+
+
+def test_temporaries_that_killed_writers_left_are_deleted_by_a_rebuild(scanned: Scanned) -> None:
+    scanned.write("sub/.b.md.01X.engram-tmp", "half")
+    assert refresh(scanned.store, rebuild="test").added == 2
+    assert not (scanned.lore / "sub" / ".b.md.01X.engram-tmp").exists()

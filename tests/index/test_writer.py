@@ -1,0 +1,318 @@
+"""Changing a generation: what counts after a commit, what does not after an abandoned change, and what is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engram.adapters.index.catalog import Entry
+from engram.adapters.index.damage import DamagedIndexError
+from engram.adapters.index.generation import Generation
+from engram.adapters.index.pending_vectors import waiting
+from engram.adapters.index.writer import GenerationWriter, NewText
+from engram.domain.entry.lore import Lore
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+WIDTH = 16
+
+
+def text(number: int, words: str) -> NewText:
+    lore = Lore(f"01J8ZC6W6NN2KC71CQ20QK{number:04d}", words, "FACT", NOW, NOW, tags=("a",))
+    return NewText(
+        Entry(f"lore/{number}.md", (1, 2, 3), "digest", 9, lore, text_digest=f"text {number}"), words
+    )
+
+
+def units(count: int) -> np.ndarray:
+    return np.eye(WIDTH, dtype="float32")[:count] / 2
+
+
+def make(tmp_path: Path, *, dimensions: int = WIDTH) -> Generation:
+    return Generation(str(tmp_path / "generation"), "model", dimensions, create=True)
+
+
+def fill(generation: Generation, *, bulk: bool = True) -> None:
+    """Three texts: one, two and one vectors."""
+    writer = GenerationWriter(generation, bulk=bulk)
+    texts = [text(0, "retry the broker"), text(1, "cache the parser"), text(2, "lock the index")]
+    writer.add(texts, units(4), [1, 2, 1], tokens=[b"one", b"two", b"three"])
+    writer.folders({"lore": 5}, [])
+    writer.commit({"head": "abc", "swept_ns": "7"})
+
+
+@pytest.fixture
+def generation(tmp_path: Path) -> Generation:
+    made = make(tmp_path)
+    fill(made)
+    return made
+
+
+def rows(generation: Generation, said: str) -> list[int]:
+    words = generation.words
+    return sorted(words.search(words.terms(said), 10).scores)
+
+
+def best(generation: Generation, axis: int) -> int:
+    assert generation.vectors is not None
+    every = generation.vectors.cosines(units(WIDTH)[axis] * 2, generation.next_row, generation.next_slot)
+    return int(every.of(np.arange(generation.next_row)).argmax())
+
+
+def state(generation: Generation) -> list[object]:
+    """All that a generation says of itself, and what is in its files."""
+    fields = ("next_row", "next_slot", "dead", "waiting", "head", "swept_ns", "rules", "folders")
+    stored = Path(generation.folder, "vectors.i8").read_bytes()[: generation.next_slot * WIDTH]
+    return [
+        *(getattr(generation, field) for field in fields),
+        stored,
+        *generation.catalog.connection.iterdump(),
+    ]
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_texts_count_once_they_are_committed(tmp_path: Path, bulk: bool) -> None:
+    generation = make(tmp_path)
+    assert (generation.next_row, generation.next_slot, generation.dead, generation.waiting) == (0, 0, 0, 0)
+    fill(generation, bulk=bulk)
+    for one in (generation, Generation(generation.folder, "model", WIDTH)):
+        assert (one.next_row, one.next_slot, one.dead, one.waiting) == (3, 4, 0, 0)
+        assert (one.head, one.swept_ns, one.rules, one.folders, one.other_model) == (
+            "abc",
+            7,
+            "",
+            {"lore": 5},
+            False,
+        )
+        assert [rows(one, word) for word in ("broker", "parser", "index")] == [[0], [1], [2]]
+        assert [best(one, axis) for axis in range(4)] == [0, 1, 1, 2]
+        assert one.catalog.tokens([0, 1, 2, 3]) == {0: b"one", 1: b"two", 2: b"three"}
+        assert one.stamps(1) == [(f"lore/{number}.md", 1, 2, 3) for number in range(3)]
+        assert one.words_in_step()
+        assert one.check_in_step()
+        assert one.verify() == []
+
+
+def test_an_abandoned_change_leaves_no_trace(generation: Generation) -> None:
+    before = state(generation)
+    writer = GenerationWriter(generation, bulk=False)
+    writer.add([text(3, "an abandoned note")], units(1), [1])
+    writer.drop_rows([0])
+    writer.remove(["lore/0.md"])
+    writer.folders({"lore": 6}, [])
+    writer.touch([(9, 9, 9, 9, "lore/1.md")])
+    writer.abandon()
+    assert state(generation) == before
+    assert rows(generation, "abandoned") == []
+    assert rows(generation, "broker") == [0]
+    assert generation.verify() == []
+    fill_one(generation)
+    assert rows(generation, "more") == [3]
+    assert generation.verify() == []
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b"[1", b'["meta.json"]'])
+def test_a_list_of_files_that_lacks_some_is_damage(generation: Generation, raw: bytes) -> None:
+    Path(generation.folder, "words", ".managed.json").write_bytes(raw)
+    assert generation.verify() == ["words/.managed.json: contents changed since they were written"]
+
+
+def fill_one(generation: Generation) -> None:
+    writer = GenerationWriter(generation, bulk=False)
+    writer.add([text(3, "one more note")], units(1), [1])
+    writer.commit({})
+
+
+def test_a_text_added_later_goes_on_where_the_others_end(generation: Generation) -> None:
+    fill_one(generation)
+    assert (generation.next_row, generation.next_slot, generation.dead, generation.head) == (4, 5, 0, "abc")
+    assert rows(generation, "note") == [3]
+    assert rows(generation, "broker") == [0]
+    assert generation.verify() == []
+
+
+def test_removed_texts_are_in_neither_words_nor_vectors_nor_catalog(generation: Generation) -> None:
+    writer = GenerationWriter(generation, bulk=False)
+    writer.drop_rows([1])
+    writer.drop_rows([])
+    writer.remove(["lore/1.md"])
+    writer.commit({})
+    assert (generation.next_row, generation.next_slot, generation.dead) == (3, 4, 1)
+    assert rows(generation, "parser") == []
+    assert generation.words.count == 2
+    assert generation.catalog.tokens([0, 1, 2]) == {0: b"one", 2: b"three"}
+    assert [path for path, *_ in generation.stamps(1)] == ["lore/0.md", "lore/2.md"]
+    assert generation.vectors is not None
+    stored = np.fromfile(generation.vectors.path, "int8").reshape(-1, WIDTH)
+    assert [bool(line.any()) for line in stored] == [True, False, False, True]
+    assert generation.verify() == []
+
+
+def test_texts_whose_vectors_cannot_be_made_now_wait_for_them(generation: Generation) -> None:
+    writer = GenerationWriter(generation, bulk=False)
+    writer.add([text(3, "first to wait"), text(4, "second to wait")], None, [1, 2])
+    writer.commit({})
+    assert (generation.waiting, generation.next_slot) == (2, 7)
+    assert [one.row for one in waiting(generation.catalog, 0, 9)] == [3, 4]
+    assert rows(generation, "wait") == [3, 4]
+    assert generation.verify() == []
+    writer = GenerationWriter(generation, bulk=False)
+    writer.fill({4: units(WIDTH)[10:12]})
+    writer.commit({})
+    assert generation.waiting == 1
+    assert best(generation, 11) == 4
+    assert generation.verify() == []
+    writer = GenerationWriter(generation, bulk=False)
+    writer.fill({3: units(WIDTH)[12:13]})
+    writer.commit({})
+    assert (generation.waiting, Generation(generation.folder, "model", WIDTH).waiting) == (0, 0)
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_of_texts_some_of_whose_vectors_are_there_only_the_others_wait(tmp_path: Path, bulk: bool) -> None:
+    generation = make(tmp_path)
+    writer = GenerationWriter(generation, bulk=bulk)
+    writer.add([text(0, "here"), text(1, "there")], units(2), [1, 1], [True, False])
+    writer.commit({})
+    assert generation.waiting == 1
+    assert [one.row for one in waiting(generation.catalog, -1, 9)] == [1]
+
+
+def test_an_index_of_words_alone_has_no_vectors(tmp_path: Path) -> None:
+    generation = make(tmp_path, dimensions=0)
+    writer = GenerationWriter(generation, bulk=True)
+    writer.add([text(0, "retry the broker")], None, [1])
+    writer.commit({})
+    assert generation.vectors is None
+    assert (generation.next_row, generation.next_slot, generation.waiting) == (1, 0, 0)
+    assert rows(generation, "broker") == [0]
+    assert generation.verify() == []
+
+
+def test_of_two_files_with_one_id_the_other_comes_forward_when_the_first_goes(generation: Generation) -> None:
+    twin = text(3, "the same id")
+    assert twin.entry.lore is not None
+    twin = twin._replace(
+        entry=twin.entry._replace(lore=twin.entry.lore._replace(id=text(0, "").entry.lore.id))
+    )  # type: ignore[union-attr]
+    writer = GenerationWriter(generation, bulk=False)
+    writer.add([twin], units(1), [1])
+    writer.commit({})
+    assert sorted(hit.row for hit in generation.catalog.select("1")) == [0, 1, 2]
+    writer = GenerationWriter(generation, bulk=False)
+    writer.drop_rows([0])
+    writer.remove(["lore/0.md"])
+    writer.commit({})
+    assert sorted(hit.row for hit in generation.catalog.select("1")) == [1, 2, 3]
+    assert generation.verify() == []
+
+
+def test_stamps_follow_each_change(generation: Generation) -> None:
+    assert generation.stamps(1)[1] == ("lore/1.md", 1, 2, 3)
+    writer = GenerationWriter(generation, bulk=False)
+    writer.touch([(5, 6, 7, 100, "lore/1.md")])
+    writer.remove(["lore/2.md"])
+    writer.drop_rows([2])
+    writer.commit({})
+    fill_one(generation)
+    expected = [("lore/0.md", 1, 2, 3), ("lore/1.md", 5, 6, 7), ("lore/3.md", 1, 2, 3)]
+    assert sorted(generation.stamps(1)) == expected
+    assert sorted(generation.stamps(9)) == [
+        (p, m, s if p == "lore/1.md" else -1, i) for p, m, s, i in expected
+    ]
+    other = Generation(generation.folder, "model", WIDTH)
+    assert sorted(other.stamps(1)) == expected
+
+
+def test_texts_that_a_killed_writer_left_in_the_words_are_cleared_by_the_next(generation: Generation) -> None:
+    words = generation.words
+    words.begin(bulk=False)
+    for row in (3, 4):
+        words.add(row, "left by a killed writer")
+    words.commit()
+    assert not generation.words_in_step()
+    assert not generation.check_in_step()
+    fill_one(generation)
+    assert generation.words_in_step()
+    assert (rows(generation, "killed"), rows(generation, "note")) == ([], [3])
+    assert (generation.dead, generation.next_row) == (2, 4)
+    assert generation.verify() == []
+
+
+def test_words_that_lack_texts_of_the_catalog_are_damage(generation: Generation) -> None:
+    words = generation.words
+    words.begin(bulk=False)
+    words.remove([1])
+    words.commit()
+    with pytest.raises(DamagedIndexError, match="a killed process left it half written"):
+        generation.check_in_step()
+
+
+def test_a_file_of_words_that_was_cut_short_is_damage_and_not_read(generation: Generation) -> None:
+    folder = Path(generation.folder, "words")
+    [name, *_] = sorted(path.name for path in folder.glob("*.store"))
+    os.truncate(folder / name, 1)
+    with pytest.raises(DamagedIndexError, match=rf"^words/{name} has another size than when it was written"):
+        generation.words  # noqa: B018
+    (folder / name).unlink()
+    with pytest.raises(DamagedIndexError, match="another size"):
+        generation.words  # noqa: B018
+    (folder / "meta.json").unlink()
+    with pytest.raises(DamagedIndexError, match="its words are gone"):
+        generation.words  # noqa: B018
+
+
+def test_changed_contents_are_found_by_reading_everything(generation: Generation) -> None:
+    folder = Path(generation.folder)
+    name = next(path.name for path in (folder / "words").glob("*.store"))
+    for path in (folder / "words" / name, folder / "vectors.i8"):
+        raw = bytearray(path.read_bytes())
+        raw[2 * WIDTH if path.name == "vectors.i8" else 0] ^= 1
+        path.write_bytes(raw)
+    generation.catalog.connection.execute("UPDATE files SET title = 'x' WHERE row = 0")
+    assert generation.verify() == [
+        "catalog.db: the line of lore/0.md",
+        f"words/{name}: contents changed since they were written",
+        "vectors.i8: the vectors of lore/1.md are damaged",
+    ]
+
+
+@pytest.mark.parametrize(("name", "size"), [("vectors.i8", 4 * WIDTH), ("starts.u32", 3 * 4)])
+def test_vectors_that_were_cut_short_are_damage_when_an_index_is_opened(
+    generation: Generation, name: str, size: int
+) -> None:
+    path = Path(generation.folder, name)
+    assert path.stat().st_size == size
+    os.truncate(path, size - 1)
+    with pytest.raises(DamagedIndexError, match="shorter than the catalog says"):
+        Generation(generation.folder, "model", WIDTH)
+
+
+def test_an_index_of_another_model_answers_by_words_and_one_of_another_format_not_at_all(
+    generation: Generation,
+) -> None:
+    folder = Path(generation.folder)
+    other = Generation(generation.folder, "newer", 2 * WIDTH)
+    assert (other.other_model, other.model, other.dimensions) == (True, "model", WIDTH)
+    assert rows(other, "broker") == [0]
+    for wrong in ({"format": 0}, {"dimensions": 2 * WIDTH}):
+        meta = json.loads((folder / "meta.json").read_text())
+        copy = shutil.copytree(folder, folder.with_name(f"copy of {next(iter(wrong))}"))
+        (copy / "meta.json").write_text(json.dumps(meta | wrong))
+        with pytest.raises(DamagedIndexError, match="it was made by another version"):
+            Generation(str(copy), "model", WIDTH)
+
+
+def test_another_process_sees_a_commit_when_it_looks_again(generation: Generation) -> None:
+    other = Generation(generation.folder, "model", WIDTH)
+    assert rows(other, "more") == []
+    fill_one(generation)
+    assert other.catalog.version() != other.version
+    other.reload()
+    assert (other.next_row, rows(other, "more"), best(other, 0)) == (4, [3], best(generation, 0))
+    assert len(other.stamps(1)) == 4
