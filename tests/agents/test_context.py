@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
 from engram.adapters.files.durable.append_queue import Jottings
-from engram.domain.agents.framing import Framed, as_text
-from engram.domain.agents.packing import Section, pack
+from engram.domain.agents.framing import Framed, Section, as_text, pack
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import observations

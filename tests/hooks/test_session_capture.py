@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from engram.adapters.agents import transcript
 from engram.adapters.files.durable.spool import MOST_WAITING, Spool
 from engram.domain.agents.candidates import LONGEST, MOST, candidates
-from engram.domain.agents.fence import TAG
+from engram.domain.agents.neutralization import FRAME
 from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases.agents import session_capture
@@ -207,7 +207,7 @@ def test_secrets_never_reach_the_disk(root: Path) -> None:
 
 
 def test_engrams_own_words_are_not_captured(root: Path) -> None:
-    text = f"<{TAG}>\n{CAUSE}\n</{TAG}>\nNothing else."
+    text = f"<{FRAME}>\n{CAUSE}\n</{FRAME}>\nNothing else."
     answer(CLAUDE, "subagent-stop", root, last_assistant_message=text)
     assert persisted(root) == []
 

@@ -51,7 +51,7 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
     Raises ValidationError for one that is empty or has more than 8,000 characters, UsageError where there are too many,
     NotAllowedError, StoreError.
     """
-    text = fence.without_frames(text).strip()
+    text = fence.remove_frames(text).strip()
     if not text or len(text) > MOST_CHARACTERS:
         raise ValidationError(
             "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."

@@ -123,7 +123,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     """What a report gives: candidates from what was said, a task's result, a session's summary."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
-    learned = candidates(fence.without_frames(said))
+    learned = candidates(fence.remove_frames(said))
     if report.task and not learned and len(report.said) >= _LEAST_SAID:
         learned = [Candidate(_task(report), "TASK_RESULT")]
     summary = _summary(report, found) if report.whole else ""
@@ -159,8 +159,8 @@ def _summary(report: Report, found: transcript.Transcript) -> str:
     said = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
     if not (found.files and found.prompts and said):
         return ""
-    asked = fence.without_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
-    ended = fence.without_frames(said[-1]).strip()[:_LONGEST_SAID]
+    asked = fence.remove_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
+    ended = fence.remove_frames(said[-1]).strip()[:_LONGEST_SAID]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
 
@@ -179,7 +179,7 @@ def _relative(files: Sequence[str], working: str) -> list[str]:
 
 def _clean(store: Store, text: str) -> str:
     """A text for a report: without what Engram itself had said, without secrets, not too long."""
-    text = fence.without_frames(text)[-MOST_CHARACTERS:].strip()
+    text = fence.remove_frames(text)[-MOST_CHARACTERS:].strip()
     return redact(text, find_secrets(text, store.allowed_secrets))
 
 
