@@ -1,7 +1,7 @@
-"""What hooks persist when a task, a subagent or a session ends: a few pending lore, by conservative rules.
+"""What hooks record when a task, a subagent or a session ends: a few pending entries, by conservative rules.
 
-The hook itself only keeps a report, durably and without secrets (`hand_in`); a detached process makes lore of it
-(`persist`). Everything is limited: the size of a report, how many wait, how many lore a session and a day give.
+The hook itself only queues a report, durably and without secrets (`hand_in`); a detached process makes entries of it
+(`persist`). The size of a report, the queue, and the entries of a session and of a day are limited.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import transcript
-from engram.adapters.files.durable.spool import Spool
+from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 16_000  # of a report
+MOST_WAITING = 64  # reports
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
@@ -54,31 +55,37 @@ class Report(NamedTuple):
 
 
 def hand_in(store: Store, report: Report) -> bool:
-    """Keep a report for `persist`; False where nothing of it is worth it or too many wait. Raises StoreError."""
+    """Queue a report for `persist`; False where it holds nothing or too many wait. Raises StoreError."""
     said, task = (_clean(store, text) for text in (report.said, report.task))
     if not (said or task or report.transcript):
         return False
     report = report._replace(said=said, task=task)
-    kept = _spool(store).put(store.clock.new_id(), report._asdict())
+    queue = _queue(store)
+    kept = queue.count()[0] < MOST_WAITING
+    if kept:
+        queue.put(store.clock.new_id(), report._asdict())
     activity_log.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
     return kept
 
 
 def persist(store: Store) -> int:
-    """Make lore of the reports that wait; returns how many. Another process that is at it is left to it.
+    """Make pending entries of the waiting reports; returns how many. Does nothing while another process does it.
 
-    A report is taken away only when its lore are written.
+    A report is removed only when its entries are written.
     """
-    spool, count = _spool(store), 0
-    if spool.is_empty():
+    queue, count = _queue(store), 0
+    if queue.is_empty():
         return 0
-    lock = spool.lock()
+    lock = queue.lock()
     try:
         if not lock.try_acquire():
             return 0
-        for name, job in spool.jobs():
-            count += _persist(store, job)
-            spool.done(name)
+        try:
+            for name, job in queue.jobs():
+                count += _persist(store, job)
+                queue.done(name)
+        finally:
+            queue.remove_done()
     finally:
         lock.release()
     return count
@@ -183,5 +190,5 @@ def _clean(store: Store, text: str) -> str:
     return redact(text, find_secrets(text, store.allowed_secrets))
 
 
-def _spool(store: Store) -> Spool:
-    return Spool(os.path.join(store.places.state, "outcomes"))
+def _queue(store: Store) -> JobQueue:
+    return JobQueue(os.path.join(store.places.state, "outcomes"))
