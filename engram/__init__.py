@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from engram.domain.errors import EngramError
     from engram.opening import open_engram as open  # noqa: A004
     from engram.usecases.placement.manage_scopes import add_scope, remove_scope
+    from engram.usecases.recording.edit import Edit
 
-__all__ = ["Engram", "EngramError", "Lore", "__version__", "add_scope", "open", "remove_scope"]
+__all__ = ["Edit", "Engram", "EngramError", "Lore", "__version__", "add_scope", "open", "remove_scope"]
 
 _WHERE = {
     "Engram": ("engram.app", "Engram"),
     "open": ("engram.opening", "open_engram"),
     "EngramError": ("engram.domain.errors", "EngramError"),
     "Lore": ("engram.domain.entry.lore", "Lore"),
+    "Edit": ("engram.usecases.recording.edit", "Edit"),
     "add_scope": ("engram.usecases.placement.manage_scopes", "add_scope"),
     "remove_scope": ("engram.usecases.placement.manage_scopes", "remove_scope"),
 }

@@ -212,11 +212,11 @@ def _question(store: Store) -> str:
     now = store.clock.now().timestamp()
     if not open_ or not memory.is_on_disk or not memory.mark(ASKED, session, "feedback", now):
         return ""
-    from engram.domain.agents.fence import titles
+    from engram.domain.agents.fence import frame_titles
     from engram.usecases.store import activity_log
 
     activity_log.note(store, "ask", ids=[ref.id for ref in open_])
-    named = titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
+    named = frame_titles([(f"{ref.name} {ref.id}", ref.title) for ref in open_])
     return f"{QUESTION}\n{named}"
 
 

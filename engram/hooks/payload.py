@@ -10,7 +10,7 @@ import json
 import re
 
 from engram.adapters.agents.transcript import patched
-from engram.domain.agents.fence import without_hooks
+from engram.domain.agents.fence import remove_hook_context
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def parse(raw: bytes) -> Payload | None:
     if not isinstance(found, dict):
         return None
     texts = {name: _text(found, places) for name, places in _TEXTS.items()}
-    texts["prompt"] = without_hooks(texts["prompt"])
+    texts["prompt"] = remove_hook_context(texts["prompt"])
     exits = [value for value in (_value(found, place) for place in _EXITS) if isinstance(value, int)]
     exits = exits or [int(ended) for ended in _ENDED.findall(texts["output"])]
     failed = bool(texts["error"]) and not exits

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
-from engram.domain.agents.framing import NOTICE, quoted
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.framing import NOTICE, quote
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.consolidation.plan import EFFECTS, KINDS
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.review.review import (
@@ -148,7 +148,7 @@ def promoted(done: Sequence[Promoted]) -> CallToolResult:
     """What became of lore that were copied to another scope."""
     rows = [Copied(id=one.lore.id, status=one.status, scope=one.to) for one in done]
     lines = [
-        f"{row.id} {row.status}: {row.scope}\n{quoted(one.lore.title)}"
+        f"{row.id} {row.status}: {row.scope}\n{quote(one.lore.title)}"
         for row, one in zip(rows, done, strict=True)
     ]
     return answer("\n".join(lines), Promotion(promoted=rows))
@@ -157,11 +157,11 @@ def promoted(done: Sequence[Promoted]) -> CallToolResult:
 def changed(shown: Shown) -> CallToolResult:
     """A lore after a change."""
     lore = shown.lore
-    tags = [harmless(tag, is_checked=False) for tag in lore.tags]
+    tags = [neutralize(tag, is_checked=False) for tag in lore.tags]
     data = Changed(id=lore.id, category=lore.category, status=lore.status, tags=tags, pending=shown.pending)
     facts = [f"Changed {lore.id}", lore.category, lore.status, *([f"tags {', '.join(tags)}"] if tags else [])]
     waits = f"\nIt waits for a person: {shown.pending}." if shown.pending else ""
-    return answer(f"{' · '.join(facts)}\n{quoted(lore.title)}{waits}", data)
+    return answer(f"{' · '.join(facts)}\n{quote(lore.title)}{waits}", data)
 
 
 def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
@@ -177,7 +177,8 @@ def waiting(engram: Engram, kinds: Sequence[str], limit: int) -> CallToolResult:
 def decision_of(engram: Engram, item: str, decision: str) -> str:
     """What a decision means, after `this would`. Raises NotFoundError, AmbiguousError, UsageError."""
     found = _named(engram, item)
-    return f"{decision} {found.id}: {allowed(found.kind)[_checked(found, decision)]} (“{harmless(found.title, is_checked=False)}”)"
+    title = neutralize(found.title, is_checked=False)
+    return f"{decision} {found.id}: {allowed(found.kind)[_checked(found, decision)]} (“{title}”)"
 
 
 def decided(engram: Engram, item: str, decision: str) -> CallToolResult:
@@ -189,26 +190,26 @@ def decided(engram: Engram, item: str, decision: str) -> CallToolResult:
 
 
 def _step(step: Step) -> PlannedStep:
-    title, why = harmless(step.title, is_checked=False), harmless(step.why, is_checked=False)
+    title, why = neutralize(step.title, is_checked=False), neutralize(step.why, is_checked=False)
     return PlannedStep(id=step.id, kind=step.kind, lore=list(step.lore), title=title, why=why)
 
 
 def _step_text(step: PlannedStep) -> str:
-    return f"{step.id} {step.kind} {' '.join(step.lore)}\n{quoted(step.title)}\n{quoted(step.why)}"
+    return f"{step.id} {step.kind} {' '.join(step.lore)}\n{quote(step.title)}\n{quote(step.why)}"
 
 
 def _waits(item: Item) -> Waits:
     decisions = {name: what for name, what in allowed(item.kind).items() if name != EDIT}
     return Waits(
-        id=item.id, kind=item.kind, lore=list(item.lore), title=harmless(item.title, is_checked=False),
-        why=harmless(item.why, is_checked=False), proposal=item.proposal, decisions=decisions,
+        id=item.id, kind=item.kind, lore=list(item.lore), title=neutralize(item.title, is_checked=False),
+        why=neutralize(item.why, is_checked=False), proposal=item.proposal, decisions=decisions,
     )  # fmt: skip
 
 
 def _waits_text(item: Waits) -> str:
     ways = "; ".join(f"{name}: {what}" for name, what in item.decisions.items())
     head = f"{item.id} {item.kind} {' '.join(item.lore)} · proposed {item.proposal}"
-    return f"{head}\n{quoted(item.title)}\n{quoted(item.why)}\n{ways}"
+    return f"{head}\n{quote(item.title)}\n{quote(item.why)}\n{ways}"
 
 
 def _named(engram: Engram, name: str) -> Item:

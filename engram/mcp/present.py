@@ -8,9 +8,9 @@ from mcp_types import CallToolResult
 
 from engram.domain.admission.credit import in_effect
 from engram.domain.admission.tiers import QUARANTINED
-from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, origin_of, quoted
+from engram.domain.agents.framing import NOTICE, as_text, frame, origin_of, quote
 from engram.domain.agents.framing import whole_text as framed_whole
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize, neutralize_data
 from engram.domain.entry.categories import Categories
 from engram.domain.entry.lore_json import lore_as_dict
 from engram.domain.errors import EngramError, NotFoundError
@@ -58,7 +58,7 @@ def listed(engram: Engram, said: Answer | Found, notes: Sequence[str], nothing: 
 
 def _steps(said: Answer) -> list[str]:
     """What of an answer is there only because it is about an entity that is named."""
-    return [f"{hit.ref} is one step away, by way of {harmless(hit.via)}." for hit in said.lore if hit.via]
+    return [f"{hit.ref} is one step away, by way of {neutralize(hit.via)}." for hit in said.lore if hit.via]
 
 
 def recalled(engram: Engram, said: Answer | Found, budget: int) -> list[Framed]:
@@ -77,7 +77,7 @@ def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
     lore, twins = done.lore, [_twin(engram, twin) for twin in done.similar]
     lines = [f"Recorded {lore.id} · {lore.category} · {f'{scope}: ' if scope else ''}{done.path}"]
     lines += [f"Masked {done.redacted} secret(s)."] if done.redacted else []
-    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quoted(twin.title)}" for twin in twins]
+    lines += [f"Very like {twin.id} ({twin.similarity:.2f}):\n{quote(twin.title)}" for twin in twins]
     lines += ["If one says the same: judge that one helpful, forget this one."] if twins else []
     data = results.Recorded(
         id=lore.id, category=lore.category, confidence=lore.confidence, path=done.path, redacted=done.redacted,
@@ -89,7 +89,7 @@ def recorded(engram: Engram, done: Recorded, scope: str = "") -> CallToolResult:
 def _twin(engram: Engram, twin: Similar) -> results.Similar:
     try:
         trust, _ = _readable(engram.get(twin.id), engram)
-        title = harmless(twin.title, is_checked=trust.is_checked)
+        title = neutralize(twin.title, is_checked=trust.is_checked)
     except EngramError:
         title = "(it waits for a person)"
     return results.Similar(id=twin.id, similarity=twin.similarity, title=title)
@@ -107,7 +107,7 @@ def whole(shown: Shown, engram: Engram) -> dict[str, Any]:
         "origin": origin_of(shown.lore, engram.store.source_id),
     }
     kept = {name: value for name, value in said.items() if name not in _INSIDE and _says_something(value)}
-    return {name: harmless_data(value, is_checked=trust.is_checked) for name, value in kept.items()}
+    return {name: neutralize_data(value, is_checked=trust.is_checked) for name, value in kept.items()}
 
 
 def is_readable(engram: Engram, shown: Shown) -> bool:
@@ -150,7 +150,7 @@ def readable(engram: Engram, name: str) -> Shown:
 
 def named(found: Sequence[Lore]) -> str:
     """Lore by their titles, for a question."""
-    said = "; ".join(f"“{harmless(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
+    said = "; ".join(f"“{neutralize(lore.title, is_checked=False)}” ({lore.id})" for lore in found[:_NAMED])
     return said + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
 
 

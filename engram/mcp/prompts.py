@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
 from engram.domain.agents.framing import NOTICE, as_text
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present
@@ -50,7 +50,7 @@ async def reflect(
     """End a task: judge the lore that was shown, write down what was learned."""
 
     def work(engram: Engram) -> str:
-        shown = [harmless(f"> {ref.name} · {ref.title}", is_checked=False) for ref in shown_to(engram)]
+        shown = [neutralize(f"> {ref.name} · {ref.title}", is_checked=False) for ref in shown_to(engram)]
         said = _REFLECT.format(shown="\n".join(shown) or "> nothing")
         return f"{said}\n\nOutcome: {outcome}" if outcome else said
 

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from engram.domain.agents.framing import NOTICE
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, NotFoundError
 from engram.domain.text.safe_text import safe_text
@@ -79,4 +79,4 @@ async def _read(work: Work[str], *, index: bool = True) -> str:
 
 
 def _line(name: str, title: str, more: str) -> str:
-    return harmless(f"> {name} · {title} · {more}", is_checked=False)
+    return neutralize(f"> {name} · {title} · {more}", is_checked=False)

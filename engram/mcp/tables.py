@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from mcp_types import CallToolResult
 from pydantic import BaseModel
 
-from engram.domain.agents.framing import NOTICE, QUOTE, harmless_data
+from engram.domain.agents.framing import NOTICE, QUOTE
+from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.explore.tables import as_lines
 from engram.mcp.tools.tool import answer
 
@@ -45,7 +46,7 @@ def shown(tables: Sequence[Table]) -> CallToolResult:
 def harmless_table(table: Table) -> Table:
     """The table with every text made harmless: nobody here stands in for what is in it."""
     columns, *rows = [
-        tuple(harmless_data(cell, is_checked=False) for cell in row) for row in (table.columns, *table.rows)
+        tuple(neutralize_data(cell, is_checked=False) for cell in row) for row in (table.columns, *table.rows)
     ]
     return table._replace(columns=tuple(map(str, columns)), rows=tuple(rows))  # type: ignore[arg-type]
 

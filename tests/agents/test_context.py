@@ -13,9 +13,8 @@ from apikit import QUEUE, SECRET, SetClock, lore_files, plain
 from hypothesis import given, settings
 from team_kit import EVIL, as_agent
 
-from engram.adapters.files.durable.append_queue import Jottings
-from engram.domain.agents.framing import Framed, as_text
-from engram.domain.agents.packing import Section, pack
+from engram.adapters.files.durable.job_queue import JobQueue
+from engram.domain.agents.framing import Framed, Section, as_text, pack
 from engram.domain.errors import UsageError, ValidationError
 from engram.domain.recall.budget import tokens
 from engram.usecases.agents import observations
@@ -127,28 +126,28 @@ def test_an_observation_outlives_the_process_and_becomes_pending_lore(root: Path
         assert bob.store.caller == Caller("session of bob", "bob")
 
 
-def test_jottings_survive_kills_and_nobody_gets_one_twice(tmp_path: Path) -> None:
-    kept = Jottings(str(tmp_path / "kept"))
+def test_queued_jobs_survive_kills_and_nobody_gets_one_twice(tmp_path: Path) -> None:
+    kept = JobQueue(str(tmp_path / "kept"))
     for name in "abc":
         kept.put(name, {"text": f"{name} ä\n"})
     waiting = tmp_path / "kept/waiting.jsonl"
     waiting.write_bytes(waiting.read_bytes() + b'{"name": "half')  # a writer was killed
     kept.put("d", {"text": "after"})
-    assert kept.names() == ["a", "b", "c", "d"]
     assert [kept.count(back) for back in (0, 1, 3, 6)] == [(5, ""), (5, "d"), (5, "c"), (5, "")]
     jobs = kept.jobs()
-    assert next(jobs) == ("a", {"text": "a ä\n", "name": "a"})
+    assert next(jobs) == ("a", {"text": "a ä\n"})
     kept.done("a")
     assert next(jobs)[0] == "b"  # whoever did this was killed before it was done
     kept.put("e", {"text": "meanwhile"})
-    again = Jottings(kept.folder)
-    assert [name for name, _ in again.jobs()] == ["a", "b", "c", "d", "e"], "nothing was settled yet"
-    kept.settle()
-    last = Jottings(kept.folder)
-    for name, _ in last.jobs():
+    again = JobQueue(kept.folder)
+    assert [name for name, _ in again.jobs()] == ["a", "b", "c", "d", "e"], "nothing was removed yet"
+    kept.remove_done()
+    last = JobQueue(kept.folder)
+    left = [name for name, _ in last.jobs()]
+    assert left == ["b", "c", "d", "e"]
+    for name in left:
         last.done(name)
-    assert last.names() == ["b", "c", "d", "e"]
-    last.settle()
+    last.remove_done()
     assert last.is_empty()
     assert sorted(os.listdir(kept.folder)) == ["write.lock"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engram.domain.admission.credit import Counted
 from engram.domain.admission.tiers import tier_of
-from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quoted
+from engram.domain.agents.framing import QUOTE, as_text, frame, origin_of, quote
 from engram.domain.entry.lore import Lore
 from engram.domain.recall.budget import tokens
 
@@ -23,7 +23,7 @@ def lore(content: str, agent: str = "codex", source: str = OWN) -> Lore:
 
 @given(st.text(max_size=400))
 def test_every_line_of_a_text_stands_behind_a_quote_mark(text: str) -> None:
-    lines = quoted(text).splitlines()
+    lines = quote(text).splitlines()
     assert all(line.startswith(QUOTE.strip()) for line in lines)
     assert not any(ord(letter) < 32 for line in lines for letter in line if letter != "\t")
 

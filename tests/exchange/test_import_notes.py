@@ -16,9 +16,8 @@ from engram.adapters.files.foreign.interchange import read_rows
 from engram.adapters.files.foreign.tool_notes import hashtags, linked, observed, read_note, without_index
 from engram.domain.errors import UsageError
 from engram.domain.exchange.memory_kinds import KINDS
-from engram.usecases.exchange.import_found import find_memories
-from engram.usecases.exchange.import_kinds import told_kind
 from engram.usecases.exchange.import_lore import Options, import_lore
+from engram.usecases.exchange.import_places import detect_kind, find_memories
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -261,7 +260,7 @@ def test_secrets_are_refused_or_masked(store: Engram, tmp_path: Path) -> None:
 def test_a_file_is_told_by_name_and_place(tmp_path: Path, path: str, kind: str) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text("x")
-    assert told_kind(str(tmp_path / path)) == kind
+    assert detect_kind(str(tmp_path / path)) == kind
 
 
 def test_a_kind_that_does_not_fit_is_one_error(store: Engram, tmp_path: Path) -> None:

@@ -229,8 +229,8 @@ def test_origin_standing_and_author_are_said(root: Path) -> None:
 
 def test_what_engram_said_is_cut_out_of_what_is_captured() -> None:
     framed = fence.frame([fence.Note("L1", "T\nbody", "FACT", 0.7, "warm", Tier("agent", "codex"))], 100)
-    assert fence.without_frames(f"before\n{framed}\nafter") == "before\n\nafter"
-    assert fence.without_frames("open <engram-lore>\n never closed") == "open "
+    assert fence.remove_frames(f"before\n{framed}\nafter") == "before\n\nafter"
+    assert fence.remove_frames("open <engram-lore>\n never closed") == "open "
 
 
 # --- asking, and events that come twice

@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engram.adapters.agents import transcript
-from engram.adapters.files.durable.spool import MOST_WAITING, Spool
+from engram.adapters.files.durable.job_queue import JobQueue
 from engram.domain.agents.candidates import LONGEST, MOST, candidates
-from engram.domain.agents.fence import TAG
+from engram.domain.agents.neutralization import FRAME
 from engram.hooks import process
 from engram.hooks.payload import Payload
 from engram.usecases.agents import session_capture
@@ -207,7 +207,7 @@ def test_secrets_never_reach_the_disk(root: Path) -> None:
 
 
 def test_engrams_own_words_are_not_captured(root: Path) -> None:
-    text = f"<{TAG}>\n{CAUSE}\n</{TAG}>\nNothing else."
+    text = f"<{FRAME}>\n{CAUSE}\n</{FRAME}>\nNothing else."
     answer(CLAUDE, "subagent-stop", root, last_assistant_message=text)
     assert persisted(root) == []
 
@@ -245,7 +245,7 @@ def test_a_session_and_a_day_give_only_so_many(root: Path, monkeypatch: pytest.M
                 engram.store, Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
             )
         assert session_capture.persist(engram.store) == 2
-        assert session_capture._spool(engram.store).is_empty()
+        assert session_capture._queue(engram.store).is_empty()
 
 
 def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
@@ -253,27 +253,38 @@ def test_only_so_many_reports_wait_and_each_is_small(root: Path) -> None:
     with opened(root, clock=clock) as engram:
         kept = [
             session_capture.hand_in(engram.store, Report("subagent-stop", CLAUDE, "one", "x" * 1_000_000))
-            for _ in range(MOST_WAITING + 3)
+            for _ in range(session_capture.MOST_WAITING + 3)
         ]
-    assert kept == [True] * MOST_WAITING + [False] * 3
-    files = list((root / ".engram/outcomes").glob("*.json"))
-    assert max(path.stat().st_size for path in files) < session_capture.MOST_CHARACTERS + 1000
+    assert kept == [True] * session_capture.MOST_WAITING + [False] * 3
+    lines = (root / ".engram/outcomes/waiting.jsonl").read_bytes().splitlines()
+    assert max(map(len, lines)) < session_capture.MOST_CHARACTERS + 1000
 
 
 def test_what_is_no_report_is_taken_away(root: Path) -> None:
-    spool = Spool(str(root / ".engram/outcomes"))
-    spool.put("1", {"unknown": 1})
-    spool.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
+    queue = JobQueue(str(root / ".engram/outcomes"))
+    queue.put("1", {"unknown": 1})
+    queue.put("2", {"event": 3, "agent": None, "session": [], "said": {}})
     (root / ".engram/outcomes/3.json").write_bytes(b"\xff{")
     with opened(root) as engram:
         assert session_capture.persist(engram.store) == 0
-    assert spool.is_empty()
+    assert queue.is_empty()
+
+
+def test_reports_that_an_earlier_version_left_as_files_are_still_recorded(root: Path) -> None:
+    folder = root / ".engram/outcomes"
+    folder.mkdir()
+    for number in range(2):
+        report = Report("subagent-stop", CLAUDE, f"s{number}", distinct(number))
+        (folder / f"{number}.json").write_text(json.dumps(report._asdict()))
+    with opened(root) as engram:
+        assert session_capture.persist(engram.store) == 2
+        assert session_capture._queue(engram.store).is_empty()
 
 
 def test_a_process_that_is_at_work_is_left_to_it(root: Path) -> None:
     answer(CLAUDE, "subagent-stop", root)
     with opened(root) as engram:
-        with Spool(str(root / ".engram/outcomes")).lock():
+        with JobQueue(str(root / ".engram/outcomes")).lock():
             assert session_capture.persist(engram.store) == 0
         assert session_capture.persist(engram.store) == 1
 

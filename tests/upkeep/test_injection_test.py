@@ -15,8 +15,7 @@ from mcp_kit import inside, text
 
 from engram.domain.admission.tiers import Tier
 from engram.domain.agents import fence
-from engram.domain.agents.harmless import harmless
-from engram.domain.agents.injected import (
+from engram.domain.agents.leaks import (
     BROKEN,
     LEAKS,
     LINK,
@@ -28,6 +27,7 @@ from engram.domain.agents.injected import (
     leaks_of_fence,
     leaks_of_quotes,
 )
+from engram.domain.agents.neutralization import neutralize
 from engram.usecases.agents import auto_recall
 from engram.usecases.store import quarantine as held
 from engram.usecases.store.clock import Clock
@@ -71,7 +71,7 @@ def test_the_corpus_has_many_of_each_attack() -> None:
 @pytest.mark.parametrize(
     ("where", "name", "instead", "leak"),
     [
-        (fence, "harmless", lambda text, **_: text, {RAW, BROKEN, LINK}),
+        (fence, "neutralize", lambda text, **_: text, {RAW, BROKEN, LINK}),
         (fence, "INDENT", "", {UNFRAMED}),
         (held, "texts", lambda _store, **_: {}, {QUARANTINED}),
         (auto_recall, "by_files", lambda *_, **__: "", {NOT_SHOWN}),
@@ -96,7 +96,7 @@ def test_the_command_fails_where_something_gets_through(
 ) -> None:
     rows = [row for row in injection_test.corpus() if row["name"] == "image"]
     monkeypatch.setattr(injection_test, "corpus", lambda: rows)
-    monkeypatch.setattr(fence, "harmless", lambda text, **_: text)
+    monkeypatch.setattr(fence, "neutralize", lambda text, **_: text)
     done = cli("doctor", "--poison", cwd=plain(tmp_path))
     assert done.code == 1
     assert "active link" in done.out
@@ -105,10 +105,10 @@ def test_the_command_fails_where_something_gets_through(
 @settings(deadline=None, max_examples=examples(15, 1000))
 @given(st.text(max_size=300), st.booleans())
 def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
-    once = harmless(text, lines=True, is_checked=is_checked)
-    assert harmless(once, lines=True, is_checked=is_checked) == once
-    mixed = harmless(f"<{text}](http://x.y/z <system>{text}", lines=True, is_checked=is_checked)
-    assert harmless(mixed, lines=True, is_checked=is_checked) == mixed
+    once = neutralize(text, lines=True, is_checked=is_checked)
+    assert neutralize(once, lines=True, is_checked=is_checked) == once
+    mixed = neutralize(f"<{text}](http://x.y/z <system>{text}", lines=True, is_checked=is_checked)
+    assert neutralize(mixed, lines=True, is_checked=is_checked) == mixed
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_cleaning_twice_is_cleaning_once(text: str, is_checked: bool) -> None:
     ],
 )
 def test_ordinary_text_stays_as_it_is(code: str) -> None:
-    assert harmless(code, lines=True, is_checked=False) == code
+    assert neutralize(code, lines=True, is_checked=False) == code
 
 
 MARKS = (

@@ -11,7 +11,7 @@ import json
 import os
 import stat
 
-from engram.domain.agents.fence import without_hooks
+from engram.domain.agents.fence import remove_hook_context
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read(path: str) -> Transcript:
             files.append(text)
         elif role == "assistant":
             said.append(text)
-        elif role == "user" and not (text := without_hooks(text)).lstrip().startswith(
+        elif role == "user" and not (text := remove_hook_context(text)).lstrip().startswith(
             "<"
         ):  # the program's own
             prompts.append(text)

@@ -84,9 +84,7 @@ class StateConnection:
     def _begin_anew(self) -> sqlite3.Connection:
         """Rename the damaged file and begin a new one. Raises sqlite3.Error."""
         try:
-            for suffix in ("", "-wal", "-shm"):
-                if os.path.exists(self.path + suffix):
-                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+            rename_damaged(self.path)
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from None
         self._report(
@@ -104,6 +102,13 @@ class StateConnection:
             connection.close()
             raise
         return connection
+
+
+def rename_damaged(path: str) -> None:
+    """Rename a damaged database and its companions to `….damaged`. Raises OSError."""
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.replace(path + suffix, f"{path}{suffix}.damaged")
 
 
 def locked(path: str, error: sqlite3.Error) -> StoreError:

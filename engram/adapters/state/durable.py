@@ -1,10 +1,11 @@
-"""A small SQLite file in the state folder that programs rely on: what was committed to it survives a power cut."""
+"""A small SQLite file in the state folder that programs rely on: its commits survive a power cut."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 
+from engram.adapters.state.connection import rename_damaged
 from engram.domain.errors import StoreError
 from engram.domain.typed import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ KEYS, FEED = NAMES = ("keys.db", "feed.db")
 
 
 def carry(state: str, to: str) -> None:
-    """Copy those of these files that there are from one state folder to another, in place of what is there.
+    """Copy these files, as far as they exist, from one state folder to another, replacing what is there.
 
     Raises StoreError.
     """
@@ -42,8 +43,8 @@ def carry(state: str, to: str) -> None:
 class DurableDatabase:
     """The file at `path`, opened on first use and made by `schema` where there is none.
 
-    A damaged file is put aside, a new one begun, and `report` told a sentence for people. Unlike the rest of the
-    state there is no going on without it: where it cannot be used, StoreError says so.
+    A damaged file is renamed, a new one begun, and `report` gets a sentence for people. Unlike the rest of the state
+    nothing works without it: where it cannot be used, StoreError is raised.
     """
 
     def __init__(self, path: str, schema: str, report: Callable[[str], object] = str) -> None:
@@ -54,14 +55,14 @@ class DurableDatabase:
         self._connection: sqlite3.Connection | None = None
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What `work` returns, in a transaction that is on disk when this returns. Raises StoreError."""
+        """Run `work` in a transaction that is on disk when this returns its result. Raises StoreError."""
         try:
             return self._transact(work)
         except sqlite3.Error as error:
             self.close()
             if type(error) is not sqlite3.DatabaseError:  # the subclasses are other trouble than damage
                 raise _refused(self.path, error) from None
-        self._put_aside()
+        self._rename_damaged()
         try:
             return self._transact(work)
         except sqlite3.Error as error:
@@ -101,11 +102,9 @@ class DurableDatabase:
             self._connection = connection
         return self._connection
 
-    def _put_aside(self) -> None:
+    def _rename_damaged(self) -> None:
         try:
-            for suffix in ("", "-wal", "-shm"):
-                if os.path.exists(self.path + suffix):
-                    os.replace(self.path + suffix, f"{self.path}{suffix}.damaged")
+            rename_damaged(self.path)
         except OSError as error:
             raise _refused(self.path, error) from None
         self._report(f"{os.path.basename(self.path)} was damaged and begins anew ({self.path}.damaged)")

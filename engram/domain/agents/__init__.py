@@ -1,1 +1,1 @@
-"""Text put before a model: framed as data, made harmless, packed into a budget."""
+"""What coding agents get and give: text made safe for a prompt, and what is learned from their sessions."""

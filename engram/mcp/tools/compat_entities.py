@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.slug import slug
 from engram.domain.graph.entity import TYPES
 from engram.mcp.caller import use
@@ -78,7 +78,7 @@ async def _observe(
         ]
         data = Noted(
             ids=[one.id for one in done if one.id],
-            refused=[harmless(one, is_checked=False) for one in refused],
+            refused=[neutralize(one, is_checked=False) for one in refused],
         )
         lines = [f"Recorded {', '.join(data.ids) or 'nothing'}", *[f"Refused: {one}" for one in data.refused]]
         return answer("\n".join(lines), data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 
 from engram.domain.agents.framing import NOTICE
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.tuning.evolution import as_tables, verdict
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, as_rows, as_text, harmless_table
@@ -32,9 +32,12 @@ async def evolve_memory_system(
     def work(engram: Engram) -> CallToolResult:
         found = engram.evolve(apply=apply, revert=revert)
         safe = [harmless_table(table) for table in as_tables(found)]
-        said = harmless(verdict(found))
+        said = neutralize(verdict(found))
         data = Evolved(
-            notice=NOTICE, tables=[as_rows(table) for table in safe], verdict=said, file=harmless(found.file)
+            notice=NOTICE,
+            tables=[as_rows(table) for table in safe],
+            verdict=said,
+            file=neutralize(found.file),
         )
         return answer("\n\n".join([said, NOTICE, *map(as_text, safe)]), data)
 

@@ -9,7 +9,7 @@ from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from engram.domain.agents.framing import quoted
+from engram.domain.agents.framing import quote
 from engram.mcp import present, results
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Call, SomeRefs
@@ -47,7 +47,7 @@ async def recall_forget(
 def _forget(engram: Engram, refs: Sequence[str]) -> CallToolResult:
     gone = engram.forget(*refs)
     undo = "engram undo" if engram.store.places.owns_branch else ""
-    lines = [f"Forgot {one.lore.id}\n{quoted(one.lore.title)}" for one in gone]
+    lines = [f"Forgot {one.lore.id}\n{quote(one.lore.title)}" for one in gone]
     lines += [f"`{undo}` brings it back."] if undo else []
     data = results.Forgotten(deleted=True, ids=[one.lore.id for one in gone], undo=undo)
     return answer("\n".join(lines), data)

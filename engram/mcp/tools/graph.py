@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tools.arguments import Words
 from engram.mcp.tools.graph_walk import search_graph
@@ -72,8 +72,8 @@ def _told(done: Linked) -> CallToolResult:
     entity = done.entity
     ways = [Related(kind=way.kind, to=way.to, since=way.since) for way in entity.relationships]
     data = EntityLinked(
-        status=done.status, slug=entity.slug, name=harmless(entity.name), type=entity.type,
-        aliases=[harmless(alias) for alias in entity.aliases], relationships=ways, lore=done.lore,
+        status=done.status, slug=entity.slug, name=neutralize(entity.name), type=entity.type,
+        aliases=[neutralize(alias) for alias in entity.aliases], relationships=ways, lore=done.lore,
     )  # fmt: skip
     lines = [f"{data.status}: {data.slug} ({data.type}) {data.name}"]
     lines += [f"aliases: {', '.join(data.aliases)}"] if data.aliases else []

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from engram.domain.agents.framing import NOTICE, as_text, frame
-from engram.domain.agents.harmless import harmless
+from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
 from engram.mcp.tables import Rows, as_rows, harmless_table
 from engram.mcp.tables import as_text as table_text
@@ -64,7 +64,7 @@ def _shown(engram: Engram, skill: Skill) -> CallToolResult:
     table = None if skill.result is None else harmless_table(skill.result)
     data = Found(
         notice=NOTICE, ref=framed.ref, id=framed.id, content=framed.content, tier=framed.tier, trust=framed.trust,
-        query=harmless(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes,
+        query=neutralize(skill.query, lines=True), runs=skill.record.runs, successes=skill.record.successes,
         result=table and as_rows(table), error=skill.error,
     )  # fmt: skip
     lines = [NOTICE, as_text(framed), f"Runs here: {data.runs}, of which {data.successes} went well."]

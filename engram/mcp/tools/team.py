@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from engram.domain.agents.framing import NOTICE, harmless_data
+from engram.domain.agents.framing import NOTICE
+from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
 from engram.mcp.caller import use
@@ -90,7 +91,7 @@ async def register_agent(
             id, name=name, capabilities=capabilities, default_scope=default_scope, settings=settings
         )
         facts = {key: value for key, value in done.as_dict().items() if key != "text"}
-        data = Agent.model_validate(harmless_data(facts, is_checked=False))
+        data = Agent.model_validate(neutralize_data(facts, is_checked=False))
         return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
 
     return await use(work, index=False)

@@ -1,6 +1,6 @@
-"""Connecting agents to Engram: a plan of changed files that can be looked at first, then done, then taken back.
+"""Connecting agents to Engram: a plan of file changes that can be shown first, then applied, then reverted.
 
-Files are merged into, never replaced: what is not Engram's keeps every byte. What cannot be parsed is left alone.
+Files are merged into, never replaced: what is not Engram's keeps every byte. What cannot be parsed is not changed.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import sys
 from engram.adapters.agents import edits
 from engram.adapters.agents.folders import resolve
 from engram.adapters.agents.hosts import HOSTS, NAMES, Host, host_named
-from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of
+from engram.adapters.agents.parts import Part, Wish, parts, plugin, project_of, server_part
 from engram.adapters.agents.refusal import CannotEditError
-from engram.adapters.agents.servers import SERVER_NAME
+from engram.adapters.agents.servers import SERVER_NAME, chosen_name
 from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import foreign_files
 from engram.domain.errors import EngramError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.agents import connections, server_name
+from engram.usecases.agents import connections
 from engram.usecases.agents.connections import Connection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engram.usecases.store.clock import Clock
 
 
 class Change(NamedTuple):
-    """One file: its bytes before and after (None: no file), and what for."""
+    """One file: its bytes before and after (None: no file), and which parts are in it."""
 
     path: str
     before: bytes | None
@@ -84,12 +84,12 @@ class Plan(NamedTuple):
 
     @property
     def wanted(self) -> tuple[Change, ...]:
-        """The changes that change something."""
+        """The changes that have an effect."""
         return tuple(change for change in self.changes if change.action != "none")
 
 
 class Presence(NamedTuple):
-    """How an agent stands: whether it is here, and which of its parts are connected (kind → yes).
+    """The state of an agent: whether it is installed, and which of its parts are connected, by kind.
 
     `server` is the name that its MCP server has, or would get.
     """
@@ -102,7 +102,7 @@ class Presence(NamedTuple):
 
 
 def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish:
-    """What connecting would write here: with this Python, in the repository around `working`."""
+    """Return what connecting would write here: with this Python, in the repository around `working`."""
     from engram.adapters.git.run.layout import find_repository
 
     repository = find_repository(working)
@@ -110,7 +110,7 @@ def wish(working: str, *, allow_tools: bool = False, rules: bool = True) -> Wish
 
 
 def agent_named(name: str) -> Host:
-    """The agent of that name. Raises UsageError."""
+    """Find an agent by name. Raises UsageError."""
     host = host_named(name)
     if host is None:
         raise UsageError(f"There is no agent '{name}'.", f"Agents: {', '.join(NAMES)}.")
@@ -118,14 +118,14 @@ def agent_named(name: str) -> Host:
 
 
 def presence(wanted: Wish) -> list[Presence]:
-    """Every agent: whether it is installed and connected."""
+    """Return the state of every agent."""
     known = connections.load()
-    return [_presence(host, server_name.named(host, wanted, known)) for host in HOSTS]
+    return [_presence(host, _with_server_name(host, wanted, known)) for host in HOSTS]
 
 
 def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
-    """What connecting an agent would change. With a `folder`: what Claude Code's plugin there would be."""
-    wanted = wanted if folder else server_name.named(host, wanted, connections.load())
+    """Plan to connect an agent; with a `folder`, plan to write Claude Code's plugin there."""
+    wanted = wanted if folder else _with_server_name(host, wanted, connections.load())
     found = plugin(os.path.abspath(folder), host, wanted) if folder else parts(host, wanted)
     changes, refused = list[Change](), list[Refused]()
     notes = [] if folder else _notes(host, wanted)
@@ -143,15 +143,15 @@ def plan(host: Host, wanted: Wish, folder: str = "") -> Plan:
 
 
 def by_hand(host: Host, wanted: Wish) -> tuple[list[tuple[str, str]], list[str]]:
-    """What a person would add by hand, as (path, text) for each part, and what to know about it."""
-    wanted = server_name.named(host, wanted, connections.load())
+    """Return what a person would add by hand, as (path, text) for each part, and notes."""
+    wanted = _with_server_name(host, wanted, connections.load())
     return [(part.path, edits.snippet(part.edit)) for part in parts(host, wanted)], _notes(host, wanted)
 
 
 def unplan(host: Host, wanted: Wish) -> Plan:
-    """What disconnecting an agent would change: files that nobody touched since get exactly their old bytes."""
+    """Plan to disconnect an agent: files that nobody changed since get exactly their old bytes."""
     known = connections.load()
-    wanted = server_name.named(host, wanted._replace(allow_tools=True), known)
+    wanted = _with_server_name(host, wanted._replace(allow_tools=True), known)
     found = _by_path(parts(host, wanted))
     for path, one in known.items():
         if host.name in one.agents and path not in found:
@@ -159,9 +159,7 @@ def unplan(host: Host, wanted: Wish) -> Plan:
     changes, refused, restored = list[Change](), list[Refused](), list[str]()
     for path, group in found.items():
         now = known.get(path)
-        shared = now is not None and bool(
-            set(now.agents) - {host.name}
-        )  # another connected agent needs it, too
+        shared = now is not None and bool(set(now.agents) - {host.name})  # another connected agent needs it
         try:
             before = foreign_files.read(path)
             after, exact = (before, False) if shared else _without(before, group, now)
@@ -169,14 +167,14 @@ def unplan(host: Host, wanted: Wish) -> Plan:
             restored += [path] if exact else []
         except (CannotEditError, EngramError) as error:
             refused.append(_refused(path, error, group))
-    note = server_name.note(host, wanted)
+    note = _name_note(host, wanted)
     return Plan(host, tuple(changes), tuple(refused), (note,) if note else (), tuple(restored), wanted.server)
 
 
 def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
-    """Do a plan; returns path → backup of each file that there was. Raises ConflictError, StoreError.
+    """Apply a plan; returns the backups by path of the files that existed. Raises ConflictError, StoreError.
 
-    What was done before an error stays done, and is remembered.
+    What was done before an error stays done, and is recorded.
     """
     moment = clock.now().strftime("%Y%m%dT%H%M%SZ")
     known, backups = connections.load(), dict[str, str]()
@@ -191,14 +189,14 @@ def apply(done: Plan, clock: Clock, *, connected: bool) -> dict[str, str]:
             elif change.path in done.restored:
                 foreign_files.tidy_up(change.path, known[change.path].backup)
         for path in [change.path for change in done.changes]:
-            _settle(known, path, done.host.name, connected=connected)
+            _update_agents(known, path, done.host.name, connected=connected)
     finally:
         connections.save(known)
     return backups
 
 
 def check_python(python: str) -> None:
-    """Make sure that agents can start Engram with this Python from any folder. Raises UsageError."""
+    """Check that agents can start Engram with this Python from any folder. Raises UsageError."""
     import subprocess
 
     command = [python, "-P", "-m", "engram", "--version"]
@@ -216,8 +214,8 @@ def check_python(python: str) -> None:
 
 
 def _notes(host: Host, wanted: Wish) -> list[str]:
-    """That the MCP server gets another name, where the usual one is taken."""
-    note = server_name.note(host, wanted)
+    """Say that the MCP server gets another name, where the usual one is in use."""
+    note = _name_note(host, wanted)
     more = f"Engram's server is named {wanted.server}. If the other one is Engram, too: remove it and connect again."
     return [f"{note} {more}"] if note else []
 
@@ -239,7 +237,7 @@ def _change(path: str, before: bytes | None, group: Sequence[Part]) -> Change:
 def _without(
     before: bytes | None, group: Sequence[Part], one: Connection | None
 ) -> tuple[bytes | None, bool]:
-    """The file without Engram, and whether that is exactly as it was before."""
+    """Return the file without Engram's parts, and whether these are exactly its old bytes."""
     if before is None:
         return None, False
     old = connections.original(one)
@@ -263,13 +261,13 @@ def _without(
 
 
 def _elsewhere(path: str, host: Host, wanted: Wish) -> list[Part]:
-    """The parts of an agent in a file that was connected from another project."""
+    """Return the parts of an agent in a file that was connected from another project."""
     elsewhere = wanted._replace(project=project_of(host, path))
     return [part for part in parts(host, elsewhere) if part.path == path]
 
 
 def _is_kept(before: bytes, group: Sequence[Part]) -> bool:
-    """Whether this is a file of Engram's own that was changed by Engram since."""
+    """Whether this is a file of Engram's own that Engram has changed since."""
     kept = [isinstance(part.edit, edits.Owned) and part.edit.kept for part in group]
     return bool(kept) and all(kept) and edits.OWNED_MARK.encode() in before
 
@@ -291,7 +289,7 @@ def _kinds(group: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _connection(known: Connection | None, change: Change, backup: str, done: Plan) -> Connection:
-    """What to remember of a change: the bytes before the first one, as long as nobody else changed the file since."""
+    """Record a change: the bytes before the first one, as long as nobody else has changed the file since."""
     assert change.after is not None
     after = atomic.digest(change.after)
     before = "" if change.before is None else atomic.digest(change.before)
@@ -308,8 +306,8 @@ def _has_ours(change: Change, done: Plan) -> bool:
     return any(part.path == change.path and edits.is_there(text, part.edit) for part in group)
 
 
-def _settle(known: dict[str, Connection], path: str, agent: str, *, connected: bool) -> None:
-    """Remember, or forget, that an agent needs a file."""
+def _update_agents(known: dict[str, Connection], path: str, agent: str, *, connected: bool) -> None:
+    """Record that an agent needs a file, or no longer does."""
     one = known.get(path)
     if one is None:
         return
@@ -333,3 +331,35 @@ def _presence(host: Host, wanted: Wish) -> Presence:
             there = False
         found[part.kind] = found.get(part.kind, True) and there
     return Presence(host, installed, found, tuple(_by_path(parts(host, wanted))), wanted.server)
+
+
+def _with_server_name(host: Host, wanted: Wish, known: Mapping[str, Connection]) -> Wish:
+    """Add the name of the MCP server: of the entry that connecting wrote, else of the one that it would write."""
+    part = server_part(host, wanted)
+    if part is None:
+        return wanted
+    return wanted._replace(server=chosen_name(_servers(host, wanted), _recorded_name(host, part.path, known)))
+
+
+def _name_note(host: Host, wanted: Wish) -> str:
+    """Say that the user has a server named `engram` of their own; "" where there is none, or it is Engram's."""
+    if wanted.server == SERVER_NAME or SERVER_NAME not in _servers(host, wanted):
+        return ""
+    part = server_part(host, wanted)
+    assert part is not None
+    return f"{part.path} has an MCP server named {SERVER_NAME} that `engram connect` did not write. It is left alone."
+
+
+def _servers(host: Host, wanted: Wish) -> Mapping[str, object]:
+    """Return the agent's MCP servers by name; none where its file cannot be read, which is reported when it is edited."""
+    part = server_part(host, wanted)
+    try:
+        raw = None if part is None else foreign_files.read(part.path)
+        return {} if part is None or raw is None else edits.siblings(raw.decode("utf-8"), part.edit)
+    except (CannotEditError, EngramError, UnicodeDecodeError):
+        return {}
+
+
+def _recorded_name(host: Host, path: str, known: Mapping[str, Connection]) -> str:
+    one = known.get(path)
+    return one.server if one is not None and host.name in one.agents else ""

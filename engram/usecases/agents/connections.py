@@ -1,4 +1,4 @@
-"""What is remembered of connecting: which files were changed, for which agents, and how they were before."""
+"""The record of connected agents: which files were changed, for which agents, and what they were before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Connection(NamedTuple):
 
 
 def load() -> dict[str, Connection]:
-    """Every changed file by its path; nothing where that was lost."""
+    """Read the changed files by path; empty where the record is lost."""
     try:
         raw = foreign_files.read(places.connections_file())
         found = json.loads(raw or b"{}")
@@ -40,14 +40,14 @@ def load() -> dict[str, Connection]:
 
 
 def save(known: dict[str, Connection]) -> None:
-    """Remember. Raises StoreError."""
+    """Write the record. Raises StoreError."""
     facts = {path: one._asdict() for path, one in sorted(known.items())}
     content = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
     atomic.write(places.connections_file(), content.encode(), "connections")
 
 
 def original(known: Connection | None) -> bytes | None:
-    """The bytes of a file before it was connected; None where there was no file, or where they are lost."""
+    """Return the bytes of a file before it was connected; None where there was no file, or they are lost."""
     if known is None or not known.before:
         return None
     try:

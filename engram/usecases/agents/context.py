@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from engram.domain.admission.tiers import FOREIGN
-from engram.domain.agents.framing import Framed, frame
-from engram.domain.agents.harmless import harmless
-from engram.domain.agents.packing import ABOUT, EARLIER, HANDED, KNOWN, SO_FAR, WRITTEN, Section, pack
+from engram.domain.agents.framing import (
+    ABOUT,
+    EARLIER,
+    HANDED,
+    KNOWN,
+    SO_FAR,
+    WRITTEN,
+    Framed,
+    Section,
+    frame,
+    pack,
+)
+from engram.domain.agents.neutralization import neutralize
 from engram.domain.entry.lore import ACTIVE
 from engram.domain.entry.refs import fold
 from engram.domain.errors import StoreError, UsageError
@@ -164,5 +174,5 @@ def _as_framed(entity: Entity) -> Framed:
     text = "\n".join(
         part for part in (f"{entity.name} ({entity.type})", ", ".join(related), entity.content) if part
     )
-    said = harmless(text, lines=True, is_checked=False)
+    said = neutralize(text, lines=True, is_checked=False)
     return Framed(entity.slug, entity.slug, said, "ENTITY", 1.0, WRITTEN, FOREIGN, "its file")

@@ -75,11 +75,11 @@ def _turns(raw: bytes) -> list[Turn]:
     said = [(role, text) for role, kind, text in transcript.turns(raw) if kind == "text"]
     if said:
         turns = [
-            Turn(speaker_of(role), fence.without_frames(text), f"message {number}")
+            Turn(speaker_of(role), fence.remove_frames(text), f"message {number}")
             for number, (role, text) in enumerate(said, 1)
         ]
         return [turn for turn in turns if not turn.text.lstrip().startswith("<")]
-    text = fence.without_frames(raw.decode("utf-8-sig", "replace"))
+    text = fence.remove_frames(raw.decode("utf-8-sig", "replace"))
     if text.lstrip().startswith(("{", "[{")):
         return []  # a transcript of a shape that nobody knows is no document
     return turns_of_text(text)

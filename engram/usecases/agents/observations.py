@@ -1,14 +1,14 @@
-"""Observations: texts that are kept at once and looked at later, when somebody has the time to make lore of them.
+"""Observations: texts that are queued at once and made into pending entries later, in the background.
 
-What the rules of extraction find in one becomes pending lore; one in which they find nothing, and that is no junk, is
-pending lore itself. A person lets them in.
+What the rules of extraction find in one becomes pending entries; a text in which they find nothing, unless it is junk,
+becomes one itself. A person accepts them.
 """
 
 from __future__ import annotations
 
 import os
 
-from engram.adapters.files.durable.append_queue import Jottings
+from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.state.hook_memory import HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 8_000
 MOST_A_MINUTE = 120
 MOST_WAITING = 1_000
-MOST_A_DAY = 100  # lore that are made of them
+MOST_A_DAY = 100  # entries that are made of them
 MOST_EACH = 3
 OBSERVED = "observed"
 CATEGORY = "OBSERVATION"
@@ -38,7 +38,7 @@ _DAY = 86_400.0
 
 
 class Observed(NamedTuple):
-    """An observation that is kept: its id, how many wait with it, how many secrets were masked."""
+    """A queued observation: its id, the length of the queue, the number of secrets masked."""
 
     id: str
     waiting: int
@@ -46,19 +46,19 @@ class Observed(NamedTuple):
 
 
 def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = ()) -> Observed:
-    """Keep a text durably, to be looked at later. Secrets in it are masked first.
+    """Queue a text durably, to be worked on later. Secrets in it are masked first.
 
     Raises ValidationError for one that is empty or has more than 8,000 characters, UsageError where there are too many,
     NotAllowedError, StoreError.
     """
-    text = fence.without_frames(text).strip()
+    text = fence.remove_frames(text).strip()
     if not text or len(text) > MOST_CHARACTERS:
         raise ValidationError(
             "text", f"An observation has 1 to {MOST_CHARACTERS:,} characters, not {len(text):,}.", "Say less."
         )
     entry_writer.check_allowed(store, "record", CATEGORY)
-    kept, name = _kept(store), store.clock.new_id()
-    waiting = _checked_rate(store, kept)
+    queue, name = _queue(store), store.clock.new_id()
+    waiting = _checked_rate(store, queue)
     findings = find_secrets(text, store.allowed_secrets)
     job = {
         "text": redact(text, findings),
@@ -66,48 +66,48 @@ def observe(store: Store, text: str, *, agent: str = "", files: Sequence[str] = 
         "session": store.caller.session,
         "files": [*files][:20],
     }
-    kept.put(name, job)
+    queue.put(name, job)
     activity_log.note(store, "capture", query=text[:200] if not findings else "", details={"kept": 1})
     return Observed(name, waiting + 1, len(findings))
 
 
 def waiting(store: Store) -> int:
-    """How many observations wait."""
-    return _kept(store).count(1)[0]
+    """Count the waiting observations."""
+    return _queue(store).count()[0]
 
 
 def work_waits(store: Store) -> bool:
-    """Whether somebody should make lore of observations now."""
-    return not _kept(store).is_empty() and _made_today(store) < MOST_A_DAY
+    """Whether there are observations to work on now."""
+    return not _queue(store).is_empty() and _made_today(store) < MOST_A_DAY
 
 
 def enrich(store: Store) -> int:
-    """Make pending lore of the observations that wait; how many lore. Another process that is at it is left to it.
+    """Make pending entries of the waiting observations; returns how many. Does nothing while another process does it.
 
-    One is taken away only when its lore are written.
+    An observation is removed only when its entries are written.
     """
-    kept, count = _kept(store), 0
-    if kept.is_empty():
+    queue, count = _queue(store), 0
+    if queue.is_empty():
         return 0
-    lock = kept.lock()
+    lock = queue.lock()
     try:
         if not lock.try_acquire():
             return 0
         try:
-            for name, job in kept.jobs():
+            for name, job in queue.jobs():
                 if _made_today(store) >= MOST_A_DAY:
                     break
                 count += _persist_as(store, job)
-                kept.done(name)
+                queue.done(name)
         finally:
-            kept.settle()
+            queue.remove_done()
     finally:
         lock.release()
     return count
 
 
 def _persist_as(store: Store, job: dict[str, object]) -> int:
-    """Make lore of one in the name of the agent that observed it."""
+    """Make entries of one in the name of the agent that observed it."""
     with store.lock:
         before = store.caller
         store.caller = Caller(_text(job, "session"), _text(job, "agent"), "observe")
@@ -124,7 +124,7 @@ def _persist(store: Store, job: dict[str, object]) -> int:
     for draft in _drafts(store, job):
         try:
             done, _ = record_new(store, draft)
-        except (ConflictError, StoreError):  # not now: it goes on waiting
+        except (ConflictError, StoreError):  # not now: it stays in the queue
             raise
         except EngramError:
             continue
@@ -159,9 +159,9 @@ def _drafts(store: Store, job: dict[str, object]) -> list[Draft]:
     ]
 
 
-def _checked_rate(store: Store, kept: Jottings) -> int:
-    """How many wait. Raises UsageError where those are too many, or too many came within a minute."""
-    count, name = kept.count(MOST_A_MINUTE)
+def _checked_rate(store: Store, queue: JobQueue) -> int:
+    """Count the waiting observations. Raises UsageError for too many of them, or too many within a minute."""
+    count, name = queue.count(MOST_A_MINUTE)
     if count >= MOST_WAITING:
         raise _too_many(f"{MOST_WAITING:,} observations wait already.")
     if ulid.is_valid(name) and ulid.moment(name).timestamp() > store.clock.now().timestamp() - 60:
@@ -182,5 +182,5 @@ def _text(job: dict[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _kept(store: Store) -> Jottings:
-    return Jottings(os.path.join(store.places.state, OBSERVATIONS))
+def _queue(store: Store) -> JobQueue:
+    return JobQueue(os.path.join(store.places.state, OBSERVATIONS))

@@ -1,7 +1,7 @@
-"""What hooks persist when a task, a subagent or a session ends: a few pending lore, by conservative rules.
+"""What hooks record when a task, a subagent or a session ends: a few pending entries, by conservative rules.
 
-The hook itself only keeps a report, durably and without secrets (`hand_in`); a detached process makes lore of it
-(`persist`). Everything is limited: the size of a report, how many wait, how many lore a session and a day give.
+The hook itself only queues a report, durably and without secrets (`hand_in`); a detached process makes entries of it
+(`persist`). The size of a report, the queue, and the entries of a session and of a day are limited.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from engram.adapters.agents import transcript
-from engram.adapters.files.durable.spool import Spool
+from engram.adapters.files.durable.job_queue import JobQueue
 from engram.adapters.state.hook_memory import CAPTURED, HookMemory
 from engram.domain.admission.secrets import find_secrets, redact
 from engram.domain.agents import fence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 MOST_CHARACTERS = 16_000  # of a report
+MOST_WAITING = 64  # reports
 MOST_A_SESSION = 8
 MOST_A_DAY = 40
 _DAY = 86_400.0
@@ -54,31 +55,37 @@ class Report(NamedTuple):
 
 
 def hand_in(store: Store, report: Report) -> bool:
-    """Keep a report for `persist`; False where nothing of it is worth it or too many wait. Raises StoreError."""
+    """Queue a report for `persist`; False where it holds nothing or too many wait. Raises StoreError."""
     said, task = (_clean(store, text) for text in (report.said, report.task))
     if not (said or task or report.transcript):
         return False
     report = report._replace(said=said, task=task)
-    kept = _spool(store).put(store.clock.new_id(), report._asdict())
+    queue = _queue(store)
+    kept = queue.count()[0] < MOST_WAITING
+    if kept:
+        queue.put(store.clock.new_id(), report._asdict())
     activity_log.note(store, "capture", query=task or said[:200], details={"kept": int(kept)})
     return kept
 
 
 def persist(store: Store) -> int:
-    """Make lore of the reports that wait; returns how many. Another process that is at it is left to it.
+    """Make pending entries of the waiting reports; returns how many. Does nothing while another process does it.
 
-    A report is taken away only when its lore are written.
+    A report is removed only when its entries are written.
     """
-    spool, count = _spool(store), 0
-    if spool.is_empty():
+    queue, count = _queue(store), 0
+    if queue.is_empty():
         return 0
-    lock = spool.lock()
+    lock = queue.lock()
     try:
         if not lock.try_acquire():
             return 0
-        for name, job in spool.jobs():
-            count += _persist(store, job)
-            spool.done(name)
+        try:
+            for name, job in queue.jobs():
+                count += _persist(store, job)
+                queue.done(name)
+        finally:
+            queue.remove_done()
     finally:
         lock.release()
     return count
@@ -123,7 +130,7 @@ def _drafts(store: Store, report: Report) -> list[recording.Draft]:
     """What a report gives: candidates from what was said, a task's result, a session's summary."""
     found = transcript.read(report.transcript) if report.transcript else transcript.Transcript()
     said = "\n\n".join([*found.said, report.said])[-MOST_CHARACTERS * 4 :]
-    learned = candidates(fence.without_frames(said))
+    learned = candidates(fence.remove_frames(said))
     if report.task and not learned and len(report.said) >= _LEAST_SAID:
         learned = [Candidate(_task(report), "TASK_RESULT")]
     summary = _summary(report, found) if report.whole else ""
@@ -159,8 +166,8 @@ def _summary(report: Report, found: transcript.Transcript) -> str:
     said = [text for text in (*found.said, report.said) if len(text) >= _LEAST_SAID]
     if not (found.files and found.prompts and said):
         return ""
-    asked = fence.without_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
-    ended = fence.without_frames(said[-1]).strip()[:_LONGEST_SAID]
+    asked = fence.remove_frames(found.prompts[0]).strip()[:_LONGEST_ASKED]
+    ended = fence.remove_frames(said[-1]).strip()[:_LONGEST_SAID]
     title = " ".join(asked.split())[:90]
     return f"Session: {title}\n\nAsked: {asked}\n\nEnded with: {ended}"
 
@@ -179,9 +186,9 @@ def _relative(files: Sequence[str], working: str) -> list[str]:
 
 def _clean(store: Store, text: str) -> str:
     """A text for a report: without what Engram itself had said, without secrets, not too long."""
-    text = fence.without_frames(text)[-MOST_CHARACTERS:].strip()
+    text = fence.remove_frames(text)[-MOST_CHARACTERS:].strip()
     return redact(text, find_secrets(text, store.allowed_secrets))
 
 
-def _spool(store: Store) -> Spool:
-    return Spool(os.path.join(store.places.state, "outcomes"))
+def _queue(store: Store) -> JobQueue:
+    return JobQueue(os.path.join(store.places.state, "outcomes"))

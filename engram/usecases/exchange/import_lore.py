@@ -11,8 +11,7 @@ from engram.domain.errors import EngramError
 from engram.domain.scopes import USER
 from engram.domain.similarity.equivalence import NEAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.import_found import Found
-from engram.usecases.exchange.import_kinds import sources
+from engram.usecases.exchange.import_places import Found, sources
 from engram.usecases.exchange.import_present import ORIGIN, Earlier, Present
 from engram.usecases.recording.record import prepare, status_named
 from engram.usecases.similarity.near_duplicates import similar

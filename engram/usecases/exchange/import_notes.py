@@ -21,14 +21,14 @@ from engram.domain.exchange.memory_kinds import (
     kind_named,
 )
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.exchange.import_own import time_of
 from engram.usecases.exchange.import_sources import (
     MARKDOWN,
     MAX_BYTES,
     Source,
     files_below,
+    problem_of,
     read_file,
-    told,
+    time_of,
 )
 from engram.usecases.recording.record import Draft
 
@@ -52,7 +52,7 @@ def note_sources(
         try:
             source = _source(kind, read_file(file, MAX_BYTES), relative, categories)
         except (EngramError, OSError) as error:
-            problems.append({"path": relative, **told(error)})
+            problems.append({"path": relative, **problem_of(error)})
             continue
         if source is not None:
             yield source

@@ -10,15 +10,14 @@ from engram.adapters.files.durable import atomic
 from engram.adapters.files.foreign import interchange
 from engram.adapters.files.frontmatter import codec, frontmatter
 from engram.adapters.files.frontmatter.tree import Problem
-from engram.domain.entry import ulid
+from engram.domain.entry import confidence, times, ulid
 from engram.domain.entry.confidence import Vote
-from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Lore, Relation, title_of
+from engram.domain.entry.lore import ACTIVE, RELATION_KINDS, Conflict, Lore, Relation, title_of
 from engram.domain.errors import EngramError, LoreFileError
 from engram.domain.exchange.classify import guess_category
 from engram.domain.exchange.documents import split_document, tags_from_folders, title_from_file_name
 from engram.domain.exchange.memory_kinds import JSON
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.exchange.import_own import lore_of_row, own_id, time_of, with_past
 from engram.usecases.recording.record import Draft
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 MARKDOWN = (".md", ".markdown", ".mdx")
 MAX_BYTES = 10 * 1024 * 1024
 _CONFIDENCE_OF_ROWS = 0.6
+_NO_TIME = "0000000000"  # how the id of a file begins that nobody has adopted yet
 
 
 class Source(NamedTuple):
@@ -73,10 +73,10 @@ def markdown_sources(
             raw = read_file(file, MAX_BYTES)
             yield _document(raw, relative, _modified(file), categories)
         except (EngramError, OSError) as error:
-            problems.append({"path": relative, **told(error)})
+            problems.append({"path": relative, **problem_of(error)})
 
 
-def told(error: EngramError | OSError) -> dict[str, str]:
+def problem_of(error: EngramError | OSError) -> dict[str, str]:
     """Message and hint of a problem, without the path, which stands beside them."""
     if isinstance(error, LoreFileError):
         line = f"line {error.line}: " if error.line else ""
@@ -94,10 +94,10 @@ def row_sources(
     `own` says that they are for a person's own store.
     """
     raw = read_file(os.path.realpath(path), interchange.MAX_BYTES)
-    told_kind, rows, bad = interchange.read_rows(
+    detected, rows, bad = interchange.read_rows(
         raw, _readable(os.path.basename(path)), "" if kind == JSON else kind, own=own
     )
-    tool = "" if told_kind == JSON else told_kind
+    tool = "" if detected == JSON else detected
     problems += [{"path": item["where"], "message": item["message"], "hint": item["hint"]} for item in bad]
     for row in rows:
         yield _row(row.fields, row.where, categories)._replace(kind=tool)
@@ -259,4 +259,77 @@ def _relations(value: object) -> tuple[Relation, ...]:
     found = [(str(item.get("kind", "")), str(item.get("id", ""))) for item in pairs if isinstance(item, dict)]
     return tuple(
         Relation(kind, other) for kind, other in found if kind in RELATION_KINDS and ulid.is_valid(other)
+    )
+
+
+def own_id(text: str) -> str:
+    """The id of a lore that Engram wrote; "" for anything else, and for an id that was only provisional."""
+    return text if ulid.is_valid(text) and not text.startswith(_NO_TIME) else ""
+
+
+def lore_of_row(fields: Mapping[str, object], content: str, category: str) -> Lore | None:
+    """The past of a lore from a row of Engram's JSON (`fields` as `read_rows` gives them); None for other rows."""
+    lore_id = own_id(str(fields.get("id", "")))
+    if not lore_id or not ({"source_id", "votes"} & set(fields)):
+        return None
+    votes = _votes(fields.get("votes"))
+    merged = tuple(name for name in _texts(fields.get("merged_from")) if ulid.is_valid(name))
+    shown = fields.get("confidence")
+    shown = round(shown * 1000) if isinstance(shown, float | int) else confidence.DEFAULT_PRIOR
+    created = time_of(fields.get("created_at")) or times.whole_seconds(ulid.moment(lore_id))
+    return Lore(
+        id=lore_id,
+        content=content,
+        category=category,
+        created_at=created,
+        updated_at=time_of(fields.get("updated_at")) or created,
+        prior=confidence.prior_for(shown, votes, len(merged)),
+        votes=votes,
+        last_validated=time_of(fields.get("last_validated")),
+        merged_from=merged,
+        agent=str(fields.get("agent", "")),
+        source_id=str(fields.get("source_id", "")),
+        sources=_texts(fields.get("sources")),
+        conflicts=_conflicts(fields.get("conflicts")),
+    )
+
+
+def with_past(lore: Lore, own: Lore, *, confidence_given: bool) -> Lore:
+    """A lore about to be imported with the past of `own`; what the importer asked for stays."""
+    prior = own.prior
+    if confidence_given:
+        prior = confidence.prior_for(lore.prior, own.votes, len(own.merged_from))
+    return lore._replace(
+        created_at=own.created_at,
+        updated_at=own.updated_at,
+        prior=prior,
+        votes=own.votes,
+        last_validated=own.last_validated,
+        merged_from=own.merged_from,
+        agent=lore.agent if own.agent else "",
+        source_id=own.source_id,
+        sources=own.sources,
+        conflicts=own.conflicts,
+    )
+
+
+def time_of(value: object) -> datetime | None:
+    """The time that a text says, or None."""
+    try:
+        return times.parse(str(value)) if value else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _votes(value: object) -> dict[str, Vote]:
+    """Votes by clone, from what `read_rows` has checked."""
+    found = value if isinstance(value, dict) else {}
+    return {str(clone): Vote(vote["up"], vote["down"], vote["n"]) for clone, vote in found.items()}
+
+
+def _conflicts(value: object) -> tuple[Conflict, ...]:
+    items = value if isinstance(value, list) else []
+    keys = ("field", "value", "from", "at")
+    return tuple(
+        Conflict(*[str(item.get(key, "")) for key in keys]) for item in items if isinstance(item, dict)
     )

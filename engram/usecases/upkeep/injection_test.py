@@ -12,9 +12,10 @@ import os
 from engram.adapters.files.durable.atomic import write
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.state.trust_tables import Held
-from engram.domain.agents import fence, injected
-from engram.domain.agents.framing import NOTICE, as_text, frame, harmless_data, whole_text
-from engram.domain.agents.injected import NOT_SHOWN, QUARANTINED, Leak
+from engram.domain.agents import fence, leaks
+from engram.domain.agents.framing import NOTICE, as_text, frame, whole_text
+from engram.domain.agents.leaks import NOT_SHOWN, QUARANTINED, Leak
+from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.entry import times
 from engram.domain.entry.lore import ACTIVE, Lore
 from engram.domain.entry.lore_json import lore_as_dict
@@ -149,7 +150,7 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
     from engram.usecases.agents.brief import brief
     from engram.usecases.agents.context import get_context
 
-    in_fence, in_quotes = injected.leaks_of_fence, injected.leaks_of_quotes
+    in_fence, in_quotes = leaks.leaks_of_fence, leaks.leaks_of_quotes
     root = store.places.root
     for budget, most in ((0, 8), (_ALL, len(poisons))):
         _new_session(store, f"brief{most}")
@@ -162,11 +163,11 @@ def _texts(store: Store, poisons: Sequence[Poison]) -> Iterator[tuple[str, str, 
             yield way, _by_hook(store, way, asked, one.lore.files), in_fence
         yield QUERY, _answer(store, asked), in_quotes
         context = get_context(store, asked[:200], take=False).text
-        yield CONTEXT, context, injected.leaks_of_context
+        yield CONTEXT, context, leaks.leaks_of_context
         if not one.is_quarantined:
             shown.append((f"L{number} {one.lore.id}", one.lore.title))
             yield from _whole(store, one)
-    yield STOP, fence.titles(shown), in_fence
+    yield STOP, fence.frame_titles(shown), in_fence
 
 
 def _by_hook(store: Store, way: str, asked: str, files: Sequence[str]) -> str:
@@ -190,10 +191,10 @@ def _answer(store: Store, asked: str) -> str:
 def _whole(store: Store, one: Poison) -> Iterator[tuple[str, str, Callable[[str], list[Leak]]]]:
     """A lore that an agent asks for by name: as text and as data."""
     _, trust, counts = as_seen(store, one.lore)
-    yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), injected.leaks_of_quotes
-    data = harmless_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
+    yield GET, whole_text("L1", one.lore, "lore/x.md", trust, counts), leaks.leaks_of_quotes
+    data = neutralize_data(lore_as_dict(one.lore, "lore/x.md"), is_checked=trust.is_checked)
     for value in _strings(data):
-        yield GET, value, lambda text: injected.leaks_of_data(text, is_checked=trust.is_checked)
+        yield GET, value, lambda text: leaks.leaks_of_data(text, is_checked=trust.is_checked)
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -48,7 +48,7 @@ def read_rows(
     if problem:
         return kind, (), (problem,)
     values = list(_values(data, name))
-    kind = kind or tool_rows.told_kind(name, [value for _, value in values])
+    kind = kind or tool_rows.detect_kind(name, [value for _, value in values])
     return kind, *_read(tool_rows.translated(kind, values, own=own))
 
 

@@ -42,7 +42,7 @@ class Left(NamedTuple):
     hint: str = ""
 
 
-def told_kind(name: str, values: Sequence[object]) -> str:
+def detect_kind(name: str, values: Sequence[object]) -> str:
     """Which tool's rows these are, from a file of that name; `json` where nothing tells."""
     if name.lower().rpartition("/")[2].startswith("experience") and any(
         _is_experience(one) for one in values

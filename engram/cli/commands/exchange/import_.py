@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.cli.call import Call
-    from engram.usecases.exchange.import_found import Found
     from engram.usecases.exchange.import_lore import Imported
+    from engram.usecases.exchange.import_places import Found
 
 DESCRIPTION = (
     "Import markdown notes, JSON or JSON Lines, or what agents and other memory tools keep; without a path: what\n"
@@ -80,7 +80,7 @@ def run(call: Call) -> int:
 def _found(call: Call) -> Sequence[Found]:
     """What agents keep here, once the person agrees to import it. Raises NotFoundError, UsageError."""
     from engram.domain.scopes import USER
-    from engram.usecases.exchange.import_found import find_memories
+    from engram.usecases.exchange.import_places import find_memories
 
     given = call.arguments
     own = call.store.places.scope == USER

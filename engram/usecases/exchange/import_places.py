@@ -1,12 +1,14 @@
-"""What kind of memory lies at a path, and its sources: the one place that knows which reader reads what."""
+"""Where memories are that can be imported, of which kind those at a path are, and which reader reads them."""
 
 from __future__ import annotations
 
 import os
+import re
 
+from engram.adapters.agents import folders as agent_folders
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.exchange import memory_kinds as kinds
-from engram.domain.typed import TYPE_CHECKING
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.exchange.import_sources import (
     MARKDOWN,
     MAX_BYTES,
@@ -17,7 +19,7 @@ from engram.usecases.exchange.import_sources import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from engram.domain.entry.categories import Categories
 
@@ -33,6 +35,61 @@ _RULE_FOLDERS = (
 )
 _ROWS = (".json", ".jsonl", ".ndjson")
 _LOOKED_AT = 20  # notes of a folder that are opened to tell whose it is
+# Places in the terms of the table of agents; {slug} is the project's path as Claude Code writes it.
+_OF_A_PROJECT = (
+    *[(kinds.RULES, f"{{project}}/{name}") for name in (
+        "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules",
+        ".github/copilot-instructions.md", ".cursor/rules", ".windsurf/rules", ".claude/rules",
+    )],
+    (kinds.CLAUDE_MEMORY, "{claude}/projects/{slug}/memory"),
+    (kinds.MEMORY_FOLDER, "{project}/MEMORY.md"),
+    (kinds.MEMORY_FOLDER, "{project}/memory"),
+    (kinds.MCP_MEMORY, "{project}/memory.jsonl"),
+    (kinds.EXPERIENCE, "{project}/experience.jsonl"),
+)  # fmt: skip
+_OF_A_PERSON = (
+    (kinds.RULES, "{claude}/CLAUDE.md"),
+    (kinds.RULES, "{codex}/AGENTS.md"),
+    (kinds.RULES, "~/.gemini/GEMINI.md"),
+    (kinds.RULES, "~/.codeium/windsurf/memories/global_rules.md"),
+    (kinds.BASIC_MEMORY, "~/basic-memory"),
+)
+
+
+class Found(NamedTuple):
+    """Memories of a kind ("": to be told by the path) at an absolute path; `label` names the place to others."""
+
+    kind: str
+    path: str
+    label: str = ""
+
+
+def find_memories(
+    working: str, *, own: bool = False, environment: Mapping[str, str] | None = None
+) -> list[Found]:
+    """Memories of agents about the project of a folder; with `own` those that are a person's, for their own store."""
+    from engram.adapters.git.run.layout import find_repository
+
+    repository = find_repository(working)
+    project = repository.worktree if repository is not None else working
+    slug = re.sub(r"[^A-Za-z0-9]", "-", os.path.abspath(project))
+    found: dict[str, Found] = {}
+    for kind, place in _OF_A_PERSON if own else _OF_A_PROJECT:
+        path = agent_folders.resolve(place.replace("{slug}", slug), project, environment)
+        if os.path.isfile(path) or (os.path.isdir(path) and _is_ours(kind, path)):
+            # AGENTS.md is often a link to CLAUDE.md. Where a home folder is, is nobody's business.
+            label = place.removeprefix("{project}/") if "{project}" in place else os.path.basename(path)
+            found.setdefault(os.path.realpath(path), Found(kind, path, label))
+    return list(found.values())
+
+
+def _is_ours(kind: str, path: str) -> bool:
+    """Whether a folder is what it looks like: any project may have a folder `memory`."""
+    return kind != kinds.MEMORY_FOLDER or os.path.isfile(os.path.join(path, "MEMORY.md")) or _has_days(path)
+
+
+def _has_days(path: str) -> bool:
+    return any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in os.listdir(path))
 
 
 def sources(
@@ -46,7 +103,7 @@ def sources(
         raise NotFoundError(
             f"There is nothing at {path}.", "Name a folder or file of markdown, JSON or JSON Lines."
         )
-    kind = kind or told_kind(path)
+    kind = kind or detect_kind(path)
     known = kinds.kind_named(kind)
     if known is None:
         names = ", ".join(one.name for one in kinds.KINDS)
@@ -66,7 +123,7 @@ def sources(
     return row_sources(path, categories, problems, kind, own=own)
 
 
-def told_kind(path: str) -> str:
+def detect_kind(path: str) -> str:
     """The kind that a path's name and place tell; `json` stands for any rows. "" for what nobody reads."""
     folders = os.path.abspath(path).split(os.sep)
     name = folders[-1].lower()

@@ -1,6 +1,6 @@
-"""What must hold of a text that is put before an agent, whatever lore are in it; looked at with other eyes than it was made.
+"""Checks of text for a prompt, whatever lore is in it, written independently of the code that makes the text safe.
 
-`engram doctor --poison` and the tests ask this of every way by which lore reach a model.
+`engram doctor --poison` and the tests apply them to every way by which lore reaches a model.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import unicodedata
 
 from engram.domain.admission.tiers import FOREIGN, IMPORT, TIERS
 from engram.domain.agents import fence, framing
-from engram.domain.agents.harmless import FRAME, UNCHECKED
-from engram.domain.agents.packing import HEADINGS, WRITTEN
+from engram.domain.agents.framing import HEADINGS, WRITTEN
+from engram.domain.agents.neutralization import FRAME, UNCHECKED
 from engram.domain.typed import NamedTuple
 
 RAW, BROKEN, LINK, UNFRAMED, QUARANTINED, NOT_SHOWN = LEAKS = (
@@ -49,7 +49,7 @@ class Leak(NamedTuple):
 
 
 def leaks_of_fence(text: str) -> list[Leak]:
-    """What got through in a text that hooks put before a model; "" is no text and lets nothing through."""
+    """Find what got through in a text that hooks add to a prompt; "" is no text and has no leaks."""
     if not text:
         return []
     first, *inside, last = text.split("\n")
@@ -60,19 +60,19 @@ def leaks_of_fence(text: str) -> list[Leak]:
 
 
 def leaks_of_quotes(text: str) -> list[Leak]:
-    """What got through in a text that a tool answers with: notices, lines of facts, quoted lines, blank ones."""
+    """Find what got through in the text of a tool, which may have notices, lines of facts, quoted and blank lines."""
     return _lines([line for line in text.split("\n") if line], ">", (_FACTS,), (framing.NOTICE,))
 
 
 def leaks_of_context(text: str) -> list[Leak]:
-    """The same of a context, which has headings, and entities by their slugs."""
+    """Find what got through in a context, which also has headings and entities."""
     return _lines(
         [line for line in text.split("\n") if line], ">", (_FACTS, _ENTITY), (framing.NOTICE, *HEADINGS)
     )
 
 
 def leaks_of_data(text: str, *, is_checked: bool) -> list[Leak]:
-    """What got through in a text of structured data, which a program frames."""
+    """Find what got through in a text of structured data, which a program frames."""
     return [leak for line in text.split("\n") for leak in _in_line(line, is_checked=is_checked)]
 
 
@@ -111,7 +111,7 @@ def _is_raw(letter: str) -> bool:
 
 
 def _imitates_frame(line: str) -> bool:
-    """Whether something like an angle bracket stands before something that reads nearly like the frame's name."""
+    """Whether a character like an angle bracket precedes text that is nearly the name of the frame."""
     for at, letter in enumerate(line):
         if letter == "<" or (ord(letter) > 127 and any(n in unicodedata.name(letter, "") for n in _OPENING)):
             rest = unicodedata.normalize("NFKD", line[at + 1 : at + 60]).casefold()

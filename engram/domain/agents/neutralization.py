@@ -1,8 +1,11 @@
-"""Text from anywhere, made safe to stand before a model: nothing in it can look like a frame, a turn or a live link.
+"""Neutralization of untrusted text before it goes into a prompt: no frame, speaker mark or active link survives it.
 
-What would act on a terminal goes first (`engram.domain.text.safe_text`). Then the marks are broken with which programs tell a
-model who speaks, and those that a screen would follow by itself: an image that is fetched carries off whatever
-its address holds. Words are left alone: that they are no orders, the frame around them says.
+Text for a prompt is made safe in two steps: this module changes the text, and a frame around it says that it is data
+(`framing` for answers of tools, `fence` for what hooks add). `leaks` checks the result.
+
+Terminal control characters go first (`engram.domain.text.safe_text`). Then the marks by which agent programs tell a
+model who speaks are broken, and those that a client follows by itself: fetching an image sends away whatever its
+address contains. Words stay as they are; the frame says that they are no instructions.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from engram.domain.text.safe_text import safe_text
 FRAME = "engram-lore"
 UNCHECKED = "[unchecked link] "
 _ESCAPED = "&lt;"
-# Names of marks between angle brackets that agents' programs use, and of HTML that is fetched, followed or run.
+# Names of tags that agent programs use, and of HTML elements that are fetched, followed or run.
 _SPEAKING = r"engram[\s_-]*[l1i|]ore|system|antml|tool|function|invoke|parameter|im_(?:start|end)|assistant|human|instruction"
 _ACTING = (
     r"img|image|iframe|script|style|svg|object|embed|video|audio|picture|meta|base|form|input|link|a|source"
@@ -47,21 +50,32 @@ _LOOKALIKES = {
 }  # fmt: skip
 
 
-def harmless(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
-    """The text, safe inside a frame; `lines` keeps line ends. A second pass changes nothing.
+def neutralize(text: str, *, lines: bool = False, is_checked: bool = True) -> str:
+    """Return the text as it may stand inside a frame; `lines` keeps line ends. A second pass changes nothing.
 
-    Without `is_checked`, for lore that nobody here stands in for, every address is marked as one to be wary of.
+    `is_checked` is False for lore that nobody here has confirmed: every address in it is marked as unchecked.
     """
     text = safe_text(text, lines=lines)
-    for _ in range(_PASSES):  # what is broken may have hidden something else behind it
+    for _ in range(_PASSES):  # a broken mark may have hidden another one
         before, text = text, _broken(text, is_checked=is_checked)
         if text == before:
             break
     return text
 
 
+def neutralize_data(value: object, *, is_checked: bool) -> object:
+    """Neutralize every text in a JSON value."""
+    if isinstance(value, str):
+        return neutralize(value, lines=True, is_checked=is_checked)
+    if isinstance(value, list):
+        return [neutralize_data(item, is_checked=is_checked) for item in value]
+    if isinstance(value, dict):
+        return {key: neutralize_data(item, is_checked=is_checked) for key, item in value.items()}
+    return value
+
+
 def _broken(text: str, *, is_checked: bool) -> str:
-    """The text with each mark in it broken that shows now."""
+    """Break each mark that is visible now."""
     plain, places = (text, None) if text.isascii() else _plain(text)
     edits = [(found.start(), 1, _ESCAPED) for found in _MARKS.finditer(plain)]
     edits += [(at, 1, _ESCAPED) for at in _nearly_frames(plain)]
@@ -76,7 +90,7 @@ def _broken(text: str, *, is_checked: bool) -> str:
 
 
 def _nearly_frames(plain: str) -> list[int]:
-    """Where a bracket opens something that reads like the frame's name, with a letter or two that stand for others."""
+    """Find brackets that open a misspelt or lookalike name of the frame."""
     found = []
     at = plain.find("<")
     while at >= 0:
@@ -88,7 +102,7 @@ def _nearly_frames(plain: str) -> list[int]:
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
-    """The text in the letters that it seems to be written with, and of each the place in the text that it stands for."""
+    """Replace lookalike letters by the ones that they look like; also return the place in the text of each letter."""
     import unicodedata
 
     table = _plain_letters()
@@ -102,7 +116,7 @@ def _plain(text: str) -> tuple[str, list[int]]:
 
 
 def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """The text with parts replaced: (where, how many characters go, what comes)."""
+    """Replace parts of a text; each edit is (start, number of characters removed, replacement)."""
     parts, at = [], 0
     for start, gone, new in sorted(set(edits)):
         parts += [text[at:start], new]
@@ -112,6 +126,6 @@ def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
 
 @cache
 def _plain_letters() -> dict[int, str]:
-    """Letters of other scripts as the ones that they look like, each one for one."""
+    """Map letters of other scripts to the ASCII letters that they look like."""
     table = {ord(strange): plain for plain, strangers in _LOOKALIKES.items() for strange in strangers}
     return table | dict.fromkeys(map(ord, _ANGLES), "<") | {ord("\uff1e"): ">"}

@@ -1,0 +1,162 @@
+"""A durable queue of small jobs for a process with more time, as JSON lines of one file: one append and fsync for each.
+
+The worker moves the lines to a second file first, so that writers never wait for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from engram.adapters.files.durable import atomic
+from engram.adapters.files.durable.lock import FileLock
+from engram.domain.errors import EngramError, NotFoundError
+from engram.domain.typed import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+
+
+class JobQueue:
+    """The jobs in one folder, the oldest first."""
+
+    def __init__(self, folder: str) -> None:
+        """Open nothing yet; `folder` is made when the first job comes."""
+        self.folder = folder
+        self._waiting = os.path.join(folder, "waiting.jsonl")
+        self._taken = os.path.join(folder, "taken.jsonl")
+        self._done: set[str] = set()
+
+    def put(self, name: str, job: Mapping[str, object]) -> None:
+        """Append a job durably, under a name of its own. Raises StoreError."""
+        line = json.dumps({**job, "name": name}, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            with self._write_lock():
+                is_new = not os.path.exists(self._waiting)
+                handle = os.open(self._waiting, _APPEND, 0o600)
+                try:
+                    _append(handle, line)
+                finally:
+                    os.close(handle)
+                if is_new:
+                    atomic.sync_folder(self.folder)
+        except OSError as error:
+            raise atomic.unwritable(self._waiting, error) from None
+
+    def count(self, back: int = 1) -> tuple[int, str]:
+        """Count the waiting lines without parsing them; also return the name of the job `back` from the end ("": none).
+
+        Raises StoreError.
+        """
+        starts = [
+            (raw, start) for raw in map(_lines_of, (self._taken, self._waiting)) for start in _starts(raw)
+        ]
+        if not 0 < back <= len(starts):
+            return len(starts), ""
+        raw, start = starts[-back]
+        return len(starts), _name_of(raw[start : raw.index(b"\n", start)])
+
+    def is_empty(self) -> bool:
+        """Whether no job waits."""
+        return not (any(os.path.exists(path) for path in (self._waiting, self._taken)) or self._old_files())
+
+    def lock(self) -> FileLock:
+        """The lock of the process that works on the jobs."""
+        return FileLock(os.path.join(self.folder, "lock"))
+
+    def jobs(self) -> Iterator[tuple[str, dict[str, object]]]:
+        """Yield each job with its name. The caller holds `lock` and calls `remove_done` at the end. Raises StoreError."""
+        with self._write_lock():
+            old = self._old_files()
+            lines = b"".join([_lines_of(self._taken), *map(_line_of_file, old), _lines_of(self._waiting)])
+            if lines:
+                atomic.write(self._taken, lines, "jobs")
+            for path in (*old, self._waiting):
+                atomic.remove(path)
+        for line in lines.splitlines():
+            job = _parse(line)
+            if job is not None and (name := str(job.pop("name"))) not in self._done:
+                yield name, job
+
+    def done(self, name: str) -> None:
+        """Note that a job is done."""
+        self._done.add(name)
+
+    def remove_done(self) -> None:
+        """Remove the jobs that are done. A process killed before this finds all of them again. Raises StoreError."""
+        left = [line for line in _lines_of(self._taken).splitlines(True) if _name_of(line) not in self._done]
+        if any(map(_name_of, left)):
+            atomic.write(self._taken, b"".join(left), "jobs")
+        else:
+            atomic.remove(self._taken)
+
+    def _write_lock(self) -> FileLock:
+        """The lock of whoever adds lines or moves them."""
+        return FileLock(os.path.join(self.folder, "write.lock"))
+
+    def _old_files(self) -> list[str]:
+        """Jobs that earlier versions kept as one file each, named by time."""
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError:
+            return []
+        return [
+            os.path.join(self.folder, name) for name in names if name.endswith(".json") and name[0] != "."
+        ]
+
+
+def _line_of_file(path: str) -> bytes:
+    """Turn the file of one job into a line; nothing where it cannot be read."""
+    try:
+        job = json.loads(atomic.read(path))
+    except (EngramError, ValueError):
+        return b""
+    if not isinstance(job, dict):
+        return b""
+    return json.dumps({**job, "name": os.path.basename(path).removesuffix(".json")}).encode() + b"\n"
+
+
+def _append(handle: int, line: bytes) -> None:
+    """Append a line and fsync it; a killed writer may have left the last line without its end."""
+    size = os.fstat(handle).st_size
+    if size:
+        os.lseek(handle, size - 1, os.SEEK_SET)
+        line = line if os.read(handle, 1) == b"\n" else b"\n" + line
+    view = memoryview(line)
+    while view:
+        view = view[os.write(handle, view) :]
+    os.fsync(handle)
+
+
+def _lines_of(path: str) -> bytes:
+    """Read the lines of a file, the last with a line end; nothing where there is no file."""
+    try:
+        found = atomic.read(path)
+    except NotFoundError:
+        return b""
+    return found if found.endswith(b"\n") or not found else found + b"\n"
+
+
+def _starts(raw: bytes) -> Iterator[int]:
+    """Yield where each line starts, without copying what may be megabytes."""
+    start = 0
+    while end := raw.find(b"\n", start) + 1:
+        yield start
+        start = end
+
+
+def _parse(line: bytes) -> dict[str, object] | None:
+    """Parse a job; None for a line that a killed process left unfinished."""
+    try:
+        job = json.loads(line)
+    except ValueError:
+        return None
+    return job if isinstance(job, dict) and isinstance(job.get("name"), str) else None
+
+
+def _name_of(line: bytes) -> str:
+    job = _parse(line)
+    return str(job["name"]) if job else ""
