@@ -1,7 +1,7 @@
-"""Lore that say nearly the same as a new one: advice given with `record`, without bringing the index up to date.
+"""Entries that say nearly the same as a new one: a warning given with `record`, without updating the index.
 
-Static vectors are near only where words are shared, so word hits are the candidates, and a model is
-opened only when one of them shares enough words to be worth a cosine.
+Static vectors are near only if words are shared, so word hits are the candidates, and a model is opened only if one of
+them shares enough words to be worth a cosine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHORT_JOURNAL = 32_768
 
 
 class Similar(NamedTuple):
-    """A lore that is near another: its id, the cosine of the two texts, its title and file."""
+    """An entry near another: its id, the cosine of the two texts, its title and file."""
 
     id: str
     similarity: float
@@ -40,7 +40,7 @@ class Similar(NamedTuple):
 
 
 def similar(store: Store, lore: Lore) -> list[Similar]:
-    """Lore whose text is at least 0.85 near to `lore`'s, nearest first. Never raises: it is only advice."""
+    """Return entries with a similarity of at least 0.85 to `lore`, nearest first. Never raises: it is only a warning."""
     new = _said(lore, "")
     try:
         others = [*_hits(store, new.text), *_written_just_now(store)]
@@ -69,7 +69,7 @@ def remember(store: Store, lore: Lore, path: str) -> None:
 
 
 def _hits(store: Store, text: str) -> list[Said]:
-    """The lore of the index that share most words with the text."""
+    """Return the entries of the index that share most words with the text."""
     generation = store.index.look()
     if generation is None:
         return []
@@ -80,7 +80,7 @@ def _hits(store: Store, text: str) -> list[Said]:
 
 
 def _written_just_now(store: Store) -> list[Said]:
-    """What this process recorded lately and, where a journal is kept, what others did and git does not have yet."""
+    """Return what this process recorded lately and what others wrote to the journal that git does not have yet."""
     operations = store.files.journal.waiting() if store.files.journal.size() < _SHORT_JOURNAL else []
     waiting = [item.path for operation in operations for item in operation.changes if item.content]
     return [*store.recent.values(), *_load(store, [path for path in waiting if path not in store.recent])]
@@ -106,7 +106,7 @@ def _overlap(one: Said, other: Said) -> float:
 
 
 def _nearness(store: Store, one: Said, others: list[Said]) -> list[float]:
-    """The cosine of a text with each of the others; the share of common words where there is no embedding model."""
+    """Return the cosine of a text with each of the others; the share of common words without an embedding model."""
     embedder = store.embedder
     if embedder is None:
         found = [len(one.words & other.words) / max(1, len(one.words | other.words)) for other in others]
