@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from engram.adapters.files.frontmatter import codec
 from engram.domain.errors import LoreFileError
-from engram.domain.similarity.deduplicate import carried, fold_later
+from engram.domain.similarity.deduplicate import carry_votes, fold_later
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
@@ -126,7 +126,7 @@ class _Following:
 def _with(host: Lore, lost: Lore) -> Lore:
     stamps = [stamp for stamp in (host.last_validated, lost.last_validated) if stamp is not None]
     return host._replace(
-        votes=carried(host.votes, lost.votes, lost.id),
+        votes=carry_votes(host.votes, lost.votes, lost.id),
         last_validated=max(stamps, default=None),
         updated_at=max(host.updated_at, lost.updated_at),
     )
