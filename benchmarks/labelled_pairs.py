@@ -13,7 +13,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from engram.adapters.embed.provider import open_embedder  # noqa: E402
-from engram.domain.similarity.claims import claim  # noqa: E402
+from engram.domain.similarity.claims import Claim  # noqa: E402
 from engram.domain.similarity.pairs import Side, Words, side  # noqa: E402
 from engram.usecases.similarity.pair_terms import StoreWords, term  # noqa: E402
 
@@ -64,7 +64,7 @@ class Assessor:
         self._texts = sorted({*texts})
         every = sorted({*self._texts, *further})
         self._vectors = dict(zip(every, embedder.embed(every), strict=True))
-        said = Counter(term(stem) for text in self._texts for stem in claim(text).stems)
+        said = Counter(term(stem) for text in self._texts for stem in Claim(text).stems)
         self.words: Words = StoreWords(embedder, said, len(self._texts)).words()
 
     def side(self, text: str, category: str) -> Side:

@@ -111,10 +111,10 @@ def test_a_large_store_is_not_swept_after_engrams_own_moves_of_the_branch(
     clones.sync("b", "a")
     generation = engram.store.index.look()
     assert generation is not None
-    assert generation.head != freshness.head(engram.store)
-    assert not freshness.sweep_due(engram.store, generation)
+    assert generation.head != freshness.head_commit(engram.store)
+    assert not freshness.is_sweep_due(engram.store, generation)
     git(clones.root("a"), "commit", "-q", "--allow-empty", "-m", "by hand")
-    assert freshness.sweep_due(engram.store, generation)
+    assert freshness.is_sweep_due(engram.store, generation)
 
 
 def test_only_unbroken_moves_of_engram_lead_from_one_commit_to_another(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_catalog_found_damaged_by_an_answer_is_made_anew_for_it(
     with store_with_lore(root) as engram:
         engram.refresh()
         lore_id = engram.list().lore[0].lore.id
-        monkeypatch.setattr(freshness, "sweep_due", lambda *_: False)
+        monkeypatch.setattr(freshness, "is_sweep_due", lambda *_: False)
         monkeypatch.setattr(file_scan, "folders_changed", lambda *_: False)
         generation = engram.store.index.look()
         assert generation is not None

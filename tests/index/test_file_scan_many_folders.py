@@ -76,7 +76,7 @@ def change_all_sorts(root: Path) -> set[str]:
 def found(store: Store) -> Delta:
     generation = store.index.look()
     assert generation is not None
-    return file_scan.in_folders(store, generation, store.clock.nanoseconds())
+    return file_scan.scan_folders(store, generation, store.clock.nanoseconds())
 
 
 def test_what_differs_is_the_same_however_it_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,9 +89,9 @@ def test_what_a_look_at_all_files_found_is_not_looked_at_again(engram: Engram) -
     path = a_file(engram, "broker")
     path.write_text(path.read_text() + "\nkestrel\n")
     assert engram.refresh().changed == 1
-    assert not freshness.heard(engram.store)
+    assert not freshness.has_reported_changes(engram.store)
     path.write_text(path.read_text() + "\nosprey\n")
-    assert freshness.heard(engram.store)
+    assert freshness.has_reported_changes(engram.store)
     assert len(told(engram, "osprey")) == 1
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engram.domain.entry.confidence import Vote, larger
 from engram.domain.entry.lore import ARCHIVED, Conflict, Lore, Relation
-from engram.domain.similarity.deduplicate import carried, fold, may_fold
+from engram.domain.similarity.deduplicate import carry_votes, fold, may_fold
 
 START = datetime(2026, 3, 4, tzinfo=UTC)
 OLD, NEW = "01KJVKTDG000G0000000000002", "01KJVKTEF80180000000000005"
@@ -76,10 +76,12 @@ VOTES = st.dictionaries(
 def test_every_vote_counts_once_however_often_it_is_carried(
     mine: dict[str, Vote], theirs: dict[str, Vote]
 ) -> None:
-    once = carried(mine, theirs, NEW)
+    once = carry_votes(mine, theirs, NEW)
     assert sum(vote.n for vote in once.values()) == sum(vote.n for vote in [*mine.values(), *theirs.values()])
-    assert carried(once, theirs, NEW) == once
-    assert carried(carried({}, theirs, NEW), carried({}, theirs, NEW), OLD) == carried({}, theirs, NEW)
+    assert carry_votes(once, theirs, NEW) == once
+    assert carry_votes(carry_votes({}, theirs, NEW), carry_votes({}, theirs, NEW), OLD) == carry_votes(
+        {}, theirs, NEW
+    )
 
 
 @given(VOTES, VOTES, VOTES)
@@ -89,4 +91,4 @@ def test_a_later_vote_carried_over_takes_the_place_of_the_earlier(
     grown = {
         clone: larger([theirs.get(clone, Vote()), more.get(clone, Vote())]) for clone in {*theirs, *more}
     }
-    assert carried(carried(mine, theirs, NEW), grown, NEW) == carried(mine, grown, NEW)
+    assert carry_votes(carry_votes(mine, theirs, NEW), grown, NEW) == carry_votes(mine, grown, NEW)

@@ -11,7 +11,7 @@ from effort import is_thorough
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.domain.similarity.claims import claim
+from engram.domain.similarity.claims import Claim
 from engram.domain.similarity.equivalence import CONTRADICTION, DUPLICATE, NEAR, SAME, compare
 from engram.domain.similarity.pair_groups import groups
 from engram.domain.similarity.pair_weights import BARS
@@ -155,7 +155,7 @@ def test_tags_and_files_in_common_only_speak_for_a_pair() -> None:
 
 
 def test_values_are_found_under_the_word_before_and_the_unit_after() -> None:
-    found = claim("Requires Python 3.11 and waits five seconds, not `5 mins`.").values
+    found = Claim("Requires Python 3.11 and waits five seconds, not `5 mins`.").values
     assert found["python …"] == {"3.11"}
     assert found["… second"] == {"5"}
     assert found["… minute"] == {"5"}
@@ -258,8 +258,8 @@ def test_what_code_and_addresses_say_contradicts_nothing() -> None:
     )
     found = features(one, other, 0.9, words())
     assert (found.value, found.numbers_apart, found.number_alone, found.polarity, found.opposites) == (0,) * 5
-    code_alone = claim("```python\nwait(seconds=5)\nretries = 3\n```")
-    assert code_alone.said.numbers  # where nothing else is said, code has to do
+    code_alone = Claim("```python\nwait(seconds=5)\nretries = 3\n```")
+    assert code_alone.facts.numbers  # where nothing else is said, code has to do
 
 
 def test_hardly_any_two_real_notes_on_one_topic_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """The catalog: one SQLite table of the files seen, with what lists, filters and freshness checks need.
 
-It is written last in every change of the index, so what it says is there, is there.
+It is written last in every change of the index, so everything it lists is complete.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CREATE TABLE files (
 CREATE TABLE row_tags (row INTEGER, tag TEXT NOT NULL, PRIMARY KEY (row, tag)) WITHOUT ROWID;
 CREATE VIEW tags AS SELECT tag, path, row FROM row_tags JOIN files USING (row);
 """
-# Made of all lines at once where a rebuild has written them: line by line they cost a third of its SQLite time.
+# Created after a rebuild has written all lines: updating them line by line costs a third of its SQLite time.
 _INDEXES = """
 CREATE UNIQUE INDEX IF NOT EXISTS files_row ON files (row) WHERE row IS NOT NULL;
 CREATE INDEX IF NOT EXISTS files_id ON files (id, path) WHERE id IS NOT NULL;
@@ -57,7 +57,7 @@ COLUMNS = (
     "last_validated", "created_at", "updated_at", "expires_at", "agent", "source_id", "importance", "pinned",
     "length", "files", "conflicts",
 )  # fmt: skip
-_SEEN = 6  # so many of the columns say when and how a file was seen, and change without its bytes
+_SEEN = 6  # the first columns say when and how a file was seen; they change without its bytes
 _ROW = COLUMNS.index("row")
 _DELETE_BESIDE = [
     f"DELETE FROM {table} WHERE row IN (SELECT row FROM files WHERE path = ?)"  # noqa: S608
@@ -79,11 +79,10 @@ class Problem(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What one file holds now: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
+    """The state of one file: its stamp (ns, bytes, inode), digest, when it was seen (ns), and lore or problem.
 
-    What is no file has the reason in place of a digest.
-
-    `row` numbers its text in the word index and the vectors; `text_digest` tells whether that text changed.
+    Anything but a regular file has the reason in place of a digest. `row` numbers its text in the word index and
+    the vectors; `text_digest` tells whether that text changed.
     """
 
     path: str
@@ -99,7 +98,7 @@ class Entry(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the catalog remembers of a file: stamp, digest, when it was seen, its row, whether it has an id."""
+    """What the catalog has of a file: stamp, digest, when it was seen, its row, whether it has an id."""
 
     stamp: tuple[int, int, int]
     digest: str
@@ -122,7 +121,7 @@ class Text(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """The catalog's line of one lore: what ranking, filters and lists look at. Times are Unix seconds."""
+    """The catalog line of an entry: what ranking, filters and lists need. Times are Unix seconds."""
 
     row: int
     path: str
@@ -156,25 +155,25 @@ _hit, _text = partial(tuple.__new__, Hit), partial(tuple.__new__, Text)
 
 
 class Catalog:
-    """One generation's catalog. Not locked: the index owns it and decides who writes."""
+    """The catalog of one generation. Not locked: the index owns it and decides who writes."""
 
     def __init__(self, path: str, *, create: bool = False) -> None:
-        """Open (or create) the database at `path`. Raises sqlite3.Error when it is damaged."""
+        """Open (or create) the database at `path`. Raises sqlite3.Error if it is damaged."""
         self.path = path
         self.connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
         self.connection.execute("PRAGMA synchronous=OFF" if create else "PRAGMA synchronous=NORMAL")
         if create:
-            # A log of what nobody reads yet would write everything twice; one left half made is thrown away.
+            # A write-ahead log would write everything twice; an incomplete catalog is thrown away.
             self.connection.execute("PRAGMA journal_mode=MEMORY")
             self.connection.executescript(_SCHEMA + row_details.SCHEMA)
 
     def add_indexes(self) -> None:
-        """What finds lines by anything but their path; a new catalog has it from its first commit on."""
+        """Create the indexes for columns other than the path; a new catalog gets them with its first commit."""
         for statement in (_INDEXES + row_details.INDEXES).split(";"):
             self.connection.execute(statement)
 
     def share(self) -> None:
-        """From now on others may read while one writes: a new catalog, once it is whole."""
+        """Let others read while one writes: for a new catalog, once it is complete."""
         self.connection.execute("PRAGMA journal_mode=WAL")
 
     def close(self) -> None:
@@ -182,33 +181,33 @@ class Catalog:
         self.connection.close()
 
     def __del__(self) -> None:
-        """One that belongs to a generation which could not be opened is closed, too."""
+        """Close the catalog of a generation that could not be opened, too."""
         with contextlib.suppress(AttributeError, sqlite3.Error):
             self.connection.close()
 
     def meta(self) -> dict[str, str]:
-        """Everything the catalog notes about the whole index."""
+        """Return the metadata of the whole index."""
         return dict(self.connection.execute("SELECT key, value FROM meta"))
 
     def set_meta(self, values: dict[str, str]) -> None:
-        """Note facts about the whole index."""
+        """Set metadata of the whole index."""
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def version(self) -> int:
-        """A number that changes when another connection changed the catalog."""
+        """Return a number that changes when another connection changes the catalog."""
         return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
 
     def folders(self) -> dict[str, int]:
-        """Each folder of lore with its mtime (ns) when it was last read."""
+        """Return each folder of lore with its mtime (ns) when it was last read."""
         return dict(self.connection.execute("SELECT path, mtime_ns FROM folders"))
 
     def set_folders(self, changed: dict[str, int], gone: Iterable[str]) -> None:
-        """Remember folders' times and forget those that are gone."""
+        """Set the times of folders and forget those that are gone."""
         self.connection.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in gone])
         self.connection.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", changed.items())
 
     def known(self, paths: Sequence[str] | None = None) -> dict[str, Known]:
-        """What is remembered of these files (None: of all)."""
+        """Return what is known of these files (None: of all)."""
         query = (
             "SELECT path, mtime_ns, size, inode, digest, seen_ns, row, text_digest, vector_check, adopted"
             " FROM files"
@@ -221,14 +220,17 @@ class Catalog:
         }
 
     def stamps(self, settled_ns: int, paths: Sequence[str] | None = None) -> list[tuple[str, int, int, int]]:
-        """Path, mtime (ns), size and inode of files (None: of all); the size as -1 where it was seen sooner after its mtime."""
+        """Return path, mtime (ns), size and inode of files (None: of all).
+
+        The size is -1 if a file was seen less than `settled_ns` after its mtime.
+        """
         size = f"CASE WHEN seen_ns - mtime_ns < {settled_ns:d} THEN -1 ELSE size END"
         query = f"SELECT path, mtime_ns, {size}, inode FROM files"  # noqa: S608
         found = self.connection.execute(query) if paths is None else self.where_in(query, "path", paths)
         return list(found)
 
     def children(self, folder: str) -> list[str]:
-        """Paths of the files directly in `folder`."""
+        """Return the paths of the files directly in `folder`."""
         query = "SELECT path FROM files WHERE path > ? AND path < ? AND instr(substr(path, ?), '/') = 0"
         values = (folder + "/", folder + "0", len(folder) + 2)
         return [path for (path,) in self.connection.execute(query, values)]
@@ -243,7 +245,7 @@ class Catalog:
         row_details.put_names(self.connection, [(entry.row, entry.lore) for entry in entries])
 
     def touch(self, stamps: Iterable[tuple[int, int, int, int, str]]) -> None:
-        """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
+        """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are the same."""
         query = "UPDATE files SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?"
         self.connection.executemany(query, stamps)
 
@@ -258,47 +260,47 @@ class Catalog:
             self.connection.executemany(statement, paths)
 
     def ids_of(self, paths: Sequence[str]) -> set[str]:
-        """The lore ids that these files hold."""
+        """Return the ids of the entries in these files."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "path", paths) if row[0]}
 
     def present(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that some file holds."""
+        """Return those of the ids that some file has."""
         return {row[0] for row in self.where_in("SELECT id FROM files", "id", ids)}
 
-    def twin_ids(self) -> list[str]:
-        """Ids that more than one file claims."""
+    def duplicate_ids(self) -> list[str]:
+        """Return the ids that more than one file has."""
         query = "SELECT id FROM files WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1"
         return [lore_id for (lore_id,) in self.connection.execute(query)]
 
-    def settle_twins(self, ids: Iterable[str]) -> None:
-        """Where several files claim one id, the first path in order has it; the others are shadowed."""
+    def shadow_duplicates(self, ids: Iterable[str]) -> None:
+        """Where several files have one id, give it to the first path in order; the others are shadowed."""
         self.connection.executemany(
             "UPDATE files SET shadowed = (path != (SELECT min(path) FROM files WHERE id = ?)) WHERE id = ?",
             [(lore_id, lore_id) for lore_id in ids],
         )
 
     def hits(self, rows: Sequence[int]) -> list[Hit]:
-        """The lines of these rows that are lore and not shadowed, in no order."""
+        """Return the lines of these rows that are entries and not shadowed, in no order."""
         query = f"SELECT {_HIT} FROM files"  # noqa: S608
         return [*map(_hit, self.where_in(query, "shadowed = 0 AND row", rows))]
 
     def tokens(self, rows: Sequence[int]) -> dict[int, bytes]:
-        """The tokens of these rows, as far as there are any."""
+        """Return the tokens of these rows, as far as there are any."""
         return row_details.tokens(self.connection, rows)
 
     def linked(self, rows: Sequence[int]) -> list[Link]:
-        """Each of these rows with each lore that it names or is named by."""
+        """Return each of these rows with each entry related to it in either direction."""
         return row_details.linked(self.connection, rows)
 
     def select(self, where: str, values: Sequence[object] = (), tail: str = "") -> list[Hit]:
-        """Lines of lore by a condition that the index package wrote (never a user's text)."""
+        """Return the lines of entries that meet a condition written in Engram's code (never a user's text)."""
         query = f"SELECT {_HIT} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
         return [*map(_hit, self.connection.execute(query, tuple(values)))]
 
     def select_packed(
         self, columns: Sequence[str], where: str, values: Sequence[object] = (), tail: str = ""
     ) -> tuple[list[str], list[bytes]]:
-        """The same, but ids and these columns alone, packed by `marshal`: a fifth of the memory."""
+        """Return ids and these columns alone, packed by `marshal`: a fifth of the memory of lines."""
         query = f"SELECT id, {', '.join(columns)} FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where}) {tail}"  # noqa: S608
         ids, packed = list[str](), list[bytes]()
         for lore_id, *line in self.connection.execute(query, tuple(values)):
@@ -307,47 +309,47 @@ class Catalog:
         return ids, packed
 
     def texts(self, statuses: Sequence[str]) -> list[Text]:
-        """The lore with one of these statuses, by id: the oldest first."""
+        """Return the entries with one of these statuses, by id: the oldest first."""
         query = "SELECT id, path, category, row, digest, text_digest FROM files"
         lines = self.where_in(query, "shadowed = 0 AND row IS NOT NULL AND status", statuses)
         return [*map(_text, sorted(lines))]
 
     def select_rows(self, where: str, values: Sequence[object]) -> list[int]:
-        """Rows of lore by such a condition."""
+        """Return the rows of entries that meet such a condition."""
         query = f"SELECT row FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return [row for (row,) in self.connection.execute(query, tuple(values))]
 
     def count(self, where: str = "1", values: Sequence[object] = ()) -> int:
-        """How many lore fulfil a condition."""
+        """Count the entries that meet a condition."""
         query = f"SELECT count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 AND ({where})"  # noqa: S608
         return int(self.connection.execute(query, tuple(values)).fetchone()[0])
 
     def count_rows(self) -> int:
-        """How many texts there are, those of shadowed twins included."""
+        """Count the texts, including those of shadowed duplicates."""
         return int(self.connection.execute("SELECT count(row) FROM files").fetchone()[0])
 
     def count_by(self, column: str) -> dict[str, int]:
-        """How many lore there are for each value of a column."""
+        """Count the entries for each value of a column."""
         query = f"SELECT {column}, count(*) FROM files WHERE row IS NOT NULL AND shadowed = 0 GROUP BY 1 ORDER BY 2 DESC"  # noqa: S608
         return dict(self.connection.execute(query))
 
     def count_tags(self) -> dict[str, int]:
-        """How many lore have each tag, the most used first."""
+        """Count the entries with each tag, the most used first."""
         query = "SELECT tag, count(*) FROM tags GROUP BY 1 ORDER BY 2 DESC, 1"
         return dict(self.connection.execute(query))
 
     def sum_of_lines(self) -> int:
-        """A number that is another one after each change of a file, but not after a mere look at all of them."""
+        """Return a number that differs after each change of a file, but not after a mere check of all of them."""
         query = "SELECT count(*) + coalesce(sum(line_check + (mtime_ns & 4294967295) + size), 0) FROM files"
         return int(self.connection.execute(query).fetchone()[0])
 
     def vector_checks(self) -> list[tuple[int, int, str]]:
-        """Row, check number of its vectors, and path of every lore."""
+        """Return the row, the check number of its vectors, and the path of every entry."""
         query = "SELECT row, vector_check, path FROM files WHERE row IS NOT NULL"
         return self.connection.execute(query).fetchall()
 
     def problems(self) -> list[Problem]:
-        """Files that cannot be recalled, and why, by path; shadowed twins among them."""
+        """Return files that cannot be recalled, and why, by path; shadowed duplicates among them."""
         bad = self.connection.execute("SELECT path, line, error, hint FROM files WHERE error IS NOT NULL")
         found = [Problem(path, line or 0, error, hint or "") for path, line, error, hint in bad]
         twins = self.connection.execute("SELECT path, id FROM files WHERE shadowed > 0")
@@ -360,7 +362,7 @@ class Catalog:
         return sorted(found)
 
     def where_in(self, query: str, column: str, values: Sequence[object]) -> Iterator[tuple]:  # type: ignore[type-arg]
-        """The lines that a query without conditions finds, where a column (or a condition before it) has one of the values."""
+        """Yield the lines of a query without conditions for which a column (or a condition before it) has one of the values."""
         for start in range(0, len(values), 500):
             part = values[start : start + 500]
             yield from self.connection.execute(
@@ -374,7 +376,7 @@ def _checked_values(entry: Entry) -> tuple[Any, ...]:
 
 
 def line_check(values: tuple[Any, ...], tags: Iterable[str], named: Iterable[str]) -> int:
-    """The check number of a file's line, its tags and what it names."""
+    """Return the check number of a file's line, its tags and what it names."""
     import zlib  # only writing needs it
 
     # Format 2 of marshal is the last in which equal values always give equal bytes.

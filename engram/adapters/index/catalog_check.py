@@ -1,4 +1,4 @@
-"""Whether a catalog is as it was written: its pages, each line by its check number, and what is kept beside the lines."""
+"""An integrity check of a catalog: its pages, each line by its check number, and the tables beside the lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROW = COLUMNS.index("row")
 
 
 def damaged(connection: sqlite3.Connection) -> list[str]:
-    """What is not as it was written, page structure and contents; reads everything. Raises sqlite3.Error."""
+    """Return what differs from what was written, structure and contents; reads everything. Raises sqlite3.Error."""
     answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if answer != "ok":
         return [str(answer)]

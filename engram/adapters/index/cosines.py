@@ -1,4 +1,4 @@
-"""How near every row is to one question, of which only the best rows are looked at: what is not asked for costs nothing."""
+"""The cosines of all rows with one query, computed lazily: only the best rows are usually needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GROUP = 64
 
 
 class Cosines:
-    """The cosines of one question with each of `rows` rows: of a row with several vectors the best one counts."""
+    """The cosines of a query with each of `rows` rows; the best vector of a row counts."""
 
     def __init__(self, every: numpy.ndarray, edges: numpy.ndarray | None = None, scale: float = 1.0) -> None:
         """`every` (float32, slots) times `scale` is the cosine of each vector; those of row i are `edges[i:i + 2]`.
@@ -25,7 +25,7 @@ class Cosines:
         self.rows = len(every) if edges is None else len(edges) - 1
 
     def of(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """The cosines of these rows: float32, len(rows)."""
+        """Return the cosines of these rows: float32, len(rows)."""
         np = numpy_module()
         found: numpy.ndarray
         if self._edges is None or not len(rows):
@@ -41,23 +41,23 @@ class Cosines:
         return result
 
     def largest(self, count: int) -> numpy.ndarray:
-        """Rows in order, the `count` nearest and those that equal the last among them, and few others."""
+        """Return rows in order: the `count` nearest, those that equal the last, and few others."""
         np = numpy_module()
         every, groups = self._every, len(self._every) // _GROUP
         wanted = 2 * count
         while wanted < groups:
-            # The best of so many groups are so many vectors: none that is less near can be among the nearest.
+            # The best vectors of so many groups are as many vectors: no lower one can be among the nearest.
             best = every[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
             floor = np.partition(best, groups - wanted)[groups - wanted]
             found = self._rows_of((every >= floor).nonzero()[0])
             if len(found) >= count:
                 return found
-            wanted *= 2  # too many were of the same rows
+            wanted *= 2  # too many vectors are of the same rows
         everything: numpy.ndarray = np.arange(self.rows)
         return everything
 
     def _rows_of(self, places: numpy.ndarray) -> numpy.ndarray:
-        """The rows that vectors, in order, are of; each once."""
+        """Return the rows of vectors in order, each once."""
         if self._edges is None or not len(places):
             return places
         rows: numpy.ndarray = self._edges.searchsorted(places, side="right") - 1

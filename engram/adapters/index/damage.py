@@ -1,4 +1,4 @@
-"""Telling a damaged index from a bug: what SQLite, tantivy and the vector file raise when their files are broken."""
+"""Damage of the index, told apart from bugs: what SQLite, tantivy and the vector file raise for broken files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START_BYTES = 4
 
 
 class DamagedIndexError(StoreError):
-    """The index on disk cannot be used; it is a cache, so the answer is to rebuild it."""
+    """The index on disk cannot be used; it is a cache, so the remedy is to rebuild it."""
 
     code = "index"
 
@@ -26,17 +26,17 @@ class DamagedIndexError(StoreError):
 
 
 class IndexUnavailableError(StoreError):
-    """The index cannot be written just now (disk full, read-only, held by another process)."""
+    """The index cannot be written now (disk full, read-only, held by another process)."""
 
     code = "index"
 
 
 @contextmanager
 def damage_noticed() -> Iterator[None]:
-    """Turn what a broken index raises into DamagedIndexError, and a full or read-only disk into IndexUnavailableError.
+    """Convert the exceptions of a broken index to DamagedIndexError, those of a full disk to IndexUnavailableError.
 
-    tantivy reports broken files as ValueError or as a pyo3 PanicException, which is a BaseException
-    that `except Exception` misses; SQLite gives a value of another type, or none, where a page was changed.
+    tantivy reports broken files as ValueError or as a pyo3 PanicException, which is a BaseException that `except
+    Exception` misses; SQLite gives a value of another type, or none, if a page was changed.
     """
     try:
         yield
@@ -61,9 +61,9 @@ def damage_noticed() -> Iterator[None]:
 
 
 def check_vectors(folder: str, dimensions: int, rows: int, slots: int) -> None:
-    """Raise ValueError unless the files of vectors hold at least so many rows and vectors.
+    """Raise ValueError unless the vector files hold at least so many rows and vectors.
 
-    It stands here since reading a mapping past a file's end kills the process: it is asked when an index is opened, too.
+    Reading a mapping past a file's end kills the process, so this is also checked when an index is opened.
     """
     vectors, starts = os.path.join(folder, VECTORS), os.path.join(folder, STARTS)
     if _size(vectors) < slots * dimensions or _size(starts) < rows * START_BYTES:

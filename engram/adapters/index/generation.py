@@ -24,8 +24,8 @@ _MANAGED = ".managed.json"
 class Generation:
     """An open generation. `model` identifies what made the vectors; `dimensions` is 0 without vectors.
 
-    `other_model` says that this is not the model it was asked for: its words are as good as ever, and its vectors
-    answer to that other model's alone. `waiting` is how many texts have no vectors yet.
+    `other_model` says that this is not the model it was opened for: its words are still valid, its vectors only for
+    that other model. `waiting` is the number of texts without vectors.
     """
 
     def __init__(self, folder: str, model: str, dimensions: int, *, create: bool = False) -> None:
@@ -67,7 +67,7 @@ class Generation:
     def words(self) -> Words:
         """The word index, opened on first use. Raises DamagedIndexError.
 
-        Sizes are checked each time: reading a mapped file that was cut short kills the process.
+        Sizes are checked each time: reading a mapped file that was truncated kills the process.
         """
         with damage_noticed():
             self._check_words()
@@ -79,7 +79,7 @@ class Generation:
     def vectors(self) -> VectorFile | None:
         """The vectors; None in an index of words."""
         if self._vectors is None and self.dimensions:
-            from engram.adapters.index.vectors import VectorFile  # words alone do without
+            from engram.adapters.index.vectors import VectorFile  # not needed for words alone
 
             self._vectors = VectorFile(self.folder, self.dimensions)
         return self._vectors
@@ -89,8 +89,8 @@ class Generation:
         return os.path.join(self.folder, "words")
 
     def reload(self, changed: Collection[str] | None = None) -> None:
-        """Read again what the catalog says of the whole generation; `changed`: only of these files it says anything new."""
-        self.version = self.catalog.version()  # first: what changes while the rest is read shows next time
+        """Read the metadata of the whole generation again; `changed` are the only files whose lines differ."""
+        self.version = self.catalog.version()  # first: a change while the rest is read shows next time
         meta = self.catalog.meta()
         self.next_row = int(meta.get("next_row", "0"))
         self.next_slot = int(meta.get("next_slot", "0"))
@@ -104,7 +104,7 @@ class Generation:
         self._words_sizes = {
             os.path.join(self._words_folder, name): size
             for name, (size, _) in self._words_files.items()
-            if not name.endswith(".json")  # a living writer notes in them what it is about to write
+            if not name.endswith(".json")  # a running writer records in them what it is about to write
         }
         self.folders = self.catalog.folders()
         self.has_links = row_details.has_links(self.catalog.connection)
@@ -116,27 +116,27 @@ class Generation:
             check_vectors(self.folder, self.dimensions, self.next_row, self.next_slot)
 
     def ranks(self, nodes: Sequence[str] | None = None) -> Mapping[str, float]:
-        """How important the graph makes these nodes (None: all), as far as that is known; lore are nodes by their id."""
+        """Return the importance of these nodes of the graph (None: all) as far as it is known; an entry's node is its id."""
         return ranks.kept(self.catalog, nodes) if self.has_ranks else {}
 
     def keep_ranks(self, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
-        """Keep the importance of all nodes of a graph (None: it is as before); False where another process is writing."""
+        """Store the importance of all nodes of a graph (None: unchanged); False if another process is writing."""
         with damage_noticed():
             kept = ranks.keep(self.catalog, known, importance)
             self.has_ranks = ranks.has_ranks(self.catalog.connection)
         return kept
 
     def stamps(self, settled_ns: int) -> list[tuple[str, int, int, int]]:
-        """Path, mtime (ns), size and inode of each file as it was read; kept until the catalog changes.
+        """Return path, mtime (ns), size and inode of each file as it was read; cached until the catalog changes.
 
-        The size is -1 where the file was younger than `settled_ns` when it was read: its time proves nothing.
+        The size is -1 if the file was younger than `settled_ns` when it was read: its time proves nothing.
         """
         if self._stamps is None or self._settled_ns != settled_ns:
             self._stamps, self._settled_ns = self.catalog.stamps(settled_ns), settled_ns
         return self._stamps
 
     def _renew_stamps(self, changed: Collection[str] | None) -> None:
-        """After a few changes the stamps of all other files are as they were: reading 10,000 again costs 5 ms."""
+        """Update the cached stamps of a few changed files: reading all 10,000 again costs 5 ms."""
         if changed is None or self._stamps is None or len(changed) > _FEW:
             self._stamps = None
             return
@@ -144,13 +144,13 @@ class Generation:
         self._stamps = others + self.catalog.stamps(self._settled_ns, list(changed))
 
     def words_in_step(self) -> bool:
-        """Whether the word index is the one the catalog was written with (not so after a kill in between)."""
+        """Test whether the word index is the one the catalog was written with (not so if a writer was killed in between)."""
         return self._stamp_on_disk() == self.words_stamp
 
     def check_in_step(self) -> bool:
-        """The same, and DamagedIndexError where the words lack texts that the catalog has.
+        """Test the same; raise DamagedIndexError if the words lack texts that the catalog has.
 
-        Call it holding the index lock: a living writer is out of step for a moment, too.
+        Call it holding the index lock: a running writer is out of step for a moment, too.
         """
         if self.words_in_step():
             return True
@@ -164,7 +164,7 @@ class Generation:
             return str(json.load(file)["opstamp"])
 
     def _check_words(self) -> None:
-        """Sizes only: contents are checked by `verify`, which has to read them all."""
+        """Check sizes only: contents are checked by `verify`, which has to read them all."""
         if not os.path.exists(os.path.join(self._words_folder, "meta.json")):  # an empty one has nothing else
             raise DamagedIndexError("its words are gone")
         wrong = [path for path, size in self._words_sizes.items() if _size(path) != size]
@@ -173,7 +173,7 @@ class Generation:
             raise DamagedIndexError(f"words/{name} has another size than when it was written")
 
     def note_words(self, stamp: int) -> dict[str, str]:
-        """The catalog's notes about a commit of the word index: its stamp, and size and checksum of each file."""
+        """Return the metadata of a commit of the word index: its stamp, and size and checksum of each file."""
         before = self._words_files
         files = {}
         for name in sorted(os.listdir(self._words_folder)):
@@ -186,7 +186,7 @@ class Generation:
         return {"words_stamp": str(stamp), "words_files": json.dumps(files)}
 
     def verify(self) -> list[str]:
-        """Read everything and say what is damaged (empty: nothing). Seconds at 100,000 lore."""
+        """Read everything and return what is damaged (empty: nothing). Takes seconds for 100,000 entries."""
         from engram.adapters.index.catalog_check import damaged
 
         found = []

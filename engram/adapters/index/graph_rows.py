@@ -1,4 +1,4 @@
-"""What the catalog has for the graph of a store: active lore that name something, and what they name."""
+"""The catalog's data for the graph of a store: active entries that name something, and what they name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LORE = (
 
 
 class LoreRow(NamedTuple):
-    """A lore that may be a node: its row and what a name may call it."""
+    """An entry that may be a node: its row and what a name may refer to it by."""
 
     row: int
     id: str
@@ -31,33 +31,33 @@ class LoreRow(NamedTuple):
 
 
 def naming_lore(catalog: Catalog, now: float) -> list[LoreRow]:
-    """The active lore that name something or that a relation names, by id. `now` in Unix seconds."""
+    """Return the active entries that name something or are the target of a relation, by id. `now` in Unix seconds."""
     query = f"{_LORE} AND row IN ({_NAMING}) ORDER BY id"
     return [LoreRow._make(line) for line in catalog.connection.execute(query, (now,))]
 
 
 def all_lore(catalog: Catalog, now: float) -> list[LoreRow]:
-    """All active lore, by id: what a wiki link may lead to."""
+    """Return all active entries, by id: the possible targets of wiki links."""
     return [LoreRow._make(line) for line in catalog.connection.execute(f"{_LORE} ORDER BY id", (now,))]
 
 
 def names(catalog: Catalog) -> list[tuple[int, str]]:
-    """Row and entity of all that lore name in `entities`, by row."""
+    """Return row and entity of all names in `entities`, by row."""
     return list(catalog.connection.execute("SELECT row, entity FROM row_entities ORDER BY row, entity"))
 
 
 def mentions(catalog: Catalog) -> list[tuple[int, str]]:
-    """Row and target of all wiki links, by row."""
+    """Return row and target of all wiki links, by row."""
     return list(catalog.connection.execute("SELECT row, name FROM row_mentions ORDER BY row, name"))
 
 
 def relations(catalog: Catalog) -> list[tuple[int, str, str]]:
-    """Row, kind and id of all relations of lore, by row."""
+    """Return row, kind and id of all relations, by row."""
     return list(catalog.connection.execute("SELECT row, kind, id FROM row_relations ORDER BY row, kind, id"))
 
 
 def named_by(catalog: Catalog, rows: Sequence[int]) -> list[str]:
-    """What these rows name, as entities or in wiki links, by row."""
+    """Return what these rows name, as entities or in wiki links, by row."""
     found = [*catalog.where_in("SELECT row, entity FROM row_entities", "row", rows)]
     found += catalog.where_in("SELECT row, name FROM row_mentions", "row", rows)
     place = {row: at for at, row in enumerate(rows)}

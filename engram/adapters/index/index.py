@@ -1,7 +1,7 @@
 """The index as the rest of Engram sees it: the current generation, kept in step with other processes.
 
-`CURRENT` names the generation in use. Readers keep the one they opened until they look again; a
-rebuild fills a new folder and then swaps `CURRENT`.
+`CURRENT` names the generation in use. Readers keep the one they opened until they look again; a rebuild fills a new
+folder and then swaps `CURRENT`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Index:
         return self._generation
 
     def look(self) -> Generation | None:
-        """Get in step with what other processes did; returns the current generation or None.
+        """Follow changes of other processes; return the current generation or None.
 
-        None means that there is no usable index and `why_rebuilt` says why.
+        None means that there is no usable index; `why_rebuilt` has the reason.
         """
         name = self._current_name()
         if self._generation is not None and os.path.basename(self._generation.folder) != name:
@@ -59,7 +59,7 @@ class Index:
         return self._generation
 
     def damaged(self, why: str) -> None:
-        """Stop using the generation in use because it is broken; the next refresh rebuilds it."""
+        """Stop using the current generation because it is broken; the next refresh rebuilds it."""
         if self._generation is not None:
             self._condemn(os.path.basename(self._generation.folder), why)
 
@@ -69,7 +69,7 @@ class Index:
         self._condemned = name
         self.drop()
         if self._current_name() == name:
-            with contextlib.suppress(OSError):  # where nothing can be written, at least this process knows
+            with contextlib.suppress(OSError):  # if nothing can be written, at least this process knows
                 os.unlink(os.path.join(self.folder, _CURRENT))
 
     def drop(self) -> None:
@@ -79,14 +79,14 @@ class Index:
             self._generation = None
 
     def create(self, token: str) -> Generation:
-        """A new, empty generation that nobody uses yet."""
+        """Create an empty generation that nobody uses yet."""
         self.make_folder()
         return Generation(
             os.path.join(self.folder, _GENERATION + token), self.model, self.dimensions, create=True
         )
 
     def make_folder(self) -> None:
-        """Make the index folder, putting aside what stands in its place. Raises IndexUnavailableError."""
+        """Create the index folder, moving anything in its place aside. Raises IndexUnavailableError."""
         try:
             try:
                 os.makedirs(self.folder, exist_ok=True)
@@ -97,7 +97,7 @@ class Index:
             raise IndexUnavailableError(f"The index folder cannot be made: {error.strerror}.") from None
 
     def switch(self, generation: Generation) -> None:
-        """Make a filled generation the current one and remove the others that nobody needs."""
+        """Make a filled generation the current one and remove the others."""
         name = os.path.basename(generation.folder)
         before = self._current_name()
         temporary = os.path.join(self.folder, f".{_CURRENT}.{name}")

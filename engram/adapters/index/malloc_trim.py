@@ -1,6 +1,6 @@
-"""Giving memory back to the system once a large piece of work is done.
+"""Freed memory returned to the system after a large piece of work.
 
-The C library keeps what was freed in case it is wanted again; a server that builds an index once never wants it.
+The C library keeps freed memory for reuse; a server that builds an index once never reuses it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import contextlib
 
 
 def give_back() -> None:
-    """Hand freed memory to the system, where the C library is one that can (glibc); else nothing happens."""
+    """Return freed memory to the system with glibc; do nothing with other C libraries."""
     with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
-        import ctypes  # 4 ms of start-up that only who built a large index pays
+        import ctypes  # 4 ms of start-up, only after building a large index
 
         ctypes.CDLL(None).malloc_trim(0)

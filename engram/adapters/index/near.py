@@ -1,4 +1,4 @@
-"""Which of many texts are near to one another: by their vectors, block by block, and by the rare words that they share."""
+"""Pairs of texts near each other: by their vectors, block by block, and by the rare words that they share."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ if TYPE_CHECKING:
     import numpy
 
 _BLOCK = 1024
-_MOST = (
-    16  # neighbours of one text, the nearest ones: a thousand texts alike must not make half a million pairs
-)
-_JOINED = 60  # pairs looked at for the words they share, for each text: the rarest words first
-_COMMON = 10  # a word that more than a tenth of the texts say (and more than so many) joins nobody
-_LEAST = 4.0  # weight of shared words: one word that hardly anybody says, or two that are rather rare
+_MOST = 16  # the nearest neighbours of a text: a thousand similar texts must not make half a million pairs
+_JOINED = 60  # pairs considered for the words they share, for each text: the rarest words first
+_COMMON = 10  # words in more than a tenth of the texts (and in more than so many) are ignored
+_LEAST = 4.0  # weight of shared words: one very rare word, or two rather rare ones
 
 
 class Found(NamedTuple):
@@ -34,7 +32,7 @@ class Terms(NamedTuple):
 
 
 def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Found:
-    """Pairs of rows with a cosine of at least `floor`, of which one at least is `fresh` (a mask)."""
+    """Return pairs of rows with a cosine of at least `floor`, at least one of them `fresh` (a mask)."""
     np = numpy_module()
     chosen = np.flatnonzero(fresh)
     parts = []
@@ -49,9 +47,9 @@ def by_vectors(vectors: numpy.ndarray, floor: float, fresh: numpy.ndarray) -> Fo
 
 
 def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
-    """Pairs of texts that share rare words, one at least `fresh`.
+    """Return pairs of texts that share rare words, at least one of them `fresh`.
 
-    The nearness is the weight of what they share for each word that they have: long texts share much by chance.
+    The nearness is the weight of the shared words relative to the number of words: long texts share much by chance.
     """
     np = numpy_module()
     count = len(texts.starts) - 1
@@ -87,7 +85,7 @@ def by_words(texts: Terms, fresh: numpy.ndarray) -> Found:
 
 
 def frequencies(texts: Terms) -> dict[int, int]:
-    """How many texts say each term."""
+    """Return the document frequency of each term."""
     terms, counts = numpy_module().unique(texts.terms, return_counts=True)
     return dict(zip(terms.tolist(), counts.tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""Texts whose vectors are still to be made, in the catalog: they have a mark in place of their vectors' check number."""
+"""Texts whose vectors are still missing: in the catalog a mark replaces the check number of their vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHECK = COLUMNS.index("vector_check")
 
 
 class Waiting(NamedTuple):
-    """A text whose vectors are still to be made: its row, its file, and the digest of the text."""
+    """A text without vectors: its row, its file, and the digest of the text."""
 
     row: int
     path: str
@@ -25,19 +25,19 @@ class Waiting(NamedTuple):
 
 
 def waiting(catalog: Catalog, after: int, most: int) -> list[Waiting]:
-    """The first such texts beyond row `after`."""
+    """Return the first such texts beyond row `after`."""
     query = "SELECT row, path, text_digest FROM files WHERE vector_check = ? AND row > ? ORDER BY row LIMIT ?"
     return [Waiting._make(line) for line in catalog.connection.execute(query, (WAITING, after, most))]
 
 
 def count_waiting(catalog: Catalog) -> int:
-    """How many such texts there are."""
+    """Count such texts."""
     query = "SELECT count(*) FROM files WHERE vector_check = ?"
     return int(catalog.connection.execute(query, (WAITING,)).fetchone()[0])
 
 
 def set_vector_checks(catalog: Catalog, checks: Mapping[int, int]) -> None:
-    """Note the check numbers of vectors, by row, in lines that are otherwise as they were."""
+    """Set the check numbers of vectors, by row, in otherwise unchanged lines."""
     rows = list(checks)
     tags, named = dict[int, list[str]](), dict[int, list[str]]()
     for row, tag in catalog.where_in("SELECT row, tag FROM row_tags", "row", rows):

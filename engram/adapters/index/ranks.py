@@ -1,4 +1,4 @@
-"""How important each node of the graph is, kept in the catalog until the graph is another one."""
+"""The importance of each node of the graph, stored in the catalog until the graph changes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _WAIT_MS = 200  # for another process that writes; importance can wait
 
 
 class KeptFor(NamedTuple):
-    """What the kept ones are of: the stamp of what the graph was made from, and the graph's own digest ("": nothing)."""
+    """The graph of the stored importance: the stamp of its sources, and its own digest ("": nothing is stored)."""
 
     stamp: str = ""
     digest: str = ""
 
 
 def has_ranks(connection: sqlite3.Connection) -> bool:
-    """Whether any are kept."""
+    """Test whether any importance is stored."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM ranks)").fetchone()[0])
 
 
 def kept_for(catalog: Catalog) -> KeptFor:
-    """What the kept ones are of."""
+    """Return the graph of the stored importance."""
     found = dict(
         catalog.connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (_STAMP, _DIGEST))
     )
@@ -36,7 +36,7 @@ def kept_for(catalog: Catalog) -> KeptFor:
 
 
 def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, float]:
-    """The importance of these nodes, as far as it is known (None: of all); lore are nodes by their id."""
+    """Return the importance of these nodes (None: of all) as far as it is known; an entry's node is its id."""
     query = "SELECT node, importance FROM ranks"
     return dict(
         catalog.connection.execute(query) if nodes is None else catalog.where_in(query, "node", nodes)
@@ -44,7 +44,7 @@ def kept(catalog: Catalog, nodes: Sequence[str] | None = None) -> dict[str, floa
 
 
 def keep(catalog: Catalog, known: KeptFor, importance: Mapping[str, float] | None) -> bool:
-    """Keep them in place of those before (None: they stay, for another stamp); False where another process is writing."""
+    """Replace the stored importance (None: only its stamp); False if another process is writing."""
     connection = catalog.connection
     connection.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
     try:

@@ -1,6 +1,6 @@
-"""What the catalog keeps of a lore beside its line: the tokens of its text, what it names (lore, entities, wiki links).
+"""What the catalog has of an entry beside its line: the tokens of its text, what it names (lore, entities, wiki links).
 
-Tokens and links serve the second look that ranking takes at the best rows.
+Tokens and links serve the reranking of the best rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from engram.domain.entry.lore import Lore
 
-# `row_links` leaves out some relations: a lore that replaces or denies another does not speak for it.
+# `row_links` leaves out some relations: an entry that replaces or contradicts another is no evidence for it.
 SCHEMA = """
 CREATE TABLE row_tokens (row INTEGER PRIMARY KEY, tokens BLOB NOT NULL, check_number INTEGER NOT NULL);
 CREATE TABLE row_relations (row INTEGER, kind TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (row, kind, id)) WITHOUT ROWID;
@@ -24,7 +24,7 @@ CREATE VIEW row_links AS SELECT row, id FROM row_relations WHERE kind IN ('see_a
 """
 INDEXES = "CREATE INDEX IF NOT EXISTS row_relations_id ON row_relations (id);"
 TABLES = ("row_tags", "row_relations", "row_entities", "row_mentions")
-# What `line_check` covers of them, in the form of `names`.
+# The part that `line_check` covers, in the form of `names`.
 NAMES = (
     "SELECT row, name FROM (SELECT row, kind || ' ' || id AS name FROM row_relations"
     " UNION ALL SELECT row, 'entity ' || entity FROM row_entities"
@@ -35,7 +35,7 @@ _LINKS = "[["
 
 
 class Link(NamedTuple):
-    """A row, and a lore that it names or is named by: that one's id, row and status."""
+    """A row, and an entry related to it in either direction: its id, row and status."""
 
     row: int
     id: str
@@ -44,7 +44,7 @@ class Link(NamedTuple):
 
 
 def names(lore: Lore | None) -> list[str]:
-    """The lore, entities and targets of wiki links that a lore names, each once: what it is to it, and its name."""
+    """Return the entries, entities and wiki links that an entry names, each once: the kind of relation, and the name."""
     if lore is None or not (lore.relations or lore.entities or _LINKS in lore.content):
         return []
     named = [f"{kind} {other}" for kind, other in lore.relations]
@@ -53,16 +53,16 @@ def names(lore: Lore | None) -> list[str]:
 
 
 def mentions(lore: Lore) -> list[str]:
-    """The targets of the wiki links of a lore, each once."""
+    """Return the targets of the wiki links of an entry, each once."""
     if _LINKS not in lore.content:
         return []
-    from engram.domain.entry.text_links import text_links  # few lore have any
+    from engram.domain.entry.text_links import text_links  # few entries have any
 
     return sorted({link.target for link in text_links(lore.content) if link.is_wiki})
 
 
 def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, Lore | None]]) -> None:
-    """Keep what the lore of these rows name."""
+    """Store what the entries of these rows name."""
     linking = [(row, one) for row, one in lore if one is not None and _LINKS in one.content]
     naming = [(row, one) for row, one in lore if one is not None and (one.relations or one.entities)]
     related = [(row, *relation) for row, one in naming for relation in one.relations]
@@ -74,7 +74,7 @@ def put_names(connection: sqlite3.Connection, lore: Iterable[tuple[int | None, L
 
 
 def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[bytes]) -> None:
-    """Keep the tokens of rows from `first` on."""
+    """Store the tokens of rows from `first` on."""
     import zlib  # only writing needs it
 
     rows = [(row, said, zlib.crc32(said)) for row, said in enumerate(tokens, first)]
@@ -82,12 +82,12 @@ def put_tokens(connection: sqlite3.Connection, first: int, tokens: Sequence[byte
 
 
 def drop_tokens(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
-    """Forget the tokens of rows."""
+    """Delete the tokens of rows."""
     connection.executemany("DELETE FROM row_tokens WHERE row = ?", [(row,) for row in rows])
 
 
 def tokens(connection: sqlite3.Connection, rows: Sequence[int]) -> dict[int, bytes]:
-    """The tokens of these rows, as far as there are any."""
+    """Return the tokens of these rows, as far as there are any."""
     found: dict[int, bytes] = {}
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
@@ -97,12 +97,12 @@ def tokens(connection: sqlite3.Connection, rows: Sequence[int]) -> dict[int, byt
 
 
 def has_links(connection: sqlite3.Connection) -> bool:
-    """Whether any lore names another."""
+    """Test whether any entry is related to another."""
     return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM row_links)").fetchone()[0])
 
 
 def linked(connection: sqlite3.Connection, rows: Sequence[int]) -> list[Link]:
-    """Each of these rows with each lore that it names or is named by, by row and id."""
+    """Return each of these rows with each entry related to it in either direction, by row and id."""
     found: set[tuple[int, str, int, str]] = set()
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
@@ -124,7 +124,7 @@ _NAMING = (
 
 
 def damaged(connection: sqlite3.Connection) -> list[str]:
-    """The rows whose tokens are not as they were written, or belong to no lore."""
+    """Return the rows whose tokens differ from what was written, or belong to no entry."""
     import zlib
 
     query = (

@@ -1,4 +1,4 @@
-"""What `status` counts of a catalog, in one pass over an index that has no more than that in it."""
+"""The counts of `status`, made in one pass over an index that covers them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUERY = (
 
 
 class Standing(NamedTuple):
-    """How many lore there are: in all, by category and by status (the most first), not adopted, with conflicts."""
+    """The number of entries: in all, by category and by status (the most first), not adopted, with conflicts."""
 
     total: int
     by_category: dict[str, int]

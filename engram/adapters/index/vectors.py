@@ -1,8 +1,8 @@
 """The vectors: for each row one or several int8 vectors in one flat file, searched exactly; the best one counts.
 
-`vectors.i8` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow;
-the vectors of a row that is no longer used are zeroed and match nothing. Rounding a unit vector to int8 moves
-its cosines by about 0.001 and halves the file and the time of a scan.
+`vectors.i8` holds the vectors, `starts.u32` for each row the number of its first one. Both only grow; the vectors of a
+row that is no longer used are zeroed and match nothing. Rounding a unit vector to int8 moves its cosines by about 0.001
+and halves the file and the time of a scan.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import numpy
 
 _SCALE = 224.0
-_AT_ONCE, _BLOCK = 64, 1024  # queries and vectors: what a processor's cache holds
+_AT_ONCE, _BLOCK = 64, 1024  # queries and vectors that fit into a processor's cache
 
 
 class VectorFile:
     """The vectors of one generation, of `dimensions` int8 numbers each."""
 
     def __init__(self, folder: str, dimensions: int) -> None:
-        """Nothing is opened until it is needed: a words-only query never loads numpy."""
+        """Open nothing until it is needed: a words-only query never loads numpy."""
         self.folder = folder
         self.path = os.path.join(folder, VECTORS)
         self.starts_path = os.path.join(folder, STARTS)
@@ -54,9 +54,9 @@ class VectorFile:
         return [zlib.crc32(data[start:end]) for start, end in pairwise(edges)]
 
     def overwrite(self, vectors: Mapping[int, numpy.ndarray], total: int, slots: int) -> dict[int, int]:
-        """Store the vectors of rows in their places (as many as each row has); their check numbers by row.
+        """Overwrite the vectors of rows (as many as each row has); return their check numbers by row.
 
-        Raises ValueError where a row has another number of places.
+        Raises ValueError if a row has another number of vectors.
         """
         edges = self.edges(total, slots)
         checks = {}
@@ -81,13 +81,13 @@ class VectorFile:
                 file.write(bytes((edges[row + 1] - edges[row]) * self.width))
 
     def edges(self, total: int, slots: int) -> memoryview:
-        """For each of `total` rows the place of its first vector, and `slots` at the end."""
+        """Return for each of `total` rows the place of its first vector, and `slots` at the end."""
         with open(self.starts_path, "rb") as file:
             raw = file.read(total * START_BYTES)
         return memoryview(raw + slots.to_bytes(START_BYTES, "little")).cast("I")
 
     def damaged(self, checks: Sequence[tuple[int, int]], total: int, slots: int) -> list[int]:
-        """Those of (row, check number) whose stored vectors are not what was written. Reads everything."""
+        """Return those of (row, check number) whose stored vectors differ from what was written. Reads everything."""
         edges = self.edges(total, slots)
         with open(self.path, "rb") as file:
             data = memoryview(file.read())
@@ -99,9 +99,9 @@ class VectorFile:
         ]
 
     def cosines(self, query: numpy.ndarray, rows: int, slots: int) -> Cosines:
-        """The best cosine of the unit vector `query` (d) with the vectors of each row.
+        """Return the cosines of the unit vector `query` (d) with each row.
 
-        Raises ValueError when the files are too short or out of order.
+        Raises ValueError if the files are too short or out of order.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
@@ -113,9 +113,9 @@ class VectorFile:
         return Cosines(products, self._edges_of(rows, slots), 1 / _SCALE**2)
 
     def cosines_of(self, queries: numpy.ndarray, rows: int, slots: int) -> Iterator[numpy.ndarray]:
-        """The same of every row (float32, rows) for each of many queries (n x d), at a fifth of the time for each.
+        """Return the best cosine of every row (float32, rows) for each of many queries (n x d), at a fifth of the time for each.
 
-        Not rounded either: the products and sums of small whole numbers are whole numbers that float32 can say.
+        There is no rounding: sums of products of small integers are integers that float32 represents exactly.
         """
         np = numpy_module()
         if rows == 0 or slots == 0:
@@ -123,7 +123,7 @@ class VectorFile:
             return
         self._map(rows, slots)
         assert self._vectors is not None
-        # The same memory again and again: new pages cost more than the numbers that are put there.
+        # Reuse the memory: new pages cost more than the computation.
         every = np.empty((min(len(queries), _AT_ONCE), slots), np.float32)
         part = np.empty((_BLOCK, self.dimensions), np.float32)
         for start in range(0, len(queries), _AT_ONCE):
@@ -136,7 +136,7 @@ class VectorFile:
                 yield self._best(found, rows, slots)
 
     def _best(self, every: numpy.ndarray, rows: int, slots: int) -> numpy.ndarray:
-        """The largest cosine of each row, from the products with every vector."""
+        """Return the largest cosine of each row, from the products with every vector."""
         np = numpy_module()
         assert self._starts is not None
         best: numpy.ndarray = every.take(self._starts[:rows])
@@ -146,9 +146,9 @@ class VectorFile:
         return best
 
     def wholes(self, rows: Sequence[int], total: int, slots: int) -> numpy.ndarray:
-        """The vectors of these rows' whole texts, not of passages: float32, len(rows) x d, of about length 1.
+        """Return the vectors of these rows' whole texts, not of passages: float32, len(rows) x d, of about length 1.
 
-        Raises ValueError when the files are too short or out of order.
+        Raises ValueError if the files are too short or out of order.
         """
         np = numpy_module()
         if not rows:
@@ -161,7 +161,7 @@ class VectorFile:
         return found
 
     def _further_places(self, rows: int, slots: int) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
-        """For the second vector, the third, ...: the rows that have one, and its places.
+        """Return for the second vector, the third, ...: the rows that have one, and its places.
 
         Rows have few vectors: a pass for each is three times as fast as `maximum.reduceat` over all.
         """
@@ -177,7 +177,7 @@ class VectorFile:
         return found
 
     def _edges_of(self, rows: int, slots: int) -> numpy.ndarray:
-        """Where the vectors of each row begin, and `slots`: (rows + 1)."""
+        """Return where the vectors of each row begin, and `slots`: (rows + 1)."""
         known_rows, known_slots, found = self._edges  # read and set at once: threads share this
         if found is None or (known_rows, known_slots) != (rows, slots):
             np = numpy_module()
@@ -195,7 +195,7 @@ class VectorFile:
             usable = len(flat) // self.dimensions
             self._vectors = flat[: usable * self.dimensions].reshape(usable, self.dimensions)
         if self._starts is None or len(self._starts) < rows:
-            # No further than the catalog goes: a killed writer's rows beyond are written anew.
+            # No further than the catalog: rows beyond are those of a killed writer and will be overwritten.
             starts = numpy.fromfile(self.starts_path, dtype="<u4", count=rows)
             if starts[0] != 0 or starts[-1] >= slots or (starts[1:] <= starts[:-1]).any():
                 raise ValueError(f"{self.starts_path} is not in order")
@@ -203,7 +203,7 @@ class VectorFile:
 
 
 def quantised(vectors: numpy.ndarray) -> numpy.ndarray:
-    """Components of unit vectors as int8: 127 stands for 0.567, the most that single words were seen to have."""
+    """Quantise components of unit vectors to int8: 127 stands for 0.567, the largest seen in single words."""
     np = numpy_module()
     scaled = vectors * np.float32(_SCALE)
     np.rint(scaled, out=scaled)

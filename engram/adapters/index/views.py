@@ -1,4 +1,4 @@
-"""What SQL may read of a catalog: lore and what they carry, each as a view with columns that stay what they are.
+"""The views of a catalog that SQL queries may read: entries and their parts, with stable columns.
 
 The catalog's own tables may change with every version of the index; these may not.
 """
@@ -18,7 +18,7 @@ def _time(column: str) -> str:
 
 _LORE = View(
     "lore",
-    "one row for each lore",
+    "one row for each entry",
     CATALOG,
     (
         Column("id", "text", "its id"),
@@ -46,22 +46,22 @@ _LORE = View(
 VIEWS = (
     _LORE,
     View(
-        "tags", "one row for each tag of a lore", CATALOG, (_ID, Column("tag", "text", "the tag")),
+        "tags", "one row for each tag of an entry", CATALOG, (_ID, Column("tag", "text", "the tag")),
         "SELECT lore.id, tag FROM catalog.row_tags JOIN {lore} AS lore USING (row)",
     ),
     View(
-        "entities", "one row for each entity that a lore names", CATALOG, (_ID, Column("entity", "text", "as it is written")),
+        "entities", "one row for each entity that an entry names", CATALOG, (_ID, Column("entity", "text", "as it is written")),
         "SELECT lore.id, entity FROM catalog.row_entities JOIN {lore} AS lore USING (row)",
     ),
     View(
-        "relations", "one row for each relation of a lore", CATALOG,
+        "relations", "one row for each relation of an entry", CATALOG,
         (_ID, Column("kind", "text", "supersedes, contradicts, refines, caused_by or see_also"),
          Column("other", "text", "the id of the other lore")),
         "SELECT lore.id, kind, relation.id AS other FROM catalog.row_relations AS relation JOIN {lore} AS lore USING (row)",
     ),
     View(
-        "files", "one row for each file that a lore is about", CATALOG, (_ID, Column("file", "text", "a path in the code")),
-        # A list with a line for each, as a list of JSON; backslashes step aside, so that `\n` is the end of a line alone.
+        "files", "one row for each file that an entry is about", CATALOG, (_ID, Column("file", "text", "a path in the code")),
+        # A list of lines as a JSON array; backslashes are set aside so that `\n` can only be the end of a line.
         "SELECT lore.id, one.value AS file FROM {lore} AS lore, json_each('[' || replace(replace(replace("
         r"json_quote(lore.files), '\\', char(1)), '\n', "
         r"""'","'), char(1), '\\') || ']') AS one WHERE lore.files != ''""",

@@ -1,4 +1,4 @@
-"""The forms in which the word index keeps a text: beside a name its parts, and of scripts without spaces pairs of characters.
+"""The forms in which the word index stores a text: names followed by their parts, scripts without spaces as pairs of letters.
 
 Both are done before tantivy's own analysis, whose Python package has neither.
 """
@@ -21,13 +21,13 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def kept(text: str) -> str:
-    """A text as it is kept: the parts of its names after it, pairs in place of runs of characters."""
+    """Return a text as it is stored: the parts of its names after it, pairs in place of runs of characters."""
     named = names(text)
     return paired(" ".join([text, *_PART.findall(" ".join(named))]) if named else text)
 
 
 def names(text: str) -> list[str]:
-    """The names in a text that have parts, in order: what `_NAME` finds, in a tenth of its time."""
+    """Return the names in a text that have parts, in order: what `_NAME` finds, in a tenth of its time."""
     found, end = [], 0
     for boundary in _BOUNDARY.finditer(text):
         place = boundary.start()
@@ -42,7 +42,7 @@ def names(text: str) -> list[str]:
 
 
 def asked(text: str, is_kept: Callable[[str], bool]) -> str:
-    """A text as it is asked for: of a name such as `parseHeader` that is not kept the parts alone."""
+    """Return a text as it is queried: only the parts of a name such as `parseHeader` that is not in the index."""
     if not _BOUNDARY.search(text):
         return paired(text)
     return paired(
@@ -51,7 +51,7 @@ def asked(text: str, is_kept: Callable[[str], bool]) -> str:
 
 
 def paired(text: str) -> str:
-    """A text with each two neighbouring characters of Chinese, Japanese or Korean as a word; one alone is one."""
+    """Replace Chinese, Japanese or Korean text by its pairs of neighbouring characters; a single one stays."""
     return text if text.isascii() or not beyond_punctuation().search(text) else cjk_run().sub(_pairs, text)
 
 

@@ -1,7 +1,7 @@
 """The word index: tantivy's BM25 over analysed words; user text never reaches tantivy's query parser.
 
-`"(" * 3000` segfaults that parser and `what is: * foo` raises inside it, so queries are built from
-the analyser's own terms.
+`"(" * 3000` segfaults that parser and `what is: * foo` raises inside it, so queries are built from the analyser's own
+terms.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ K1 = 1.2
 MAX_TERMS = 48
 _SHORTEST_MISSPELT = 5
 _MISSPELT_WEIGHT = 0.7
-_MANY = 5000  # texts: of so many it pays not to look for what most of them say
+_MANY = 5000  # texts: from so many on it pays to ignore terms that most of them have
 _MOST_SAY = 0.5
-_MISSPELT_SHARE = 0.5  # of what a term counts in a perfect match: the word that is meant is less rare
-_TYPICAL_TERM = 1.3  # what a term said once scores, in idf; a fuzzy query scores 1 for any match
+_MISSPELT_SHARE = 0.5  # of the weight of a term in a perfect match: the word that is meant is less rare
+_TYPICAL_TERM = 1.3  # the score of a single occurrence, in idf; a fuzzy query scores 1 for any match
 _MOST_REMEMBERED = 4096  # words; about 1 MB
 _ANALYSER = "engram"
 _BULK_HEAP = 128_000_000
@@ -32,9 +32,9 @@ _SMALL_HEAP = 15_000_000
 
 
 class WordHits(NamedTuple):
-    """Rows with their BM25 scores, best first, the score that a perfect match of all terms would get, each term's idf.
+    """Rows with their BM25 scores, best first, the score of a perfect match of all terms, each term's idf.
 
-    `misspelt` are the terms that nothing says where some row nearly says one of them: who mistypes once does it again.
+    `misspelt` are the terms without a match, if some row has a term close to one of them: one typo suggests others.
     """
 
     scores: dict[int, float]
@@ -66,7 +66,7 @@ class Words:
     """One generation's word index in a folder of its own."""
 
     def __init__(self, folder: str, *, create: bool = False) -> None:
-        """Open or create. Raises ValueError (or tantivy's PanicException) when the files are damaged."""
+        """Open or create. Raises ValueError (or tantivy's PanicException) if the files are damaged."""
         if create:
             os.makedirs(folder)
             self._index = tantivy.Index(_schema(), path=folder)
@@ -82,7 +82,7 @@ class Words:
         """See what was committed since."""
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._terms_of: dict[str, list[str]] = {}  # of words that were asked; what is kept decides
+        self._terms_of: dict[str, list[str]] = {}  # of words of queries; the indexed text decides
 
     @property
     def count(self) -> int:
@@ -90,7 +90,7 @@ class Words:
         return self._searcher.num_docs
 
     def begin(self, *, bulk: bool) -> None:
-        """Start changing the index. Raises ValueError when another process is at it."""
+        """Start changing the index. Raises ValueError if another process is doing so."""
         self._writer = self._index.writer(_BULK_HEAP if bulk else _SMALL_HEAP, 1)
 
     def add(self, row: int, text: str) -> None:
@@ -102,26 +102,26 @@ class Words:
         self._writer.add_document(document)
 
     def remove(self, rows: Sequence[int]) -> None:
-        """Remove texts by row; as a query, for tantivy-py makes a term that no unsigned field holds of a number."""
+        """Remove texts by row; by a query, as tantivy-py turns a number into a term that no unsigned field has."""
         assert self._writer is not None
         for row in rows:
             self._writer.delete_documents_by_query(tantivy.Query.term_query(self._schema, "row", row))
 
     def remove_from(self, row: int) -> int:
-        """Remove every text from `row` on: what a killed writer added and the catalog never heard of."""
+        """Remove every text from `row` on: what a killed writer added and the catalog does not have."""
         assert self._writer is not None
         self._writer.delete_documents_by_query(self._from(row))
         return self.count_from(row)
 
     def count_from(self, row: int) -> int:
-        """How many texts there are from `row` on."""
+        """Count the texts from `row` on."""
         return int(self._searcher.search(self._from(row), limit=1, count=True).count)  # type: ignore[attr-defined]
 
     def _from(self, row: int) -> tantivy.Query:
         return tantivy.Query.range_query(self._schema, "row", tantivy.FieldType.Unsigned, row, None)
 
     def commit(self) -> int:
-        """Make the changes searchable; returns tantivy's stamp of the commit."""
+        """Make the changes searchable; return tantivy's stamp of the commit."""
         assert self._writer is not None
         stamp = self._writer.commit()
         self._writer.wait_merging_threads()
@@ -136,7 +136,7 @@ class Words:
             self._writer = None
 
     def terms(self, text: str, limit: int = MAX_TERMS) -> list[str]:
-        """The analysed terms of a text, each once; of very many the rarest `limit` are kept."""
+        """Return the analysed terms of a text, each once; of very many the rarest `limit`."""
         found = list(dict.fromkeys(self._analysed(text)))
         if len(found) <= limit:
             return found
@@ -147,7 +147,7 @@ class Words:
         return [term for term in found if term in rarest]
 
     def _analysed(self, text: str) -> list[str]:
-        """The terms of a question or of a word of it, in order."""
+        """Return the terms of a query or of a word of it, in order."""
         found: list[str] = self._analyser.analyze(word_forms.asked(text, self._is_kept))
         return found
 
@@ -155,7 +155,7 @@ class Words:
         return any(self._searcher.doc_freq("text", term) for term in self._analyser.analyze(name))
 
     def weigh(self, words: Sequence[str], found: WordHits) -> list[tuple[float, bool]]:
-        """How rare each word is, and whether it is misspelt: of its rarest term, (0, False) for one not searched."""
+        """Return for each word the idf of its rarest term and whether that is misspelt; (0, False) for one not searched."""
         rarity, misspelt, known = found.rarity, found.misspelt, self._terms_of
         if len(known) > _MOST_REMEMBERED:
             known.clear()
@@ -171,13 +171,13 @@ class Words:
         ]
 
     def search(self, terms: Sequence[str], limit: int) -> WordHits:
-        """BM25 of the best `limit` rows for any of the terms; a longer word that nothing says also finds its neighbours.
+        """Return BM25 scores of the best `limit` rows for any of the terms; a longer term without matches also finds close ones.
 
-        `perfect = Σ idf·(k1 + 1)` over all terms, unknown ones included: the bound that a row's score
-        approaches when it says every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). Where a
-        term is misspelt, those that nothing says count half: most of them are misspelt, too, beyond what is found.
-        Of very many texts a term that more than half of them say moves hardly any before another, and takes a quarter of
-        the time at 100,000: it is looked for only where nothing else of what is asked is said.
+        `perfect = Σ idf·(k1 + 1)` over all terms, including unknown ones: the bound that a row's score
+        approaches if it has every term often (Robertson/Zaragoza 2009, idf as in Lucene and tantivy). If a term
+        is misspelt, terms without matches count half: most of them are misspelt, too, beyond recognition. In
+        very large stores terms that occur in more than half of the texts are ignored unless the query has no
+        others: they hardly change the order, and take a quarter of the time at 100,000.
         """
         total = self.count
         frequency = {term: self._searcher.doc_freq("text", term) for term in terms}
@@ -212,7 +212,7 @@ class Words:
         return tantivy.Query.term_query(self._schema, "text", term, "freq")
 
     def _misspelt(self, term: str, total: int) -> list[tantivy.Query]:
-        """A query for words one edit away from a term that nothing says, weighing 0.7 of an exact match."""
+        """Build a query for words one edit away from a term without matches, weighted 0.7 of an exact match."""
         if len(term) < _SHORTEST_MISSPELT or not term.isalpha():
             return []
         close = tantivy.Query.fuzzy_term_query(self._schema, "text", term, distance=1)
@@ -223,6 +223,6 @@ class Words:
 
 
 def _idf(total: int, frequency: int) -> float:
-    """A term that nothing says weighs as much as one said once: in a small store it must not drown the others."""
+    """Return the idf; a term without matches weighs as much as one in a single text, lest it drown the others in a small store."""
     frequency = max(1, frequency)
     return math.log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))

@@ -1,7 +1,7 @@
-"""Changing a generation: vectors first, then words, the catalog last and in one transaction.
+"""Changes of a generation: vectors first, then words, the catalog last and in one transaction.
 
-A writer killed in between leaves a catalog that says less than the other two hold; the next writer
-removes the surplus before it numbers a row again.
+A writer killed in between leaves a catalog with less than the other two hold; the next writer removes the surplus
+before it reuses a row number.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class NewText(NamedTuple):
-    """A text to be searchable, and the entry it belongs to (its row is given here)."""
+    """A text to be made searchable, and its entry (which gets its row here)."""
 
     entry: Entry
     text: str
 
 
 class GenerationWriter:
-    """Collects changes of one generation; nothing counts before `commit`."""
+    """Collects changes of one generation; nothing takes effect before `commit`."""
 
     def __init__(self, generation: Generation, *, bulk: bool) -> None:
         """`bulk` expects many texts (a rebuild) and takes more memory for them."""
@@ -52,7 +52,7 @@ class GenerationWriter:
 
     @property
     def other_model(self) -> bool:
-        """Whether the generation's vectors are of another model than the one that was asked for."""
+        """Whether the generation's vectors are of another model than the one it was opened for."""
         return self._generation.other_model
 
     def add(
@@ -63,10 +63,10 @@ class GenerationWriter:
         there: Sequence[bool] = (),
         tokens: Sequence[bytes] = (),
     ) -> None:
-        """Add texts with their vectors (float32, sum(counts) x dimensions; None where nothing can make them now).
+        """Add texts with their vectors (float32, sum(counts) x dimensions; None if they cannot be made now).
 
-        Text `i` has the next `counts[i]` of the vectors; unless `there[i]` (empty: all are) they are still to be made.
-        `tokens` are what the model found in each text, if anything.
+        Text `i` has the next `counts[i]` of the vectors; unless `there[i]` (empty: all are) they are still
+        missing. `tokens` are what the model found in each text, if anything.
         """
         if not texts:
             return
@@ -93,7 +93,7 @@ class GenerationWriter:
         counts: Sequence[int],
         there: Sequence[bool],
     ) -> list[int]:
-        """Store the vectors of rows from `row` on, zeros where they are still to be made; their check numbers."""
+        """Store the vectors of rows from `row` on, zeros for missing ones; return their check numbers."""
         if vectors is None:
             vectors, there = (
                 numpy_module().zeros((sum(counts), file.dimensions), "float32"),
@@ -108,7 +108,7 @@ class GenerationWriter:
         ]
 
     def fill(self, rows: Mapping[int, numpy.ndarray]) -> None:
-        """Store the vectors of texts that wait for theirs, by row."""
+        """Store the missing vectors of texts, by row."""
         generation = self._generation
         assert generation.vectors is not None
         with damage_noticed():
@@ -131,7 +131,7 @@ class GenerationWriter:
             self._generation.catalog.remove(paths)
 
     def drop_rows(self, rows: Sequence[int]) -> None:
-        """Take texts out of words and vectors."""
+        """Remove texts from words and vectors."""
         if not rows:
             return
         with damage_noticed():
@@ -141,18 +141,18 @@ class GenerationWriter:
             self._dead += len(rows)
 
     def touch(self, stamps: Sequence[tuple[int, int, int, int, str]]) -> None:
-        """Renew (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
+        """Update (mtime_ns, size, inode, seen_ns, path) of files whose bytes are unchanged."""
         with damage_noticed():
             self._paths.update([stamp[-1] for stamp in stamps])
             self._generation.catalog.touch(stamps)
 
     def folders(self, changed: dict[str, int], gone: Sequence[str]) -> None:
-        """Remember folders' times."""
+        """Set the times of folders."""
         with damage_noticed():
             self._generation.catalog.set_folders(changed, gone)
 
     def commit(self, notes: dict[str, str]) -> None:
-        """Make everything count; `notes` are facts about the whole index (`head`, `swept_ns`)."""
+        """Make all changes take effect; `notes` are metadata of the whole index (`head`, `swept_ns`)."""
         generation = self._generation
         with damage_noticed():
             facts = dict(notes)
@@ -166,7 +166,9 @@ class GenerationWriter:
             }
             if self._bulk:
                 generation.catalog.add_indexes()
-            generation.catalog.settle_twins(generation.catalog.twin_ids() if self._bulk else self._ids)
+            generation.catalog.shadow_duplicates(
+                generation.catalog.duplicate_ids() if self._bulk else self._ids
+            )
             if self._waits:
                 facts["waiting"] = str(count_waiting(generation.catalog))
             generation.catalog.set_meta(facts)
@@ -179,7 +181,7 @@ class GenerationWriter:
             generation.reload(None if self._bulk else self._paths)
 
     def abandon(self) -> None:
-        """Drop everything that was not committed, as far as a damaged index lets one."""
+        """Drop everything that was not committed, as far as a damaged index allows."""
         with contextlib.suppress(DamagedIndexError, IndexUnavailableError), damage_noticed():
             if self._generation.catalog.connection.in_transaction:
                 self._generation.catalog.connection.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""Sharing a budget of tokens among the lore of an answer."""
+"""A budget of tokens, shared among the entries of an answer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SMALLEST = 160
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text costs a language model (four characters each)."""
+    """Estimate how many tokens a text costs a language model (four characters each)."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def shares(texts: Sequence[str], budget: int | None) -> list[str]:
-    """The texts cut so that together they cost about `budget` tokens (None: not cut).
+    """Cut texts so that together they cost about `budget` tokens (None: do not cut).
 
-    What short texts leave over goes to the long ones; nothing is cut below about 160 characters.
+    What short texts leave goes to the long ones; nothing is cut below about 160 characters.
     """
     if budget is None:
         return list(texts)
@@ -33,7 +33,7 @@ def shares(texts: Sequence[str], budget: int | None) -> list[str]:
 
 
 def cut(text: str, length: int) -> str:
-    """At most `length` characters, ending at a paragraph, a sentence or a word."""
+    """Cut a text to at most `length` characters, at the end of a paragraph, a sentence or a word."""
     if len(text) <= length:
         return text
     head = text[:length]

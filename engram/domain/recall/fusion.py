@@ -1,6 +1,6 @@
-"""Reciprocal rank fusion: one order from several, in which what stands high in many lists stands first.
+"""Reciprocal rank fusion: one ranking from several, in which names ranked high in many lists come first.
 
-A name's score is the sum, over the lists that have it, of 1 / (k + its place in them, from 1).
+A name's score is the sum, over the lists that have it, of 1 / (k + its rank in them, from 1).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-K = 60  # the larger, the less it matters whether a name stands first or tenth
+K = 60  # the larger, the less it matters whether a name is first or tenth
 
 
 class Fused(NamedTuple):
@@ -22,7 +22,7 @@ class Fused(NamedTuple):
 
 
 def fuse(lists: Sequence[Sequence[str]], k: int = K) -> list[Fused]:
-    """All names, the best first; of equal ones the one that came first. A name said twice in a list counts once."""
+    """Return all names, the best first; ties keep the order of first appearance. Repetitions within a list are ignored."""
     found: dict[str, tuple[float, int]] = {}
     for names in lists:
         for place, name in enumerate(dict.fromkeys(names), 1):

@@ -1,4 +1,4 @@
-"""How well an answer serves a question of which people said what helped: measures and means."""
+"""How well answers serve queries with known helpful entries: measures and means."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PENALTY = 0.25  # what a lore that did not help takes off, where one that helped gives 1
+PENALTY = 0.25  # what an unhelpful entry subtracts; a helpful one adds 1
 
 
 class Question(NamedTuple):
-    """A question that was asked, the lore that helped with it, and those that did not."""
+    """A query that was asked, the entries that helped with it, and those that did not."""
 
     text: str
     helpful: frozenset[str]
@@ -21,9 +21,9 @@ class Question(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Means over questions: reciprocal rank of the first lore that helped, nDCG, share shown of what helped.
+    """Means over queries: reciprocal rank of the first helpful entry, nDCG, share of the helpful entries shown.
 
-    `helpful` is how many lore helped.
+    `helpful` is the number of helpful entries.
     """
 
     mrr: float
@@ -33,7 +33,7 @@ class Quality(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A mean, and where it lies with 95 % certainty."""
+    """A mean and its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -41,14 +41,14 @@ class Interval(NamedTuple):
 
 
 def reciprocal_rank(question: Question, ids: Sequence[str]) -> float:
-    """1 divided by the place of the first lore that helped; 0 without one."""
+    """Return 1 divided by the rank of the first helpful entry; 0 without one."""
     return next((1 / place for place, lore_id in enumerate(ids, 1) if lore_id in question.helpful), 0.0)
 
 
 def gain(question: Question, ids: Sequence[str], *, penalty: float = 0.0) -> float:
-    """nDCG: 1 where all that helped stand first. A lore that did not help takes off its place's worth times `penalty`.
+    """Return the nDCG: 1 if all helpful entries come first. An unhelpful one subtracts the gain of its rank times `penalty`.
 
-    A penalty is fair only between an answer and a part of it: what another answer has instead, nobody judged.
+    A penalty is fair only between an answer and a part of it: nobody judged what another answer has instead.
     """
     total = 0.0
     for place, lore_id in enumerate(ids, 2):
@@ -61,7 +61,7 @@ def gain(question: Question, ids: Sequence[str], *, penalty: float = 0.0) -> flo
 
 
 def quality(questions: Sequence[Question], answers: Mapping[str, Sequence[str]]) -> Quality:
-    """The means over the questions with which something helped."""
+    """Return the means over the queries with a helpful entry."""
     answerable = [question for question in questions if question.helpful]
     return Quality(
         mean([reciprocal_rank(question, answers[question.text]) for question in answerable]),
@@ -76,12 +76,12 @@ def _recall(question: Question, ids: Sequence[str]) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; 0 of none."""
+    """Return the mean; 0 without values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def halves(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """The questions in two halves, by chance and always the same way: one to find with, one to confirm with."""
+    """Split queries into two random but reproducible halves: one to find with, one to confirm with."""
     from hashlib import sha256
 
     order = sorted(questions, key=lambda question: sha256(question.text.encode("utf-8", "replace")).digest())

@@ -1,12 +1,12 @@
-"""Fusing words and meaning into one score, and weighing it by what is known of each lore.
+"""The score of an entry: words and meaning fused, weighted by what else is known of the entry.
 
-relevance = (cosine + WORDS · coverage^SHARPNESS + NEAR · near) / (1 + WORDS + NEAR), where coverage = BM25 /
-Σ idf·(k1 + 1): the share of a perfect match that the words reach; the power makes a few matching words count
-for little. Dividing BM25 by the query's own best hit instead makes the top word hit look perfect however little of
-the query it covers, and ruins paraphrased questions. `near` is MaxSim over the vectors of single tokens (late
-interaction) of the best stretch of a text, less what its length gives it by chance, looked at for the best rows only.
-score = relevance · (0.9 + 0.1·standing) · path overlap · scope weight: a bounded multiplier, because
-an additive mix with metadata was measured to fall below BM25 alone.
+relevance = (cosine + WORDS · coverage^SHARPNESS + NEAR · near) / (1 + WORDS + NEAR), where coverage = BM25 / Σ idf·(k1
++ 1) is the share of a perfect word match; the exponent makes a few matching words count for little. Dividing BM25 by
+the best hit of the query instead would make that hit look perfect however little of the query it covers, and ruin
+paraphrased queries. `near` is MaxSim over the vectors of single tokens (late interaction) in the best stretch of a
+text, corrected for its length; it is computed for the best rows only. score = relevance · (0.9 + 0.1·standing) · path
+overlap · scope weight: a bounded multiplier, because an additive mix with metadata was measured to fall below BM25
+alone.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ WORDS_KEY, STANDING_KEY, HALF_LIFE_KEY, THRESHOLD_KEY = KEYS = (
     "ranking.words", "ranking.standing", "ranking.half_life", "ranking.threshold"
 )  # fmt: skip
 _DAY = 86_400.0
-_UNSAID = 0.5  # the importance of a lore of which nobody and nothing says any
+_DEFAULT_IMPORTANCE = 0.5  # if neither the file nor the graph gives any
 
 
 class Weights(NamedTuple):
-    """What a store may set otherwise.
+    """The weights that a store may configure.
 
     `words` and `standing` as WORDS and STANDING, `half_life` a factor on HALF_LIFE_DAYS.
     """
@@ -46,7 +46,7 @@ class Weights(NamedTuple):
 
 
 def weights_of(settings: Settings) -> Weights:
-    """The weights that settings say; what they leave as it is, is as measured, to the last digit."""
+    """Return the configured weights; those left at their default are exactly the measured ones."""
     words, standing = WORDS, STANDING
     if settings.differs(WORDS_KEY):
         share = settings.number(WORDS_KEY)
@@ -57,7 +57,7 @@ def weights_of(settings: Settings) -> Weights:
 
 
 class Standing(NamedTuple):
-    """What is known of a lore apart from its text. Times in Unix seconds; `confidence` in thousandths."""
+    """What is known of an entry apart from its text. Times in Unix seconds; `confidence` in thousandths."""
 
     confidence: int
     type: str
@@ -69,10 +69,10 @@ class Standing(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A lore's score and the parts it is made of.
+    """An entry's score and its parts.
 
-    `cosine` is None without vectors. `near` is how near its tokens come to those asked, `missing` the share of the
-    one that it is farthest from, by how far: None where single tokens have no vectors.
+    `cosine` is None without vectors. `near` is how near its tokens come to those of the query, `missing` the share
+    of the word that it is farthest from, times the distance: None if single tokens have no vectors.
     """
 
     total: float
@@ -86,7 +86,7 @@ class Score(NamedTuple):
     scope: float
 
     def why(self) -> dict[str, float | None]:
-        """The parts, rounded, as every front end shows them."""
+        """Return the parts, rounded, as every front end shows them."""
         return {
             "words": round(self.words, 3),
             "meaning": None if self.cosine is None else round(self.cosine, 3),
@@ -102,7 +102,7 @@ class Score(NamedTuple):
 def relevance(
     coverage: float, cosine: float | None, near: float | None = None, words: float | None = None
 ) -> float:
-    """How well the text answers, 0..1; by words alone where there are no vectors. `words` is their weight, if not WORDS."""
+    """Return how well the text answers, 0..1; by words alone without vectors. `words` is their weight, WORDS by default."""
     if cosine is None:
         return coverage
     weight = WORDS if words is None else words
@@ -113,10 +113,10 @@ def relevance(
 
 
 def memory_strength(standing: Standing, now: float, factor: float = 1.0) -> float:
-    """How present a lore is, 0..1: halves each half-life of its type since it last changed or was validated.
+    """Return the memory strength of an entry, 0..1: it halves each half-life of its type since the last change or validation.
 
-    Each validation doubles the half-life's worth, as spaced repetition does; pinned lore does not fade. `factor` is what
-    half-lives are multiplied by.
+    Each validation adds a half-life, as spaced repetition does; pinned lore does not fade. Half-lives are
+    multiplied by `factor`.
     """
     if standing.pinned:
         return 1.0
@@ -127,8 +127,8 @@ def memory_strength(standing: Standing, now: float, factor: float = 1.0) -> floa
 
 
 def weigh(standing: Standing, now: float, half_life: float = 1.0) -> float:
-    """A lore's standing, 0..1: confidence first, then kind, memory strength and importance."""
-    importance = _UNSAID if standing.importance is None else standing.importance
+    """Return an entry's standing, 0..1: confidence first, then kind, memory strength and importance."""
+    importance = _DEFAULT_IMPORTANCE if standing.importance is None else standing.importance
     return (
         0.5 * standing.confidence / 1000
         + 0.2 * KIND_PRIORITY.get(standing.type, 1.0)
@@ -138,10 +138,10 @@ def weigh(standing: Standing, now: float, half_life: float = 1.0) -> float:
 
 
 def importance_of(stated: float | None, rank: float | None) -> float | None:
-    """The importance that a file states, else what the graph (`rank`, 0..1) adds to that of a lore without any."""
+    """Return the importance that a file states, else the one that the graph (`rank`, 0..1) gives an entry without any."""
     if stated is not None or rank is None:
         return stated
-    return _UNSAID + (1 - _UNSAID) * min(max(rank, 0.0), 1.0)
+    return _DEFAULT_IMPORTANCE + (1 - _DEFAULT_IMPORTANCE) * min(max(rank, 0.0), 1.0)
 
 
 def score(
@@ -156,7 +156,7 @@ def score(
     scope: float = 1.0,
     weights: Weights | None = None,
 ) -> Score:
-    """The score of one lore. `overlap` (0..1) is how much its files are the caller's; `scope` a store's weight."""
+    """Return the score of an entry. `overlap` (0..1) says how close its files are to the caller's; `scope` is a store's weight."""
     used = weights or Weights(WORDS, STANDING)
     relevant = relevance(coverage, cosine, near, used.words)
     weight = weigh(standing, now, used.half_life)
@@ -166,7 +166,7 @@ def score(
 
 
 def path_overlap(files: Sequence[str], wanted: Sequence[str]) -> float:
-    """1 for a file in common, less for a common folder: the best pair's share of leading path parts."""
+    """Return 1 for a file in common, less for a common folder: the best pair's share of leading path parts."""
     return max((_shared(mine, other) for mine in files for other in wanted), default=0.0)
 
 

@@ -1,9 +1,9 @@
-"""How good an answer is: strong, weak, or none.
+"""The strength of an answer: strong, weak, or none.
 
-A hit's evidence is its cosine and the share of the query that its words cover, less what is missing most: the one
-thing asked that the lore is farthest from, half as much again. A question that nothing answers mostly has one such
-thing. By words alone evidence is that share, with bounds of its own.
-docs/recall.md says what the bounds give.
+The evidence for a hit is its cosine and the share of the query that its words cover, less one and a half times what it
+lacks most: the word of the query that the entry is farthest from. A query that nothing answers usually has one such
+word. By words alone evidence is the share covered, with bounds of its own. docs/recall.md has the rates that these
+bounds give.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ STRONG, WEAK, NONE = STRENGTHS = ("strong", "weak", "none")
 
 _COVERAGE_WEIGHT = 0.65
 _MISSING_WEIGHT = 1.5
-_LEAST_MISSING = 0.08  # so much is missing of any text: nothing answers a question that it hardly touches
+_LEAST_MISSING = 0.08  # assumed of any text: one that hardly touches a query does not answer it
 
 
 class Bounds(NamedTuple):
-    """From which evidence on an answer is strong, an answer is one at all, a hit is shown beside a better one."""
+    """The evidence from which on an answer is strong, an answer is one at all, a hit is shown beside a better one."""
 
     strong: float
     weak: float
@@ -30,9 +30,9 @@ BY_WORDS = Bounds(0.24, 0.03, 0.02)
 
 
 def evidence(coverage: float, cosine: float | None, missing: float | None = None) -> float:
-    """How much speaks for a hit; below 0 more is missing than is there.
+    """Return the evidence for a hit; below 0 more is missing than present.
 
-    `coverage` and `missing` are 0..1; `cosine` is None where there are no vectors, `missing` where nobody looked.
+    `coverage` and `missing` are 0..1; `cosine` is None without vectors, `missing` without token vectors.
     """
     if cosine is None:
         return coverage
@@ -41,12 +41,12 @@ def evidence(coverage: float, cosine: float | None, missing: float | None = None
 
 
 def bounds(cosine: float | None) -> Bounds:
-    """The bounds that evidence of this kind is held against."""
+    """Return the bounds for evidence of this kind."""
     return BY_WORDS if cosine is None else BY_BOTH
 
 
 def strength(best_evidence: float, limits: Bounds) -> str:
-    """The strength of an answer whose best hit has this evidence."""
+    """Return the strength of an answer whose best hit has this evidence."""
     if best_evidence >= limits.strong:
         return STRONG
     return WEAK if best_evidence >= limits.weak else NONE

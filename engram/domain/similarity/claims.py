@@ -1,11 +1,11 @@
-"""A text taken apart for comparing it with others: its words, names, numbers with their keys, and what it negates."""
+"""A text parsed for comparison with others: its words, names, numbers with their keys, and what it negates."""
 
 from __future__ import annotations
 
 import re
 from functools import cached_property, lru_cache
 
-from engram.domain.similarity.equivalence import Said, plain_number, said_in
+from engram.domain.similarity.equivalence import Facts, extract_facts, plain_number
 from engram.domain.text.polarity import NEGATIONS, NUMERALS
 from engram.domain.text.prose import prose, without_parameters
 from engram.domain.text.stop_words import STOP_WORDS
@@ -26,13 +26,13 @@ _UNITS = {
 
 
 class Claim:
-    """What a text says, each part taken from it when it is first asked for: most pairs are told apart by their words.
+    """A parsed text; each part is computed on first use, as most pairs are told apart by their words.
 
-    `words` maps each word that carries meaning to its stem, in order of first use; `stems` are these.
+    `words` maps each meaningful word to its stem, in order of first use; `stems` are these stems.
     """
 
     def __init__(self, text: str) -> None:
-        """Only the words are looked at."""
+        """Parse the words only."""
         self._text = text
         every = {word: stem_of(word) for word in words_in(_folded(without_parameters(text)))}
         self._every = every
@@ -40,27 +40,27 @@ class Claim:
         self.stems = frozenset(self.words.values())
 
     @cached_property
-    def said(self) -> Said:
+    def facts(self) -> Facts:
         """The numbers, names and opposites in its sentences."""
-        return said_in(self._told)
+        return extract_facts(self._prose)
 
     @cached_property
     def values(self) -> Mapping[str, frozenset[str]]:
-        """The numbers under their keys: the word before a number, and its unit."""
-        return _values(self._told)
+        """The numbers by key: the word before a number, and its unit."""
+        return _values(self._prose)
 
     @property
     def negated(self) -> frozenset[str]:
-        """The stems in clauses with a negation; a stem may be in both kinds of clauses."""
+        """The stems in negated clauses; a stem may be in both kinds of clauses."""
         return self._clauses[0]
 
     @property
     def plain(self) -> frozenset[str]:
-        """The stems in clauses without one."""
+        """The stems in clauses without negation."""
         return self._clauses[1]
 
     @cached_property
-    def _told(self) -> str:
+    def _prose(self) -> str:
         return prose(self._text)
 
     @cached_property
@@ -68,40 +68,35 @@ class Claim:
         negations = {word for word in self._every if word.replace("'", "") in NEGATIONS}
         if not negations:
             return frozenset(), self.stems
-        clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(self._told))]
-        denying = [clause for clause in clauses if _odd(clause, negations)]
+        clauses = [words_in(clause) for clause in _CLAUSE.split(_folded(self._prose))]
+        denying = [clause for clause in clauses if _is_negated(clause, negations)]
         if not denying:
             return frozenset(), self.stems
         return self._stems(denying), self._stems(
-            [clause for clause in clauses if not _odd(clause, negations)]
+            [clause for clause in clauses if not _is_negated(clause, negations)]
         )
 
     def _stems(self, clauses: Sequence[Sequence[str]]) -> frozenset[str]:
         return frozenset(self.words[word] for clause in clauses for word in clause if word in self.words)
 
 
-def claim(text: str) -> Claim:
-    """Take a text apart."""
-    return Claim(text)
-
-
 def _folded(text: str) -> str:
     return text.casefold().replace("’", "'")
 
 
-def _odd(clause: Sequence[str], negations: set[str]) -> bool:
-    """Whether a clause negates: two negations are none."""
+def _is_negated(clause: Sequence[str], negations: set[str]) -> bool:
+    """Test whether a clause is negated: two negations cancel each other."""
     return not negations.isdisjoint(clause) and sum(word in negations for word in clause) % 2 == 1
 
 
 def stems_in(text: str) -> frozenset[str]:
-    """The stems of the words of a text that carry meaning."""
+    """Return the stems of the meaningful words of a text."""
     return frozenset(stem for word in words_in(text.casefold().replace("’", "'")) if (stem := stem_of(word)))
 
 
 @lru_cache(1 << 16)
 def stem_of(word: str) -> str:
-    """The stem of a case-folded word; empty for a stop word or a negation."""
+    """Return the stem of a case-folded word; empty for a stop word or a negation."""
     name = word.removesuffix("'s")
     base = name.split("'")[0]
     if name in STOP_WORDS or base in STOP_WORDS or name.replace("'", "") in NEGATIONS:
@@ -110,7 +105,7 @@ def stem_of(word: str) -> str:
 
 
 def _values(text: str) -> dict[str, frozenset[str]]:
-    """Each key's numbers. A key is a word before a number ("python 3.11") or its unit ("5 seconds")."""
+    """Return the numbers of each key: a word before a number ("python 3.11") or its unit ("5 seconds")."""
     digits = " ".join(NUMERALS.get(word.casefold(), word) for word in _MARKS.sub(" ", text).split())
     found: dict[str, set[str]] = {}
     for before, number, after in _VALUE.findall(digits):

@@ -1,6 +1,6 @@
-"""Two lore of different clones that say the same become one: the older stays, and what the other knew joins it.
+"""Folding: two entries of different clones that say the same become one. The older stays and takes what the other adds.
 
-Looks at nothing but the two lore, so every clone makes the same of them. docs/merge-rules.md has the reasons.
+Depends on nothing but the two entries, so every clone gets the same result. docs/merge-rules.md has the reasons.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _CHANGED = (
 
 
 def may_fold(one: Lore, other: Lore) -> bool:
-    """Whether two lore may be one by what they are, whatever they say: of two clones, of one category, both active.
+    """Test whether two entries may be folded whatever their text: of two clones, of one category, both active.
 
-    One that was folded into the other before and is there again was brought back by somebody.
+    An entry that was folded into the other before and exists again was restored by somebody.
     """
     return (
         one.id != other.id
@@ -44,10 +44,10 @@ def may_fold(one: Lore, other: Lore) -> bool:
 
 
 def fold(older: Lore, younger: Lore) -> Lore | None:
-    """The older lore with what the younger adds; None where their lists do not fit into one file.
+    """Return the older entry with what the younger adds; None if their lists do not fit into one file.
 
-    `updated_at` becomes the later of the two, as when versions are merged. What one source said twice is no more
-    certain for that: an account of its own takes the gain of such a fold back.
+    `updated_at` becomes the later of the two, as when versions are merged. Repetition by the same source does not
+    make an entry more certain: a vote account of its own takes the gain of such a fold back.
     """
     folded = fold_later(older, younger)
     if folded is None or _sources(folded) != _sources(older):
@@ -57,13 +57,13 @@ def fold(older: Lore, younger: Lore) -> Lore | None:
 
 
 def fold_later(older: Lore, younger: Lore) -> Lore | None:
-    """The older lore, which has taken the younger in, with what the younger took in elsewhere before it heard of that.
+    """Return the older entry, which has taken in the younger, with what the younger took in elsewhere in the meantime.
 
-    None where their lists do not fit into one file.
+    None if their lists do not fit into one file.
     """
     sources = _joined(_sources(older), _sources(younger))
     folded = older._replace(
-        votes=carried(older.votes, younger.votes, younger.id),
+        votes=carry_votes(older.votes, younger.votes, younger.id),
         merged_from=_joined(older.merged_from, (younger.id, *younger.merged_from)),
         context=_joined(older.context, younger.context),
         tags=_joined(older.tags, younger.tags),
@@ -84,18 +84,18 @@ def fold_later(older: Lore, younger: Lore) -> Lore | None:
 
 
 def may_follow(before: Lore, after: Lore) -> bool:
-    """Whether all that changed of a lore is that it took in others or was archived, which agrees with folding it away."""
+    """Test whether an entry only took in others or was archived, which agrees with folding it into another."""
     archived = before.status != after.status == ARCHIVED
     names = ("merged_from", *_CHANGED, *(["status"] if archived else []))
     grown = {*before.merged_from} < {*after.merged_from}
     return (grown or archived) and after._replace(**{name: getattr(before, name) for name in names}) == before
 
 
-def carried(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:
-    """The votes of a lore together with those of the lore `lore_id` that was folded into it.
+def carry_votes(votes: Mapping[str, Vote], others: Mapping[str, Vote], lore_id: str) -> dict[str, Vote]:
+    """Return the votes of an entry together with those of the entry `lore_id` that was folded into it.
 
-    Those keep an account of their own, `CLONE.LORE`: so a vote that comes in later, or comes in twice, is
-    counted once, which it would not be if the numbers were added to the clone's own.
+    The latter keep an account of their own, `CLONE.LORE`: so a vote that arrives later, or twice, is counted once,
+    which it would not be if the numbers were added to the clone's own.
     """
     found = dict(votes)
     for clone, vote in others.items():

@@ -1,7 +1,7 @@
-"""Whether two texts of nearly the same words say the same: numbers, negations, names and words must agree.
+"""Whether two texts of nearly the same words say the same: numbers, negations, names and words have to agree.
 
-A cosine of word vectors does not see these. Of texts with every number changed and the verb negated more than
-four in five stay above the threshold for duplicates, and so do long texts in which one word was exchanged.
+The cosine of word vectors does not see these. Of texts with every number changed and the verb negated more than four in
+five stay above the threshold for duplicates, and so do long texts in which one word was replaced.
 """
 
 from __future__ import annotations
@@ -12,19 +12,22 @@ from collections import Counter
 from engram.domain.text.polarity import NEGATIONS, NUMERALS, OPPOSITES
 from engram.domain.text.wording import difference, wording
 from engram.domain.text.words import WORD, words_in
-from engram.domain.typed import NamedTuple
+from engram.domain.typed import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SAME, DUPLICATE, CONTRADICTION = "same", "duplicate", "contradiction"
-NEAR = 0.92  # the cosine from which two lore of one category are held to be about the same
+NEAR = 0.92  # from this cosine on two entries of a category are taken to be about the same
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,:]\d+)*(?![\d])")
-# What a program would read: `code`, --flags, paths, dotted.names, snake_case, camelCase, CONSTANTS, v1 and E404.
+# Names that a program reads: `code`, --flags, paths, dotted.names, snake_case, camelCase, CONSTANTS, v1 and E404.
 _NAME = re.compile(
     r"`[^`\n]+`|--?[A-Za-z][\w-]*|(?<![\w.~-])[\w.~-]*[/\\][\w./\\~-]+"
     r"|(?<!\w)(?:\w+(?:[._:@]+\w+)+|[A-Za-z]*[a-z][A-Z]\w*|[A-Z][A-Z0-9]+\b|[A-Za-z]+\d\w*)"
 )
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]\w*")
-_MARGIN = 64  # characters before a word in which the end of the sentence before it is looked for
+_MARGIN = 64  # characters before a word that are searched for the end of the previous sentence
 
 _POLES: dict[str, list[tuple[int, bool]]] = {}
 for _line, _sides in enumerate(OPPOSITES):
@@ -34,24 +37,24 @@ for _line, _sides in enumerate(OPPOSITES):
 
 
 class Verdict(NamedTuple):
-    """`kind` is same, duplicate (they need a person to tell) or contradiction; `why` says what differs, in a clause."""
+    """`kind` is same, duplicate (a person has to tell) or contradiction; `why` says what differs, in a clause."""
 
     kind: str
     why: str = ""
 
 
 def compare(one: str, other: str) -> Verdict:
-    """What two texts that are near to one another by their words are to each other. Symmetric in its kind."""
+    """Compare two texts that are near each other by their words. The kind is symmetric."""
     if one == other:
         return Verdict(SAME)
-    first, second = said_in(one), said_in(other)
+    first, second = extract_facts(one), extract_facts(other)
     if first.negations != second.negations:
         return Verdict(CONTRADICTION, "one negates what the other says")
     against = opposite(first, second)
     if against:
         return Verdict(CONTRADICTION, against)
     if first.numbers != second.numbers:
-        only, others = _without(first.numbers, second.numbers), _without(second.numbers, first.numbers)
+        only, others = surplus(first.numbers, second.numbers), surplus(second.numbers, first.numbers)
         if only and others:
             return Verdict(CONTRADICTION, f"one says {listed(only)}, the other {listed(others)}")
         if only or others:
@@ -61,18 +64,18 @@ def compare(one: str, other: str) -> Verdict:
     if missing:
         return Verdict(DUPLICATE, f"only one of them names {listed(missing)}")
     shared = {*first.names} & {*second.names}
-    orders = [[name for name in said.names if name in shared] for said in (first, second)]
+    orders = [[name for name in facts.names if name in shared] for facts in (first, second)]
     if orders[0] != orders[1]:
         return Verdict(DUPLICATE, f"they name {listed(orders[0])} in another order")
     differs = difference(wording(one), wording(other))
     return Verdict(DUPLICATE, differs) if differs else Verdict(SAME)
 
 
-class Said(NamedTuple):
-    """What of a text has to agree, numbers and names in the order in which they are first said.
+class Facts(NamedTuple):
+    """What of a text has to agree, numbers and names in the order of first use.
 
-    `parts` are all its words and names, for a name that the other text writes otherwise; `poles` says which lines of
-    the table of opposites it is on, and on which side.
+    `parts` are all its words and names, for a name that the other text spells otherwise; `poles` says which lines
+    of the table of opposites it is on, and on which side.
     """
 
     numbers: tuple[str, ...]
@@ -83,61 +86,61 @@ class Said(NamedTuple):
     poles: frozenset[tuple[int, bool]]
 
 
-def said_in(text: str) -> Said:
-    """Take from a text what has to agree."""
+def extract_facts(text: str) -> Facts:
+    """Extract from a text what has to agree."""
     count = Counter(words_in(text))
-    folded = {
-        word: word.casefold().replace("’", "'") for word in count
-    }  # each word once: texts repeat theirs
-    said = frozenset(folded.values())
+    folded = {word: word.casefold().replace("’", "'") for word in count}  # each once: texts repeat words
+    present = frozenset(folded.values())
     numbers = [(found.start(), plain_number(found[0])) for found in _NUMBER.finditer(text)]
-    if not said.isdisjoint(NUMERALS):
+    if not present.isdisjoint(NUMERALS):
         words = ((found.start(), folded[found[0]]) for found in WORD.finditer(text))
         numbers += [(at, NUMERALS[word]) for at, word in words if word in NUMERALS]
     names = [
         (found.start(), found[0].strip("`.:").removesuffix("()").casefold()) for found in _NAME.finditer(text)
     ]
-    capitalised = [found for found in _CAPITALISED.finditer(text) if not _begins(text, found.start())]
+    capitalised = [
+        found for found in _CAPITALISED.finditer(text) if not _begins_sentence(text, found.start())
+    ]
     names += [(found.start(), found[0].casefold()) for found in capitalised]
-    called = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
-    return Said(
+    ordered = tuple(dict.fromkeys(name for _, name in sorted(names) if name and not _NUMBER.fullmatch(name)))
+    return Facts(
         tuple(number for _, number in sorted(numbers)),
         sum(number for word, number in count.items() if folded[word].replace("'", "") in NEGATIONS),
-        said,
-        called,
-        said | {*called} | {part for word in said if "'" in word for part in word.split("'")},
-        frozenset(pole for word in said & _POLES.keys() for pole in _POLES[word]),
+        present,
+        ordered,
+        present | {*ordered} | {part for word in present if "'" in word for part in word.split("'")},
+        frozenset(pole for word in present & _POLES.keys() for pole in _POLES[word]),
     )
 
 
-def _begins(text: str, at: int) -> bool:
-    """Whether a sentence or line begins here, where every word has a capital."""
+def _begins_sentence(text: str, at: int) -> bool:
+    """Test whether a sentence or line begins here, where every word is capitalised."""
     before = text[max(0, at - _MARGIN) : at].rstrip(" \t*_\"'(#>-")
-    return before[-1:] in ".!?:\n"  # an empty one is in it, too
+    return before[-1:] in ".!?:\n"  # the empty string is in it, too
 
 
 def plain_number(number: str) -> str:
-    """A number without what only its writer chose: a plus sign, thousands commas, leading zeros of a whole number."""
+    """Return a number without differences in notation: a plus sign, thousands separators."""
     text = number.lstrip("+")
     if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+", text):
         text = text.replace(",", "")
     return text.replace(",", ".")
 
 
-def opposite(one: Said, other: Said) -> str:
-    """The first pair of opposites of which each text says only its own, as a clause; empty where there is none."""
+def opposite(one: Facts, other: Facts) -> str:
+    """Return the first pair of opposites of which each text has only its own, as a clause; empty without one."""
     if one.poles.isdisjoint((line, not pole) for line, pole in other.poles):
         return ""
     for line, pole in sorted(one.poles):
         against = line, not pole
         if against in other.poles and against not in one.poles and (line, pole) not in other.poles:
-            said = [OPPOSITES[line][pole] & one.words, OPPOSITES[line][not pole] & other.words]
-            return f"one says {min(said[0])}, the other {min(said[1])}"
+            words = [OPPOSITES[line][pole] & one.words, OPPOSITES[line][not pole] & other.words]
+            return f"one says {min(words[0])}, the other {min(words[1])}"
     return ""
 
 
-def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
-    """The numbers that `one` has more often than `other`."""
+def surplus(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the items that `one` has more often than `other`."""
     rest = list(other)
     found = []
     for number in one:
@@ -149,5 +152,5 @@ def _without(one: tuple[str, ...], other: tuple[str, ...]) -> list[str]:
 
 
 def listed(items: list[str]) -> str:
-    """The first three items, for a clause."""
+    """Return the first three items, for a clause."""
     return ", ".join(items[:3]) + (" …" if len(items) > 3 else "")

@@ -1,4 +1,4 @@
-"""Groups of lore that say the same, from pairs: connected, but never by a chain that joins unlike lore."""
+"""Groups of entries that say the same, from pairs: connected, but never by a chain that joins different ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
-    """The groups of two or more lore, by their oldest id, each as its ids, the oldest first; a lore is in one at most.
+    """Return the groups of two or more entries, by their oldest id: the ids of each, oldest first. Groups are disjoint.
 
-    What says the same is in one group always. Duplicates join, the strongest first, where at least half of the pairs
-    between the two groups are duplicates themselves and none is a contradiction.
+    Entries that say the same are always in one group. Duplicates join, the strongest first, if at least half of the
+    pairs between the two groups are duplicates themselves and none is a contradiction.
     """
     every = sorted(pairs, key=lambda pair: (pair.kind != SAME, -pair.strength, pair.one, pair.other))
     group = _Joined()

@@ -1,12 +1,12 @@
-"""What an entry says, as a comparison with a new one needs it."""
+"""The text of a recent entry, as a comparison with a new one needs it."""
 
 from __future__ import annotations
 
 from engram.domain.typed import NamedTuple
 
 
-class Said(NamedTuple):
-    """What a lore says: its id, title, file, searchable text, and the words of it that carry meaning."""
+class RecentText(NamedTuple):
+    """An entry's id, title, file and searchable text, and the meaningful words of that text."""
 
     id: str
     title: str

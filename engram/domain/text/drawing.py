@@ -1,4 +1,4 @@
-"""Small drawings made of characters: columns, and bars with their names. They tell by height and length, never by colour."""
+"""Charts made of characters: columns, and labelled bars. They show values by length, never by colour alone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LYING_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def columns(values: Sequence[float], height: int = 3, cells: int = 1) -> list[str]:
-    """Values (not negative) as columns, the highest `height` lines tall; each `cells` wide, with a gap where it is more than one.
+    """Draw values (not negative) as columns, the highest `height` lines tall, each `cells` wide with a gap if more than one.
 
-    What is more than nothing is always seen.
+    A value above zero is always visible.
     """
     most = max(values, default=0) or 1
     eighths = [0 if value <= 0 else max(1, round(value / most * height * 8)) for value in values]
@@ -28,7 +28,7 @@ def columns(values: Sequence[float], height: int = 3, cells: int = 1) -> list[st
 def named_columns(
     names: Sequence[str], values: Sequence[float], height: int = 3, cells: int = 5
 ) -> list[str]:
-    """The same with a name under each column."""
+    """Draw columns with a name under each."""
     return [
         *columns(values, height, cells),
         "".join(f"{name[: cells - 1]:<{cells}}" for name in names).rstrip(),
@@ -36,7 +36,7 @@ def named_columns(
 
 
 def bars(rows: Sequence[tuple[str, int]], width: int) -> list[str]:
-    """Names with a bar for each and its number, in lines of at most `width` characters."""
+    """Draw a bar for each name with its number, in lines of at most `width` characters."""
     if not rows:
         return []
     numbers = [f"{value:,}" for _, value in rows]

@@ -1,6 +1,6 @@
-"""Words of everyday English, and of everyday talk about software, that are also names of tools, projects or companies.
+"""Everyday English and software words that are also names of tools, projects or companies.
 
-A name made of nothing else is taken for one only where it is written just so: not every spring is Spring.
+A name made of nothing else is recognised only in its exact spelling: not every spring is Spring.
 """
 
 from __future__ import annotations

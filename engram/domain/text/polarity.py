@@ -1,4 +1,4 @@
-"""Words that turn a statement round, and numbers written as words: what a cosine of word vectors does not see."""
+"""Words that negate a statement, and numbers written as words: what the cosine of word vectors does not see."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ present / missing absent
 
 NEGATIONS = frozenset(_NEGATIONS.split())
 NUMERALS: dict[str, str] = dict(pair.split() for pair in _NUMERALS.split(","))
-# Words of which a text that says one and a text that says the other cannot both be right.
+# Pairs of opposites: a text with one and a text with the other cannot both be right.
 OPPOSITES = tuple(
     (frozenset(one.split()), frozenset(other.split()))
     for one, other in (line.split("/") for line in _OPPOSITES.strip().splitlines())

@@ -1,7 +1,7 @@
-"""What a text says in sentences, without the code, output and addresses in it.
+"""The sentences of a text, without the code, output and addresses in it.
 
-A listing has numbers, negations and opposites by the dozen ("LIMIT 5", "if not rows", "true"), and none of them says
-that something is so.
+A listing has numbers, negations and opposites by the dozen ("LIMIT 5", "if not rows", "true"), and none of them states
+anything.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 _FENCED = re.compile(
     r"^[ \t>]*(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_TAG = re.compile(r"<[A-Za-z][^<>]*=[^<>]*>")  # with an attribute: Vec<u8> is none
+_TAG = re.compile(r"<[A-Za-z][^<>]*=[^<>]*>")  # with an attribute: Vec<u8> is not a tag
 _ADDRESS = re.compile(r"\b[a-z]+://[^\s<>\"'`)\]]+")
 _PARAMETERS = re.compile(r"(\b[a-z]+://[^\s?<>\"'`)\]]*)\?[^\s<>\"'`)\]]*")
-_FEWEST = 20  # characters: of less than that nothing can be told
+_FEWEST = 20  # characters: less than that tells nothing
 
 
 def prose(text: str) -> str:
-    """The text without fenced code, tags and addresses; all of it where hardly anything else is there."""
+    """Return the text without fenced code, tags and addresses; all of it if hardly anything else is left."""
     found = _FENCED.sub("\n", text) if "```" in text or "~~~" in text else text
     if "<" in found:
         found = _TAG.sub(" ", found)
@@ -28,5 +28,5 @@ def prose(text: str) -> str:
 
 
 def without_parameters(text: str) -> str:
-    """The text with its addresses cut at the question mark: what follows is code, with %20 for a space."""
+    """Cut addresses at the question mark: what follows is code, with %20 for a space."""
     return _PARAMETERS.sub(r"\1", text) if "://" in text else text

@@ -1,9 +1,10 @@
-"""The one door for text on its way to a screen: what would act on a terminal becomes a mark that shows.
+"""Text made safe for a screen: whatever would control a terminal becomes a visible mark.
 
-Lore is written by many hands and agents. A terminal obeys escape sequences, reorders text at bidirectional
-controls, and shows nothing at all for tag characters, with which text can be hidden from the reader but not
-from a model. Nothing readable is removed, so what hides is seen; only marks without a glyph of their own,
-which ordinary text uses (joiners, emoji selectors, soft hyphens), are left out.
+Lore is written by many people and agents. A terminal obeys escape sequences, reorders text at bidirectional controls,
+and shows nothing at all for tag characters, with which text can be hidden from the reader but not from a model. Nothing
+readable is removed, so hidden text becomes visible; only marks without a glyph of their own, which ordinary text uses
+(joiners, emoji selectors, soft hyphens), are left out.
+
 Sources: ECMA-48 (C0, C1, escape sequences), UAX #9 (bidirectional controls), UTR #36 (invisible characters).
 """
 
@@ -41,10 +42,10 @@ _LEFT_OUT = (
 
 
 def safe_text(text: str, *, lines: bool = False) -> str:
-    """The text, harmless on any screen; cost: about 20 µs for 4,000 ASCII characters.
+    """Make text harmless on any screen; about 20 µs for 4,000 ASCII characters.
 
-    `lines` keeps newlines and tabs (with CR LF as one newline); without it the result is one line,
-    in which they are spaces. Works on any `str`, lone surrogates included; a second pass changes nothing.
+    `lines` keeps newlines and tabs (with CR LF as one newline); without it the result is one line, in which they
+    are spaces. Works on any `str`, including lone surrogates; a second pass changes nothing.
     """
     if text.isascii() and (text.replace("\n", "") if lines else text).isprintable():
         return text
@@ -55,10 +56,10 @@ def safe_text(text: str, *, lines: bool = False) -> str:
 
 
 def safe_json(text: str) -> str:
-    """JSON text in which what would act on a terminal is written as an escape, so that the data stay the same.
+    """Escape in JSON text whatever would control a terminal; the data stay the same.
 
-    So is the bracket of `##[`, by which servers that run workflows know a command in their log. Line feeds stay: JSON
-    has them only between its values. Lone surrogates become encodable, too.
+    So is the bracket of `##[`, by which CI servers recognise commands in their logs. Line feeds stay: JSON has them
+    only between its values. Lone surrogates become encodable, too.
     """
     if "##[" in text:
         text = text.replace("##[", "##\\u005b")
@@ -70,7 +71,7 @@ def safe_json(text: str) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """`\\uXXXX`, as two of them beyond U+FFFF (RFC 8259, section 7)."""
+    """Return `\\uXXXX`, two of them beyond U+FFFF (RFC 8259, section 7)."""
     code = ord(letter)
     if code < 0x10000:
         return f"\\u{code:04x}"
@@ -79,7 +80,7 @@ def _escaped(letter: str) -> str:
 
 @cache
 def _tables() -> tuple[dict[int, str], dict[int, str]]:
-    """What each code point becomes, in several lines and in one; made when first needed (2 ms)."""
+    """Map each code point to its replacement, in several lines and in one; made on first use (2 ms)."""
     shown: Iterable[int] = (*_C1, *_SURROGATES, *_BIDIRECTIONAL, *_HIDDEN)
     table = {control: chr(0x2400 + control) for control in _CONTROLS}  # the "control pictures" block
     table |= {DELETE: "\u2421"} | dict.fromkeys(shown, SHOWN_AS) | dict.fromkeys(_LEFT_OUT, "")

@@ -1,4 +1,4 @@
-"""English words that say nothing about what a query is after; left out of a query unless nothing else is in it."""
+"""English stop words; left out of a query unless it has no others."""
 
 from __future__ import annotations
 
@@ -137,5 +137,5 @@ STOP_WORDS = frozenset(
 
 
 def without_stop_words(words: Sequence[str]) -> list[str]:
-    """The words that carry meaning; all of them where none does."""
+    """Return the meaningful words; all of them if none is."""
     return [word for word in words if word not in STOP_WORDS] or list(words)

@@ -1,4 +1,4 @@
-"""Two texts compared word by word, in a time that nobody's text can stretch."""
+"""A comparison of two texts word by word, in bounded time."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Piece(NamedTuple):
 
 
 def word_differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts as pieces; joined they are the texts again."""
+    """Return both texts as pieces; joined they are the texts again."""
     pairs = list(word_diff(one, other))
     first = [Piece(mine, mine != others) for mine, others in pairs if mine]
     return first, [Piece(others, mine != others) for mine, others in pairs if others]
 
 
 def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Pieces of both texts in order: what the first says there, and the second; equal where nothing differs."""
+    """Yield pieces of both texts in order: that of the first and that of the second; equal where nothing differs."""
     mine = others = ""
     for old, new in _pieces(before, after):
         if (old or new) and (mine or others) and (mine == others) != (old == new):
@@ -42,7 +42,7 @@ def word_diff(before: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """The same in small: a word and the blanks after it apart, where only one of them differs."""
+    """Yield the same for smaller pieces: a word and the blanks after it separately if only one of them differs."""
     old, new = (_PIECES.findall(text) for text in (before, after))
     for same, start, end, from_, to in compared([word for word, _ in old], [word for word, _ in new]):
         if same:
@@ -57,9 +57,9 @@ def _pieces(before: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def compared(one: Sequence[str], other: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
-    """The parts of two sequences in order: whether they are the same, and where they are in the first and the second.
+    """Yield the parts of two sequences in order: whether they are equal, and their bounds in the first and the second.
 
-    What differs in the middle is one part where looking for the best way to compare it would take too long.
+    A difference in the middle is one part if finding the best alignment would take too long.
     """
     shorter = min(len(one), len(other))
     head = next((at for at in range(shorter) if one[at] != other[at]), shorter)
@@ -90,6 +90,6 @@ def _middle(
 
 
 def _joined(pieces: Sequence[tuple[str, str]], *, cut: bool = False) -> str:
-    """The text of these pieces; with `cut` without the blanks after the last."""
+    """Join pieces; with `cut` without the blanks after the last."""
     text = "".join([word + gap for word, gap in pieces])
     return text[: len(text) - len(pieces[-1][1])] if cut and pieces else text

@@ -1,7 +1,7 @@
-"""What a text says word by word: which of its words carry meaning, and in what order they stand.
+"""The wording of a text: which of its words carry meaning, and in what order.
 
-Two texts of nearly the same words mean the same only if neither has a word of its own: "caddy" for "nginx",
-"minutes" for "seconds" and "the server waits for the client" are one word or two places away.
+Two texts of nearly the same words mean the same only if neither has a word of its own: "caddy" for "nginx", "minutes"
+for "seconds" and "the server waits for the client" differ by one or two words.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Words that may be there or not. What is not listed counts: "only", "with", "from", "may", "all", "by", "was" …
+# Words that may be present or not. All others count: "only", "with", "from", "may", "all", "by", "was" …
 _FREE_WORDS = """
 a an the this that these those it its they them their we us our you your i my there here which who
 is are be being been am do does did doing has have having and so then thus therefore hence as
@@ -33,7 +33,7 @@ _SYMBOL = re.compile(r"[<>=+*/%|&~^$@#\\{}\[\]]|!=|(?<!\w)-(?=\d)|(?<![\w-])--?[
 _CODE = re.compile(r"`([^`\n]+)`")
 _ENDS = frozenset(".;:!?\n")
 _ARTICLES = frozenset(["a", "an", "the"])
-_OWNED = 2  # words that an owner is written before or after
+_OWNED = 2  # words between an owner and what it owns
 
 
 class Sentence(NamedTuple):
@@ -44,10 +44,10 @@ class Sentence(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """A text taken apart: its sentences, the symbols and flags in order, the spans of code, and the owners.
+    """A parsed text: its sentences, the symbols and flags in order, the spans of code, and the owners.
 
-    `spelled` gives for each stem the word that it was first said as; `possessives` are the stems that stand as "X's",
-    `of` those after "of".
+    `spelled` gives for each stem its first spelling; `possessives` are the stems that stand as "X's", `of` those
+    after "of".
     """
 
     sentences: tuple[Sentence, ...]
@@ -59,7 +59,7 @@ class Wording(NamedTuple):
 
 
 def wording(text: str) -> Wording:
-    """Take a text apart."""
+    """Parse a text."""
     plain = _EMPHASIS.sub(r"\2", _LINE_MARKS.sub("", text)).replace("’", "'")
     plain = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain)
     said: list[tuple[str, list[str]]] = []  # the first word of each sentence and its stems
@@ -87,7 +87,7 @@ def wording(text: str) -> Wording:
 
 
 def difference(one: Wording, other: Wording) -> str:
-    """What keeps two texts from saying the same word by word, as a clause; empty where nothing does."""
+    """Return what keeps two texts from saying the same word by word, as a clause; empty if nothing does."""
     first = [stem for sentence in one.sentences for stem in sentence.stems]
     second = [stem for sentence in other.sentences for stem in sentence.stems]
     own = sorted({**one.spelled, **other.spelled}[stem] for stem in {*first} ^ {*second})
@@ -105,7 +105,7 @@ def difference(one: Wording, other: Wording) -> str:
 
 
 def stem(word: str) -> str:
-    """A word without its English ending, lower case: retries, retried and retrying are the same."""
+    """Remove the English ending of a lower-case word: retries, retried and retrying are the same."""
     for ending in ("ing", "ied", "ies", "ed", "es", "s", "e", "y"):
         if (
             word.endswith(ending)
@@ -118,7 +118,7 @@ def stem(word: str) -> str:
 
 
 def _stems(token: str) -> list[str]:
-    """The stems that a word counts as: none, one, or two for a contraction."""
+    """Return the stems that a word counts as: none, one, or two for a contraction."""
     word = token.removesuffix("'s")
     if word.endswith("n't"):
         word = word.replace("'", "")
@@ -131,7 +131,7 @@ def _stems(token: str) -> list[str]:
 
 
 def _turned(one: Sentence, other: Sentence) -> bool:
-    """Whether two sentences are the same, or but for a clause that begins the one and ends the other."""
+    """Test whether two sentences are the same, but for a clause that begins the one and ends the other."""
     return one.stems == other.stems or _fronted(one, other) or _fronted(other, one)
 
 
@@ -141,7 +141,7 @@ def _fronted(one: Sentence, other: Sentence) -> bool:
 
 
 def _moved(owner: str, one: list[str], other: list[str]) -> bool:
-    """Whether only the place of this owner differs, and not by much: "tantivy's parser", "the parser of tantivy"."""
+    """Test whether only the place of this owner differs, and not by much: "tantivy's parser", "the parser of tantivy"."""
     if one.count(owner) != 1 or other.count(owner) != 1:
         return False
     if abs(one.index(owner) - other.index(owner)) > _OWNED:

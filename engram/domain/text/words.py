@@ -1,4 +1,4 @@
-"""The words of a text: runs of letters and digits, an apostrophe within one included."""
+"""The words of a text: runs of letters and digits, including an apostrophe within one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 PART = re.compile(r"[^\W_]+")
 
-# Splitting at spaces is several times as fast as a regular expression: all but letters, digits and ' become spaces.
+# All but letters, digits and ' become spaces: splitting at spaces is several times as fast as a regular expression.
 _BOUNDS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text in order, spelt as they are."""
+    """Return the words of a text in order, as spelt."""
     if not text.isascii():
         return WORD.findall(text)
     found = text.translate(_BOUNDS).split()

@@ -197,8 +197,8 @@ class Replayer:
             gone = [path for path in paths if self._files.planned.get(path, b"") is None]
             for path in paths:
                 if path not in gone:
-                    indexer.look_at(path, self._files.stamp(path))
-            indexer.gone([path for path in gone if path in known])
+                    indexer.index_file(path, self._files.stamp(path))
+            indexer.remove_files([path for path in gone if path in known])
             indexer.finish()
             writer.commit({})
         except BaseException:

@@ -1,4 +1,4 @@
-"""Bringing the index in step with the files, under the index lock: the changed ones, or all into a new generation."""
+"""Update the index under its lock: index the changed files, or all files into a new generation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXACT_LIMIT = 100
 DEAD_SHARE = 0.02
-QUICK_LIMIT = 1000  # lore, which are indexed anew in a quarter of a second
+QUICK_LIMIT = 1000  # entries, which a rebuild indexes in a quarter of a second
 _LOCK_SECONDS = 2.0
 
 Progress = Callable[[int, int], None]
@@ -43,16 +43,16 @@ def catch_up(
     *,
     patient: bool,
 ) -> Refreshed:
-    """Do what `refresh` found necessary; another process that is at it is waited for a little.
+    """Do what `refresh` found necessary; wait a little for another process that is doing it.
 
-    `patient` is who waits for an answer: a large index is not made anew for that.
-    Raises IndexUnavailableError where the index cannot be written.
+    A `patient` caller is waiting for an answer: a large index is not rebuilt before that. Raises
+    IndexUnavailableError if the index cannot be written.
     """
     with _IndexLock(store) as lock:
         if not lock.held:
             return Refreshed(fresh=False)
         try:
-            with freshness.catching_up(store, swept=thorough, partly=bool(paths)):
+            with freshness.updating(store, swept=thorough, partly=bool(paths)):
                 return _catch_up(store, thorough, paths, rebuild, progress, patient)
         except EmbeddingError as error:
             store.give_up_meaning(error)
@@ -68,7 +68,7 @@ def _catch_up(
     patient: bool,
 ) -> Refreshed:
     generation = None if rebuild else store.index.look()
-    if not paths and (generation is None or freshness.moved_by_others(store, generation)):
+    if not paths and (generation is None or freshness.is_moved_by_others(store, generation)):
         from engram.usecases.admission.pulled_commits import weigh_pulled
 
         weigh_pulled(store)
@@ -80,7 +80,7 @@ def _catch_up(
         store.index.damaged(str(error))
         return _rebuild(store, str(error), progress)
     if too_many_dead(generation, patient=patient):
-        _rebuild(store, "many lore were changed or removed", None)
+        _rebuild(store, "much lore was changed or removed", None)
     return done
 
 
@@ -89,19 +89,23 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
     with damage_noticed():
         in_step = generation.check_in_step()
         if paths:
-            delta = file_scan.named(store, generation, paths)
+            delta = file_scan.scan_files(store, generation, paths)
         elif sweep:
-            delta = file_scan.swept(store, generation, now)
+            delta = file_scan.sweep(store, generation, now)
         else:
-            delta = file_scan.in_folders(store, generation, now, *freshness.told(store))
-    small = generation.next_row - generation.dead <= freshness.NOT_NOTED
-    if in_step and delta.is_empty and (not sweep or (small and generation.head == freshness.head(store))):
+            delta = file_scan.scan_folders(store, generation, now, *freshness.reported_changes(store))
+    small = generation.next_row - generation.dead <= freshness.UNRECORDED_SWEEP_LIMIT
+    if (
+        in_step
+        and delta.is_empty
+        and (not sweep or (small and generation.head == freshness.head_commit(store)))
+    ):
         return Refreshed()
     went = generation.catalog.ids_of(delta.gone) if delta.gone else set()
     writer = GenerationWriter(generation, bulk=False)
     try:
         done = _apply(store, writer, delta, now, None)
-        writer.commit({"head": freshness.head(store), "swept_ns": str(now)} if sweep else {})
+        writer.commit({"head": freshness.head_commit(store), "swept_ns": str(now)} if sweep else {})
     except BaseException:
         writer.abandon()
         raise
@@ -111,7 +115,7 @@ def _update(store: Store, generation: Generation, paths: Sequence[str], *, sweep
 
 
 def _note_gone(store: Store, generation: Generation, ids: set[str]) -> None:
-    """Remember what went, for programs that keep a copy; a file that only moved is still there."""
+    """Record the ids that disappeared, for programs that keep a copy; a file that only moved is still there."""
     with contextlib.suppress(EngramError, OSError, sqlite3.Error):
         gone = ids - generation.catalog.present(sorted(ids))
         store.state.gone.note(gone, store.clock.now().timestamp())
@@ -120,7 +124,7 @@ def _note_gone(store: Store, generation: Generation, ids: set[str]) -> None:
 def _rebuild(store: Store, why: str, progress: Progress | None) -> Refreshed:
     try:
         return _build(store, why, progress)
-    except DamagedIndexError as error:  # a new one is not damaged: the disk refuses it
+    except DamagedIndexError as error:  # a new index is not damaged: the disk fails
         raise IndexUnavailableError(f"The search index cannot be built: {error}.") from error
 
 
@@ -130,8 +134,14 @@ def _build(store: Store, why: str, progress: Progress | None) -> Refreshed:
     writer = GenerationWriter(generation, bulk=True)
     try:
         with no_collections():
-            done = _apply(store, writer, file_scan.everything(store, now), now, progress)
-        writer.commit({"head": freshness.head(store), "swept_ns": str(now), "rules": freshness.rules(store)})
+            done = _apply(store, writer, file_scan.scan_all(store, now), now, progress)
+        writer.commit(
+            {
+                "head": freshness.head_commit(store),
+                "swept_ns": str(now),
+                "rules": freshness.settings_digest(store),
+            }
+        )
         store.index.switch(generation)
         if store.model is not None:
             store.model.forget_the_rest()
@@ -153,12 +163,12 @@ def _apply(
 ) -> Refreshed:
     indexer = Indexer(store, writer, delta.known, now)
     for number, path in enumerate(sorted(delta.files)):
-        indexer.look_at(path, delta.files[path])
+        indexer.index_file(path, delta.files[path])
         if progress is not None and number % 64 == 0:
             progress(number, len(delta.files))
     for path, why in delta.scan_problems.items():
-        indexer.problem(path, why)
-    indexer.gone(delta.gone)
+        indexer.add_problem(path, why)
+    indexer.remove_files(delta.gone)
     indexer.finish()
     writer.folders(delta.folders, delta.gone_folders)
     if progress is not None:
@@ -168,7 +178,7 @@ def _apply(
 
 @contextlib.contextmanager
 def no_collections() -> Iterator[None]:
-    """What makes no garbage in circles, as indexing and planning: to look for some is a twentieth of their time."""
+    """Switch off garbage collection for code that makes no cycles: it would take a twentieth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -179,10 +189,10 @@ def no_collections() -> Iterator[None]:
 
 
 def too_many_dead(generation: Generation, *, patient: bool) -> bool:
-    """Whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
+    """Test whether removed texts distort BM25's statistics: at once in a small store, above 2 % in a large one.
 
-    In a large one whoever waits for an answer (`patient`) does not wait for that too: it is left to the process
-    that a command leaves behind, or to whoever asks for a look at all files.
+    In a large store a caller that waits for an answer (`patient`) does not wait for a rebuild, too: that is left to
+    the process a command starts in the background, or to a thorough refresh.
     """
     alive = generation.next_row - generation.dead
     if patient and alive > QUICK_LIMIT:
@@ -191,7 +201,7 @@ def too_many_dead(generation: Generation, *, patient: bool) -> bool:
 
 
 class _IndexLock:
-    """The lock of whoever changes the index; waits a little, then lets the caller use what there is."""
+    """The lock for changing the index; waits a little, then lets the caller use the index as it is."""
 
     def __init__(self, store: Store) -> None:
         store.index.make_folder()

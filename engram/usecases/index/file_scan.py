@@ -1,7 +1,8 @@
-"""What differs between the files on disk and the index: by the times of folders, by those of files, by name.
+"""The differences between the files on disk and the index: by the times of folders, by those of files, by name.
 
-A folder's time moves when a file is made, moved or deleted in it, which is how git and most editors write; a file
-written in place only shows by its own time, so all files are looked at (a sweep), or the system tells (watch).
+The time of a folder changes when a file is made, moved or deleted in it, which is how git and most editors write. A
+file written in place shows only by its own time, so all files are checked (a sweep), or the system reports it (a
+watch).
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ MANY_FOLDERS, MOST_OF_THEM = 20, 5  # more than so many, and a fifth of all
 
 
 class Delta(NamedTuple):
-    """What differs between disk and index: files to look at, files gone, folders' new times, folders gone.
+    """The differences between disk and index: files to read, files gone, new folder times, folders gone.
 
-    `known` is what the index remembers of the files to look at and of those gone.
+    `known` is what the index has of the files to read and of those gone.
     """
 
     files: dict[str, FileStamp]
@@ -41,12 +42,12 @@ class Delta(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Test whether there are no differences."""
         return not (self.files or self.gone or self.folders or self.gone_folders or self.scan_problems)
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did. `fresh` is False where another process holds the index and this one did not wait."""
+    """What a refresh did. `fresh` is False if another process holds the index and this one did not wait."""
 
     added: int = 0
     changed: int = 0
@@ -56,8 +57,8 @@ class Refreshed(NamedTuple):
     fresh: bool = True
 
 
-def everything(store: Store, now: int) -> Delta:
-    """All there is on disk: what a rebuild starts from. `now` in ns."""
+def scan_all(store: Store, now: int) -> Delta:
+    """Return everything on disk: what a rebuild starts from. `now` in ns."""
     found, pending = Scan({}, {}, {}, [], []), [store.places.folder]
     while pending:
         pending += _read(store, pending.pop(), found)
@@ -65,8 +66,8 @@ def everything(store: Store, now: int) -> Delta:
     return Delta(found.files, [], safe_times(found.folders, now), [], found.problems, {})
 
 
-def swept(store: Store, generation: Generation, now: int) -> Delta:
-    """Every difference: the folders that changed read again, and every other known file looked at."""
+def sweep(store: Store, generation: Generation, now: int) -> Delta:
+    """Return every difference: read the folders that changed, and check every other known file."""
     unclear, files = set[str](), set[str]()
     lstat, signed, prefix = os.lstat, walk.SIGNED, store.places.root + "/"
     for path, mtime_ns, size, inode in generation.stamps(RACY_NS):
@@ -81,17 +82,17 @@ def swept(store: Store, generation: Generation, now: int) -> Delta:
             or (seen.st_ino ^ seen.st_ctime_ns) & signed != inode
         ):
             (files if mtime_ns or inode else unclear).add(path)
-    return in_folders(store, generation, now, _folders_of(store, generation, unclear), files)
+    return scan_folders(store, generation, now, _folders_of(store, generation, unclear), files)
 
 
 def _folders_of(store: Store, generation: Generation, paths: Iterable[str]) -> set[str]:
-    """The folders to read again for paths that are gone, no regular file, or a folder that could not be read."""
+    """Return the folders to read again for paths that are gone, not a regular file, or an unreadable folder."""
     top = store.places.folder
     found = {path if path in generation.folders else _folder(path) for path in paths}
     return {folder for folder in found if f"{folder}/".startswith(f"{top}/")}
 
 
-def in_folders(
+def scan_folders(
     store: Store,
     generation: Generation,
     now: int,
@@ -99,10 +100,10 @@ def in_folders(
     files: Iterable[str] = (),
     touched: Container[str] = (),
 ) -> Delta:
-    """Differences in the folders whose time changed, in those named and the new ones below them, and of `files`.
+    """Return the differences in folders whose time changed, in `folders` and the new ones below them, and of `files`.
 
-    A folder that was only `touched` is not read: what was made or removed there is among `files`. It is read when its
-    time is next looked at, for the system may not have told all.
+    A folder that was only `touched` is not read: what was made or removed there is among `files`. It is read when
+    its time is next checked, as the system may not have reported everything.
     """
     root, top = store.places.root, store.places.folder
     found = Scan({}, {}, {}, [], [])
@@ -118,7 +119,7 @@ def in_folders(
             looked.add(folder)
             inner = _read(store, folder, found, settled)
             pending += [
-                sub for sub in inner if sub not in generation.folders or not freshness.follows(store, sub)
+                sub for sub in inner if sub not in generation.folders or not freshness.is_watched(store, sub)
             ]
     _sweep_leftovers(store, found)
     if settled:
@@ -132,14 +133,14 @@ def in_folders(
 
 
 def _settled(generation: Generation, folders: int) -> Settled:
-    """How all files are known to look, where so many folders are read that to ask for each file would take longer."""
+    """Return the stamps of all files if so many folders are read that checking file by file would take longer."""
     if folders <= MANY_FOLDERS or folders * MOST_OF_THEM < len(generation.folders):
         return {}
     return {stamp[0]: stamp for stamp in generation.stamps(RACY_NS)}
 
 
 def _look_at(root: str, files: Iterable[str]) -> tuple[dict[str, FileStamp], set[str], set[str]]:
-    """The stamps of these files, those of them that are gone, and the folders of those that are something else."""
+    """Return the stamps of files, the files that are gone, and the folders of those that are something else."""
     there, gone, odd = dict[str, FileStamp](), set[str](), set[str]()
     for path in files:
         stamp = walk.stamp(f"{root}/{path}")
@@ -156,8 +157,8 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def named(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
-    """These files, whatever their times say."""
+def scan_files(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
+    """Return these files as changed, whatever their times say."""
     stamps = {path: walk.stamp(store.files.absolute(path)) for path in paths}
     there = {path: stamp for path, stamp in stamps.items() if stamp is not None}
     gone = [path for path in paths if path not in there]
@@ -165,7 +166,7 @@ def named(store: Store, generation: Generation, paths: Sequence[str]) -> Delta:
 
 
 def folders_changed(store: Store, generation: Generation) -> bool:
-    """Whether any folder's time is not what it was when it was read."""
+    """Test whether the time of any folder differs from when it was read."""
     root = store.places.root
     if not generation.folders:
         return os.path.isdir(f"{root}/{store.places.folder}")
@@ -173,7 +174,7 @@ def folders_changed(store: Store, generation: Generation) -> bool:
 
 
 def _changed(generation: Generation, root: str) -> Iterator[str]:
-    """The folders whose time is another, or that are gone."""
+    """Yield the folders whose time differs, or that are gone."""
     lstat, prefix = os.lstat, root + "/"
     for folder, known in generation.folders.items():
         try:
@@ -184,13 +185,13 @@ def _changed(generation: Generation, root: str) -> Iterator[str]:
 
 
 def safe_times(folders: dict[str, int], now: int) -> dict[str, int]:
-    """Folder times, those of the last two seconds as 0: a second change may not move them, so look again."""
+    """Return folder times, recent ones (two seconds) as 0: a second change may not move them, so they are read again."""
     return {folder: 0 if now - mtime < RACY_NS else mtime for folder, mtime in folders.items()}
 
 
 def _read(store: Store, folder: str, into: Scan, settled: Settled = MappingProxyType({})) -> list[str]:
-    """Read a folder, followed from before on: nothing may happen unseen in between. Returns those in it."""
-    freshness.follow(store, folder)
+    """Read a folder and return those in it. It is watched before, so that nothing happens unseen in between."""
+    freshness.watch_folder(store, folder)
     return walk.scan_folder(store.places.root, folder, folder == store.places.folder, into, settled)
 
 
@@ -212,5 +213,5 @@ def _compare(
 
 
 def _differs(stamp: FileStamp, known: Known | None) -> bool:
-    """Whether a file must be read again: new, another stamp, or changed so lately that its time may not show it."""
+    """Test whether a file must be read again: new, another stamp, or changed too recently for its time to show it."""
     return known is None or stamp != known.stamp or known.seen_ns - stamp.mtime_ns < RACY_NS

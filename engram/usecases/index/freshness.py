@@ -1,7 +1,7 @@
-"""How an open store knows that nothing changed without looking at every folder for every query.
+"""How an open store knows that nothing changed without checking every folder for every query.
 
-A program that asks again and again is told of changes by the system (watch); what the system may not tell is
-still looked for by folder times once a second. A command that asks once looks for itself.
+A long-running process is notified of changes by the operating system (a watch); changes that it may miss are still
+found by folder times, checked once a second. A command that asks once checks for itself.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 TRUSTED_NS = 1_000_000_000
 SWEEP_ALWAYS = 400
-NOT_NOTED = 2_000  # lore: to look at all again takes less than to write down that one has
+UNRECORDED_SWEEP_LIMIT = 2_000  # entries: below it another sweep is cheaper than recording this one
 SWEEP_NS_PER_FILE = 5_000
-SWEEP_PATIENCE = 20
+SWEEP_FACTOR = 20
 COLD_SWEEP_LIMIT = 4_000
 
 
-def watch(store: Store, generation: Generation) -> None:
-    """Have the system tell of changes from the second question on; nothing happens where it cannot."""
+def start_watching(store: Store, generation: Generation) -> None:
+    """Watch the folders from the second query on; do nothing where the system cannot."""
     if store.watch is None and store.watchable and store.asked_ns and generation.folders:
         _start(store, generation)
 
@@ -43,14 +43,14 @@ def _start(store: Store, generation: Generation) -> None:
     store.looked_ns = 0
 
 
-def unchanged(store: Store) -> bool:
-    """Whether the system told of no change and everything was looked at less than a second ago."""
+def is_unchanged(store: Store) -> bool:
+    """Test whether no change was reported and everything was checked less than a second ago."""
     since = store.clock.nanoseconds() - store.looked_ns
-    return store.watch is not None and not heard(store) and 0 <= since < TRUSTED_NS
+    return store.watch is not None and not has_reported_changes(store) and 0 <= since < TRUSTED_NS
 
 
-def heard(store: Store) -> bool:
-    """Whether the system told of a change that the index does not have yet."""
+def has_reported_changes(store: Store) -> bool:
+    """Test whether the watch reported a change that the index does not have yet."""
     if store.watch is None:
         return False
     from engram.adapters.files.watch import WatchLostError
@@ -61,32 +61,32 @@ def heard(store: Store) -> bool:
         store.drop_watch()
         store.must_sweep = True
         generation = store.index.generation
-        if generation is not None:  # anew before everything is looked at, so that nothing slips through
+        if generation is not None:  # watch again before the sweep, so that nothing slips through
             _start(store, generation)
         return True
 
 
-def told(store: Store) -> tuple[set[str], set[str], set[str]]:
-    """What the system told of and the index does not have yet: `folders`, `files` and `touched` of a `FolderWatch`."""
+def reported_changes(store: Store) -> tuple[set[str], set[str], set[str]]:
+    """Return what was reported and the index does not have yet: `folders`, `files` and `touched` of a `FolderWatch`."""
     watch = store.watch
     return (set(), set(), set()) if watch is None else (watch.folders, watch.files, watch.touched)
 
 
-def looked(store: Store) -> None:
-    """Everything was looked at just now."""
+def mark_checked(store: Store) -> None:
+    """Note that everything has just been checked."""
     store.looked_ns = store.clock.nanoseconds()
 
 
 @contextlib.contextmanager
-def catching_up(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
-    """While the index is brought up to date: what was told before is dealt with when this ends well.
+def updating(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
+    """Clear what was reported before this update of the index once it succeeds.
 
-    `partly`: only named files are looked at, which settles nothing. `swept`: every file is.
+    `partly`: only some files are checked, so nothing is cleared. `swept`: every file is.
     """
     now = store.clock.nanoseconds()
     if swept:
-        heard(store)  # what was done up to here is seen by the look at all files
-    folders, files, touched = (set(names) for names in told(store))
+        has_reported_changes(store)  # the sweep sees whatever happened up to here
+    folders, files, touched = (set(names) for names in reported_changes(store))
     yield
     if partly:
         return
@@ -97,22 +97,24 @@ def catching_up(store: Store, *, swept: bool, partly: bool) -> Iterator[None]:
         store.watch.settle(files, folders, touched)
 
 
-def sweep_due(store: Store, generation: Generation) -> bool:
-    """Whether to look at every file before answering: when there are few, or nobody has asked for a while.
+def is_sweep_due(store: Store, generation: Generation) -> bool:
+    """Test whether to check every file before answering: in a small store, or after a while without queries.
 
-    A process that asks again and again is not made to wait each time; a person who edited a file in between is
-    answered from it. In a large store the look comes after the answer.
+    A long-running process does not have to wait each time, and still answers a person who edited a file in between.
+    In a large store the sweep comes after the answer.
     """
     count = generation.next_row - generation.dead
-    if count <= SWEEP_ALWAYS or store.must_sweep or moved_by_others(store, generation):
+    if count <= SWEEP_ALWAYS or store.must_sweep or is_moved_by_others(store, generation):
         return True
     idle_since = max(generation.swept_ns, store.asked_ns)
-    return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_age(generation)
+    return count <= COLD_SWEEP_LIMIT and store.clock.nanoseconds() - idle_since > sweep_interval_ns(
+        generation
+    )
 
 
-def moved_by_others(store: Store, generation: Generation) -> bool:
-    """Whether anybody but Engram has checked out or committed something since all files were looked at."""
-    now, repository = head(store), store.places.repository
+def is_moved_by_others(store: Store, generation: Generation) -> bool:
+    """Test whether anybody but Engram has checked out or committed something since the last sweep."""
+    now, repository = head_commit(store), store.places.repository
     if generation.head == now:
         return False
     from engram.adapters.git.write import branch_move_log
@@ -122,13 +124,13 @@ def moved_by_others(store: Store, generation: Generation) -> bool:
     )
 
 
-def sweep_age(generation: Generation) -> int:
-    """After so many ns a look at all files is due: twenty times as long as it takes."""
-    return (generation.next_row - generation.dead) * SWEEP_NS_PER_FILE * SWEEP_PATIENCE
+def sweep_interval_ns(generation: Generation) -> int:
+    """Return how many ns after a sweep the next is due: twenty times as long as it takes."""
+    return (generation.next_row - generation.dead) * SWEEP_NS_PER_FILE * SWEEP_FACTOR
 
 
-def rules(store: Store) -> str:
-    """A digest of the settings that decide what a file says, "" for the defaults."""
+def settings_digest(store: Store) -> str:
+    """Return a digest of the settings that change how files are read, "" for the defaults."""
     found = [store.settings.get("store.categories"), store.settings.get("secrets.allow")]
     if not any(found):
         return ""
@@ -137,8 +139,8 @@ def rules(store: Store) -> str:
     return digest(repr(found).encode())
 
 
-def head(store: Store) -> str:
-    """The commit that is checked out, "" outside git."""
+def head_commit(store: Store) -> str:
+    """Return the commit that is checked out, "" outside git."""
     repository = store.places.repository
     if repository is None:
         return ""
@@ -147,11 +149,11 @@ def head(store: Store) -> str:
     try:
         return read_head(repository).oid or ""
     except GitError:
-        return ""  # files can be found whatever is wrong with their history
+        return ""  # a broken repository does not keep the files from being found
 
 
-def follow(store: Store, folder: str) -> None:
-    """Have the system tell of changes in one more folder."""
+def watch_folder(store: Store, folder: str) -> None:
+    """Watch one more folder."""
     if store.watch is not None:
         try:
             store.watch.follow(folder)
@@ -159,8 +161,8 @@ def follow(store: Store, folder: str) -> None:
             _give_up(store)
 
 
-def follows(store: Store, folder: str) -> bool:
-    """Whether nothing needs to be done for changes in `folder` to be told."""
+def is_watched(store: Store, folder: str) -> bool:
+    """Test whether changes in `folder` are reported without further ado."""
     return store.watch is None or store.watch.follows([folder])
 
 

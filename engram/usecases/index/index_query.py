@@ -1,4 +1,4 @@
-"""Asking the index for what only it knows; one that turns out to be damaged is made anew first."""
+"""Queries of the index; a damaged index is rebuilt first."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def consult(store: Store, ask: Callable[[Generation], T], *, thorough: bool = False) -> T:
-    """What `ask` finds in the index, brought up to date before as `refresh` does.
+    """Return what `ask` finds in the index, which is brought up to date first, as by `refresh`.
 
-    Raises StoreError where there can be no index, and whatever `ask` raises itself.
+    Raises StoreError if there can be no index, and whatever `ask` raises.
     """
     try:
         return _ask(store, ask, thorough)

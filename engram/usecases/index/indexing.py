@@ -1,4 +1,4 @@
-"""Reading changed files for the index: bytes, codec, secret check, embedding; a bad file becomes a problem, not an error."""
+"""Read changed files for the index: bytes, codec, secret check, embedding; a bad file becomes a problem, not an error."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _BATCH = 512
-_QUICK_SLICES = 16  # of texts, whose vectors whoever waits for the index waits for too, be they costly
+_QUICK_SLICES = 16  # of texts: so many vectors are made at once even if the model is slow
 _MAX_BYTES = 256 * 1024
 
 
 class Indexer:
-    """Feeds files to a writer in batches; counts what it saw."""
+    """Feeds files to a writer in batches and counts them."""
 
     def __init__(self, store: Store, writer: GenerationWriter, known: dict[str, Known], now: int) -> None:
-        """`known` is what the catalog remembers of the files; `now` in ns."""
+        """`known` is what the catalog has of the files; `now` is in ns."""
         self.added = 0
         self.changed = 0
         self.problems = 0
@@ -48,15 +48,15 @@ class Indexer:
         self._model = None if writer.other_model else store.model
         self._quick = _QUICK_SLICES
 
-    def look_at(self, path: str, stamp: FileStamp) -> None:
-        """Read one file and hand on what it holds now."""
+    def index_file(self, path: str, stamp: FileStamp) -> None:
+        """Read one file and pass on what it holds now."""
         before = self._known.get(path)
         try:
             raw = self._read(path, stamp)
         except NotFoundError:
             return
         except StoreError as error:
-            self.problem(path, error.message, error.hint, stamp)
+            self.add_problem(path, error.message, error.hint, stamp)
             return
         digest = atomic.digest(raw)
         if before is not None and before.digest == digest and _needs_no_reading(before, stamp):
@@ -67,7 +67,7 @@ class Indexer:
         self._note_outside(path, digest)
         self._take(path, stamp, digest, raw, before)
 
-    def problem(
+    def add_problem(
         self, path: str, message: str, hint: str = "", stamp: FileStamp | None = None, line: int = 0
     ) -> None:
         """Record a file that cannot be recalled."""
@@ -80,8 +80,8 @@ class Indexer:
             Entry(path, stamp or (0, 0, 0), "" if stamp else message, self._now, problem=found)
         )
 
-    def gone(self, paths: Sequence[str]) -> None:
-        """Forget files that are not there any more."""
+    def remove_files(self, paths: Sequence[str]) -> None:
+        """Forget files that do not exist any more."""
         for path in paths:
             before = self._known.get(path)
             if before is not None and before.row is not None:
@@ -90,7 +90,7 @@ class Indexer:
         self._writer.remove(paths)
 
     def finish(self) -> None:
-        """Hand over what is still waiting."""
+        """Pass on what is left."""
         self._writer.drop_rows(self._dead)
         self._writer.put(self._entries)
         self._writer.touch(self._touched)
@@ -101,7 +101,7 @@ class Indexer:
     def _read(self, path: str, stamp: FileStamp) -> bytes:
         if stamp.size > _MAX_BYTES:
             raise StoreError(
-                f"this file has {stamp.size:,} bytes; lore are small notes",
+                f"this file has {stamp.size:,} bytes; entries are small notes",
                 "Split it with `engram import`, or move it out of the lore folder.",
             )
         return self._store.files.read(path)
@@ -139,7 +139,7 @@ class Indexer:
             self._flush()
 
     def _bad(self, path: str, stamp: FileStamp, digest: str, message: str, hint: str, line: int) -> None:
-        self.problem(path, message, hint, stamp, line)
+        self.add_problem(path, message, hint, stamp, line)
         self._entries[-1] = self._entries[-1]._replace(digest=digest)
 
     def _flush(self) -> None:
@@ -159,5 +159,5 @@ class Indexer:
 
 
 def _needs_no_reading(before: Known, stamp: FileStamp) -> bool:
-    """Whether equal bytes mean an equal lore: one without an id yet takes its dates from the file's time."""
+    """Test whether equal bytes mean an equal entry: one without an id yet takes its dates from the file's time."""
     return before.adopted or before.stamp[0] == stamp.mtime_ns

@@ -1,7 +1,7 @@
-"""Bringing the index in step with the files: one path, whether one file changed or all are new.
+"""Bring the index up to date with the files: the same way whether one file changed or all are new.
 
-A rebuild is a refresh from nothing. Changes are noticed by the times of folders (cheap, every
-time) and by the times of all files (a sweep: when there are few, when asked, or when due).
+A rebuild is a refresh from nothing. Changes are noticed by the times of folders (cheap, every time) and by the times of
+all files (a sweep: in small stores, on request, or when due).
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ def refresh(
 ) -> Refreshed:
     """Bring the index up to date.
 
-    `thorough` looks at every file's time, and so does `sweep`; otherwise only as far as is cheap. `paths` are files
-    known to have changed, and only they are looked at. `rebuild` (a reason) starts from nothing. Where much lore
-    was replaced, a large index is made anew only for who asked to be `thorough`: the others wait for an answer.
-    Raises IndexUnavailableError where the index cannot be written.
+    `thorough` checks every file's time, and so does `sweep`; otherwise only what is cheap is checked. `paths` are
+    files known to have changed: only they are checked. `rebuild` (a reason) starts from nothing. If much lore was
+    replaced, a large index is rebuilt only for a `thorough` caller: the others wait for an answer.
+
+    Raises IndexUnavailableError if the index cannot be written.
     """
     patient = bool(paths) or not thorough
     with store.lock:
         just_opened = store.index.generation is None
         generation = None if rebuild else store.index.look()
-        if generation is not None and just_opened and generation.rules != freshness.rules(store):
+        if generation is not None and just_opened and generation.rules != freshness.settings_digest(store):
             # Only when it is opened: two processes with different settings must not undo each other's work.
             rebuild = "the settings changed"
         elif generation is not None and just_opened and _is_of_another_model(store, generation, patient):
             rebuild = "it was made for another embedding model"
         elif generation is not None and not paths:
-            freshness.watch(store, generation)
+            freshness.start_watching(store, generation)
             thorough = thorough or sweep
-            if not thorough and freshness.unchanged(store):
+            if not thorough and freshness.is_unchanged(store):
                 return Refreshed()
-            thorough = thorough or freshness.sweep_due(store, generation)
+            thorough = thorough or freshness.is_sweep_due(store, generation)
             if (
                 not thorough
-                and not freshness.heard(store)
+                and not freshness.has_reported_changes(store)
                 and not file_scan.folders_changed(store, generation)
             ):
-                freshness.looked(store)
+                freshness.mark_checked(store)
                 return Refreshed()
         from engram.usecases.index.catch_up import catch_up  # mostly there is nothing to do
 
@@ -62,7 +63,7 @@ def refresh(
 
 
 def _is_of_another_model(store: Store, generation: Generation, patient: bool) -> bool:
-    """Whether to make the index anew for the model in use. A large one goes on answering by words until somebody can wait.
+    """Test whether to rebuild the index for the model in use; a large one answers by words until somebody can wait.
 
     Without a model the words of any index will do.
     """

@@ -1,4 +1,4 @@
-"""Making the vectors that lore still wait for: in batches beside everything else, so that questions go on being answered."""
+"""Make missing vectors in batches while queries go on being answered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOCK_SECONDS = 30.0
 
 
 class Filled(NamedTuple):
-    """How many lore got their vectors, how many still wait, and why ("": another process is at it, or none wait)."""
+    """How many entries got their vectors, how many still wait, and why ("": another process does it, or none wait)."""
 
     done: int = 0
     left: int = 0
@@ -36,7 +36,7 @@ class Filled(NamedTuple):
 
 
 def unfinished(store: Store) -> bool:
-    """Whether there are vectors to make, a model that can be asked for them, and nobody at it."""
+    """Test whether vectors are missing, there is a model to make them, and no process does."""
     generation = store.index.generation
     if generation is None or not (generation.other_model or generation.waiting) or store.model is None:
         return False
@@ -52,7 +52,7 @@ def unfinished(store: Store) -> bool:
 
 
 def make_vectors(store: Store, progress: Progress | None = None) -> Filled:
-    """Make the vectors that the index waits for; `progress` is told (done, in all). Trouble of the model ends it."""
+    """Make the missing vectors; call `progress` with (done, total). Stops at a failure of the model."""
     with store.lock:
         generation, model = store.index.look(), store.model
     if generation is None or model is None or generation.other_model or not generation.waiting:
@@ -95,7 +95,7 @@ def _make(store: Store, model: Embedder, total: int, progress: Progress | None) 
 
 
 def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
-    """Make and store the vectors of some texts; how many. Without the store's lock while the model works."""
+    """Make and store the vectors of some texts; return how many. Does not hold the store's lock while the model works."""
     texts = {one: _text(store, one) for one in batch}
     there = {one: text for one, text in texts.items() if text is not None}
     parts = [passages(len(text)) for text in there.values()]
@@ -110,7 +110,7 @@ def _fill(store: Store, model: Embedder, batch: list[Waiting]) -> int:
 
 
 def _store(store: Store, model: Embedder, found: dict[Waiting, numpy.ndarray]) -> int:
-    """Write vectors of the texts that still wait for them, under the lock of whoever changes the index."""
+    """Write the vectors of texts that still lack them, under the lock for changing the index."""
     lock = FileLock(os.path.join(store.index.folder, "writer.lock"))
     with store.lock:
         if not found or not lock.acquire(_LOCK_SECONDS):
@@ -140,7 +140,7 @@ def _still_waiting(generation: Generation, found: dict[Waiting, numpy.ndarray]) 
 
 
 def _text(store: Store, one: Waiting) -> str | None:
-    """The text that waits, from its file; None where the file says something else by now."""
+    """Read the text that lacks vectors from its file; None if the file has another text by now."""
     try:
         raw = store.files.read(one.path)
         text = searchable(codec.read(raw, one.path, store.categories, store.clock.now()).lore)

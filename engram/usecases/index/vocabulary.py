@@ -1,4 +1,4 @@
-"""The words that a store already uses: its tags, for whoever is about to type one."""
+"""The tags that a store already uses, for completion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def tags(store: Store, prefix: str = "", limit: int = 100) -> list[str]:
-    """The tags that begin with `prefix`, whatever their case, the most used first. Raises StoreError."""
+    """Return the tags that begin with `prefix`, case-insensitive, the most used first. Raises StoreError."""
     with store.lock:
         counted = consult(store, lambda generation: generation.catalog.count_tags())
     wanted = prefix.casefold()

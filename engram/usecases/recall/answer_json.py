@@ -1,4 +1,4 @@
-"""The JSON of an answer, as the command line and the HTTP API give it."""
+"""The JSON of an answer, for the command line and the HTTP API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def answer_json(answer: Answer, texts: Sequence[str], origins: Sequence[Origin]) -> dict[str, object]:
-    """The JSON of an answer; `texts` are the contents as far as the budget allows."""
+    """Return an answer as JSON; `texts` are the contents as far as the budget allows."""
     rows = []
     for hit, text, origin in zip(answer.lore, texts, origins, strict=True):
         rows.append(

@@ -1,4 +1,4 @@
-"""A store as it was at a commit or a date: its files are taken out of git once, indexed, and kept for the next question."""
+"""A store as of a commit or date: its files are extracted from git, indexed, and kept for the next query."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _KEPT = 4
 
 
 def store_as_of(store: Store, revision: str) -> Store:
-    """A store that holds what `store` held at `revision`. Close it after use.
+    """Return a store with what `store` had at `revision`. Close it after use.
 
-    Raises NotFoundError where there is no such commit, StoreError outside git.
+    Raises NotFoundError without such a commit, StoreError outside git.
     """
     repository = store.places.repository
     if repository is None:
         raise StoreError(
-            "This store is a folder outside git, so it has no past.", "`git init` there starts one."
+            "This store is a folder outside git, so it has no history.", "Run `git init` there to start one."
         )
     from engram.adapters.git.read.revisions import resolve
     from engram.usecases.store.commit import commit_quietly
@@ -45,7 +45,7 @@ def store_as_of(store: Store, revision: str) -> Store:
 
 
 def _take_out(store: Store, repository: Repository, commit: str, root: str) -> None:
-    """Write the commit's lore below `root`, which appears whole or not at all."""
+    """Write the commit's lore below `root`, which appears as a whole or not at all."""
     from engram.adapters.git.read.revisions import files_at
 
     prefix = os.path.relpath(os.path.realpath(store.places.root), os.path.realpath(repository.worktree))
@@ -66,7 +66,7 @@ def _take_out(store: Store, repository: Repository, commit: str, root: str) -> N
 
 
 def _sweep(base: str, keep: str) -> None:
-    """Forget all but the latest few."""
+    """Delete all but the latest few."""
     folders = [os.path.join(base, name) for name in os.listdir(base)]
     folders.sort(key=os.path.getmtime, reverse=True)
     for folder in folders[_KEPT:]:

@@ -1,4 +1,4 @@
-"""Why a lore was shown lately: the queries of the live record that it answered."""
+"""Why an entry was shown lately: the queries in the activity log that it answered."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Surfaced(NamedTuple):
-    """A query that a lore answered: when (Unix seconds), of which session, with which `rank` (1 is best) of how many.
+    """A query that an entry answered: when (Unix seconds), in which session, at which `rank` (1 is best) of how many.
 
-    `score` is what it was ranked by, `strength` how good the whole answer was.
+    `score` is what it was ranked by, `strength` that of the whole answer.
     """
 
     at: float
@@ -27,7 +27,7 @@ class Surfaced(NamedTuple):
 
 
 def surfaced(store: Store, name: str, limit: int = 20) -> list[Surfaced]:
-    """The last queries that the named lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
+    """Return the last queries that an entry answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""
     with store.lock:
         lore_id = resolve(store, name).id
         entries = store.session_state.live.answered(lore_id, limit)

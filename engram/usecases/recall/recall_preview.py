@@ -1,4 +1,4 @@
-"""Which past queries a lore would be an answer to, be it held back now: what a person wants to know before letting it in."""
+"""The past queries that an entry would answer if it were released from quarantine: a preview for the reviewer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_QUERIES = 100  # the latest
 
 
 class WouldAnswer(NamedTuple):
-    """The past `queries` that would show the lore `id` if nothing held it back, of the `asked` that were asked again."""
+    """The past `queries` that would show the entry `id` if nothing held it back, of the `asked` that were repeated."""
 
     id: str
     queries: tuple[str, ...]
@@ -28,7 +28,7 @@ class WouldAnswer(NamedTuple):
 
 
 def would_answer(store: Store, name: str) -> WouldAnswer:
-    """Ask the latest queries again, with this lore let in. Raises NotFoundError, AmbiguousError, StoreError."""
+    """Repeat the latest queries with this entry admitted. Raises NotFoundError, AmbiguousError, StoreError."""
     with store.lock:
         lore_id = resolve(store, name).id
         queries = latest_queries(store, MOST_QUERIES)
@@ -36,7 +36,7 @@ def would_answer(store: Store, name: str) -> WouldAnswer:
 
 
 def answered(store: Store, lore_id: str, queries: Sequence[str]) -> tuple[str, ...]:
-    """Those of the queries that would show this lore. Call it holding the store's lock."""
+    """Return those of the queries that would show this entry. Call it holding the store's lock."""
     limit = int(store.settings.number("recall.limit"))
     criteria = criteria_for(store, Question("-"))._replace(admitted=lore_id)
 

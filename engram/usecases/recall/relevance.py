@@ -1,4 +1,4 @@
-"""Ordering rows by how well their text answers, before anything else is known of them."""
+"""The order of rows by how well their text answers, before anything else about them is considered."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _FEW = 1000
 
 
 class Relevance:
-    """The relevance of rows to one query: from word hits, and from `cosines` where there are any.
+    """The relevance of rows to one query: from word hits, and from `cosines` if there are any.
 
-    `allowed` are the rows that explicit filters leave (None: all); `weight` is how much words weigh against meaning.
+    `allowed` are the rows that explicit filters leave (None: all); `weight` is the weight of words against meaning.
     """
 
     def __init__(
         self, found: WordHits, cosines: Cosines | None, allowed: set[int] | None, weight: float
     ) -> None:
-        """Nothing is computed yet."""
+        """Compute nothing yet."""
         self._found = found
         self._cosines = cosines
         self._allowed = allowed
@@ -41,7 +41,7 @@ class Relevance:
         self._known: dict[int, float] = {}  # cosines of rows that were looked at
 
     def parts(self, rows: Sequence[int]) -> list[tuple[float, float | None]]:
-        """Coverage and cosine of each of these rows."""
+        """Return coverage and cosine of each of these rows."""
         return list(zip(map(self._coverage, rows), self._cosines_of(rows), strict=True))
 
     def _coverage(self, row: int) -> float:
@@ -59,7 +59,7 @@ class Relevance:
         return [known[row] for row in rows]
 
     def best(self, count: int) -> list[int]:
-        """The `count` most relevant rows, best first, and those that equal the last; fewer where there are no more."""
+        """Return the `count` most relevant rows, best first, and those that equal the last; fewer if there are no more."""
         self._order_first(count + 1)
         while len(self._rows) > count and self._values[count] == self._values[count - 1] > 0:
             count += 1
@@ -67,7 +67,7 @@ class Relevance:
         return self._rows[:count]
 
     def rivals(self, limit: int, share: float, most: int) -> int:
-        """How many rows (up to `most`) are at least `share` as relevant as the `limit`-th: only they can beat it."""
+        """Count the rows (up to `most`) at least `share` as relevant as the `limit`-th: only they can beat it."""
         self._order_first(most + 1)
         if len(self._rows) <= limit:
             return max(1, len(self._rows))
@@ -75,7 +75,7 @@ class Relevance:
         return sum([value >= floor for value in self._values[:most]])
 
     def _order_first(self, count: int) -> None:
-        """Have at least the `count` most relevant rows in order, best first, or all that there are."""
+        """Order at least the `count` most relevant rows, best first, or all that there are."""
         if count <= self._asked:
             return
         self._asked = count
@@ -90,7 +90,7 @@ class Relevance:
         return rows, [self._coverage(row) for row in rows]
 
     def _by_both(self, cosines: Cosines, count: int) -> tuple[list[int], list[float]]:
-        """By `ranking.relevance`. Rows that no word speaks for stand in the order of their cosines."""
+        """Order rows by `ranking.relevance`; those without word hits by their cosines."""
         numpy = numpy_module()
         scores, every, allowed = self._found.scores, cosines.rows, self._allowed
         if allowed is None:
@@ -114,7 +114,7 @@ class Relevance:
 
 
 def _largest(values: Floats, count: int) -> NDArray[intp]:
-    """Places of the `count` largest values, the largest first."""
+    """Return the places of the `count` largest values, the largest first."""
     order: NDArray[intp]
     if len(values) <= _FEW:
         order = (-values).argsort(kind="stable")

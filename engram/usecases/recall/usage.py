@@ -1,4 +1,4 @@
-"""How the lore of a store were used on this machine, as far as the live record and the feedback tell at once."""
+"""How the entries of a store were used on this machine, by the activity log and feedback."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-_REPEATED = 10  # how often a question is looked for among the answers, on average
+_REPEATED = 10  # how often a query is repeated in the log, on average
 
 
 def usage_of(store: Store) -> Usage:
-    """How all lore of a store were used. Raises StoreError where another process holds the log."""
+    """Return how all entries of a store were used. Raises StoreError if another process holds the log."""
     return usage([log_of(store)])
 
 
 def latest_queries(store: Store, most: int) -> list[str]:
-    """The latest questions of the live record, each once, the newest first. Raises StoreError."""
+    """Return the latest queries in the activity log, each once, newest first. Raises StoreError."""
     latest = log_of(store).live.answers(most * _REPEATED)
     return [*dict.fromkeys([query for _, query, _ in latest if query])][:most]
 
 
 def worth_at_once(store: Store, lore: Lore) -> dict[str, float]:
-    """What one lore of the store is worth, without asking any query again: shown, tokens, importance."""
+    """Return the usefulness of one entry without repeating any query: shown, tokens, importance."""
     count = shown_of(log_of(store), lore.id)
     value = importance(lore.importance, pinned=lore.pinned, helpful=lore.validation_count, shown=count)
     return {"shown": count, "tokens": count * tokens(lore.content), "importance": value}
 
 
 def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, float]]:
-    """The same of many lore of the store, by id, from their lines in the catalog."""
+    """Return the same for many entries of the store, by id, from their lines in the catalog."""
     every = {hit.id: hit for hit in hits}
     counts = shown_each(log_of(store), [*every]) if every else {}
     found: dict[str, dict[str, float]] = {}
@@ -51,5 +51,5 @@ def worths_at_once(store: Store, hits: Iterable[Hit]) -> dict[str, dict[str, flo
 
 
 def log_of(store: Store) -> StateDatabase:
-    """Where uses are noted: in the store's own state; those of a session's lore in the store around it."""
+    """Return where uses are recorded: in the store's own state; for a session's lore in the store around it."""
     return store.session_state if store.places.scope == SESSION else store.state

@@ -138,7 +138,7 @@ def _twins(generation: Generation, paths: set[str]) -> Iterator[Remark]:
     """Files with the id of another one: it may be the one that was there before that is passed over."""
     query = "SELECT id, path FROM files"
     claims: dict[str, list[str]] = {}
-    for lore_id, path in generation.catalog.where_in(query, "id", generation.catalog.twin_ids()):
+    for lore_id, path in generation.catalog.where_in(query, "id", generation.catalog.duplicate_ids()):
         claims.setdefault(lore_id, []).append(path)
     passed_over = {one.path for one in generation.catalog.problems()}
     for lore_id, claiming in claims.items():

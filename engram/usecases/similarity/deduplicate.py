@@ -1,7 +1,8 @@
-"""After a pull: lore that came in and say what lore here say become one with them (engram.domain.similarity.deduplicate).
+"""Deduplication after a pull: incoming entries that repeat present ones are folded into them.
 
-It is an operation like any other: journaled, committed, undone by `engram undo`. What was looked at
-already is noted as a commit in the state folder, so a killed sync is made up for by the next one.
+engram.domain.similarity.deduplicate has the rules. A fold is an operation like any other: journaled, committed,
+reverted by `engram undo`. A watermark in the state folder names the commit up to which this is done, so after a killed
+sync the next one catches up.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _MARK = "folded-up-to"
-_CANDIDATES = 8  # lore that share most of its rare words, for each that came in
+_CANDIDATES = 8  # entries that share most rare words, for each incoming one
 _TERMS = 16
 
 
 class Alike(NamedTuple):
-    """Two lore that are near to one another and not folded: their ids, older first, duplicate or contradiction, and why."""
+    """Two entries that are near each other and not folded: their ids, older first, duplicate or contradiction, and why."""
 
     older: str
     younger: str
@@ -48,21 +49,21 @@ class Alike(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """What came of it: how many lore were folded into others, and the pairs that a person has to tell apart."""
+    """How many entries were folded into others, and the pairs that a person has to tell apart."""
 
     folded: int = 0
     alike: tuple[Alike, ...] = ()
 
 
 def begin(store: Store) -> None:
-    """Before the first pull of a clone: what is here already is not news."""
+    """Set the watermark before the first pull of a clone: what it has already is not new."""
     head = layout.read_head(store.repository).oid
     if head and not watermarks.noted(store, _MARK):
         watermarks.note(store, _MARK, head)
 
 
 def arrivals(store: Store, *, others_alone: bool = False) -> list[str]:
-    """The lore files that are new since the last look; those that others recorded, or all. Raises GitError."""
+    """Return the files of entries new since the watermark: those that others recorded, or all. Raises GitError."""
     repo = store.repository
     since, head = watermarks.noted(store, _MARK), layout.read_head(repo).oid
     found = _added(store, repo, since, head) if since and head and since != head else []
@@ -77,7 +78,7 @@ def _is_of_others(store: Store, path: str) -> bool:
 
 
 def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
-    """Fold what arrived, and note how far it was looked at. Raises EngramError; nothing is lost."""
+    """Fold incoming entries and move the watermark. Raises EngramError; nothing is lost."""
     head = layout.read_head(store.repository).oid
     done = _Folding(store).run(paths) if paths else Folded()
     if head:
@@ -86,14 +87,14 @@ def fold_arrivals(store: Store, paths: Sequence[str]) -> Folded:
 
 
 class _Folding:
-    """One look at what came in; keeps what it read, for many arrivals may be near to the same lore."""
+    """One run over incoming entries; caches what it reads, as many of them may be near the same entry."""
 
     def __init__(self, store: Store) -> None:
         from engram.adapters.embed.provider import open_embedder
 
         self._store = store
         self._held = texts(store)
-        # Always the same model, whatever this clone searches with: clones must agree.
+        # Always the same model, whatever this clone searches with: clones have to agree.
         self._embedder: Embedder | None = open_embedder("bundled")
         self._files: dict[str, LoreFile | None] = {}
         self._vectors: dict[str, numpy.ndarray] = {}
@@ -117,7 +118,7 @@ class _Folding:
         return Folded(folded, tuple(pair for pair in alike if not {pair.older, pair.younger} & gone))
 
     def _near(self, path: str) -> Iterator[tuple[str, str, str, str]]:
-        """Pairs of this lore and others, by id and path, the older first: so the oldest takes in the others."""
+        """Yield the pairs of this entry and others, by id and path, the older first: so the oldest takes in the others."""
         file = self._file(path)
         if file is None:
             return
@@ -163,7 +164,7 @@ class _Folding:
         return self._vectors[path]
 
     def _write(self, path: str, younger_path: str) -> bool:
-        """Fold the younger into the older; False where that cannot be, and a person has to look."""
+        """Fold the younger into the older; False if that is impossible and a person has to decide."""
         store, one, other = self._store, self._files[path], self._files[younger_path]
         assert one is not None
         assert other is not None
@@ -180,14 +181,14 @@ class _Folding:
             entry_writer.write(
                 store, [entry_writer.operation_for(store, folded, f"fold: {folded.title}", changes, details)]
             )
-        except ConflictError:  # somebody is changing one of them just now
+        except ConflictError:  # another process is changing one of them
             return False
         self._files[path] = entry_writer.load(store, path)
         return True
 
 
 def own_keys(file: LoreFile) -> set[str]:
-    """The keys of a file that Engram does not know."""
+    """Return the keys of a file that Engram does not know."""
     from engram.adapters.files.frontmatter import fields, frontmatter
 
     entries = frontmatter.load(frontmatter.decode(file.raw))[1]
@@ -197,7 +198,7 @@ def own_keys(file: LoreFile) -> set[str]:
 def _added(store: Store, repo: Repository, since: str, head: str) -> list[str]:
     try:
         changed = differences(repo, since, head)
-    except GitError:  # the commit is gone: somebody rewrote history
+    except GitError:  # the commit is gone: history was rewritten
         return []
     folder = store.places.folder
     return [

@@ -1,7 +1,7 @@
-"""Lore that say nearly the same as a new one: advice given with `record`, without bringing the index up to date.
+"""Entries that say nearly the same as a new one: a warning given with `record`, without updating the index.
 
-Static vectors are near only where words are shared, so word hits are the candidates, and a model is
-opened only when one of them shares enough words to be worth a cosine.
+Static vectors are near only if words are shared, so word hits are the candidates, and a model is opened only if one of
+them shares enough words to be worth a cosine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 from engram.adapters.index.damage import DamagedIndexError, damage_noticed
 from engram.domain.entry import refs
 from engram.domain.errors import EngramError
-from engram.domain.similarity.recent_text import Said
+from engram.domain.similarity.recent_text import RecentText
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.store import entry_writer
@@ -31,7 +31,7 @@ _SHORT_JOURNAL = 32_768
 
 
 class Similar(NamedTuple):
-    """A lore that is near another: its id, the cosine of the two texts, its title and file."""
+    """An entry near another: its id, the cosine of the two texts, its title and file."""
 
     id: str
     similarity: float
@@ -40,8 +40,8 @@ class Similar(NamedTuple):
 
 
 def similar(store: Store, lore: Lore) -> list[Similar]:
-    """Lore whose text is at least 0.85 near to `lore`'s, nearest first. Never raises: it is only advice."""
-    new = _said(lore, "")
+    """Return entries with a similarity of at least 0.85 to `lore`, nearest first. Never raises: it is only a warning."""
+    new = _recent_text(lore, "")
     try:
         others = [*_hits(store, new.text), *_written_just_now(store)]
     except (EngramError, DamagedIndexError):
@@ -56,20 +56,18 @@ def similar(store: Store, lore: Lore) -> list[Similar]:
         Similar(other.id, cosine, other.title, other.path)
         for other, cosine in zip(near.values(), cosines, strict=True)
     ]
-    return sorted(
-        (twin for twin in found if twin.similarity >= NEAR), key=lambda twin: (-twin.similarity, twin.id)
-    )
+    return sorted([one for one in found if one.similarity >= NEAR], key=lambda one: (-one.similarity, one.id))
 
 
 def remember(store: Store, lore: Lore, path: str) -> None:
     """Keep what was just recorded for the next comparison: the index does not have it yet."""
-    store.recent[path] = _said(lore, path)
+    store.recent[path] = _recent_text(lore, path)
     while len(store.recent) > _RECENT:
         del store.recent[next(iter(store.recent))]
 
 
-def _hits(store: Store, text: str) -> list[Said]:
-    """The lore of the index that share most words with the text."""
+def _hits(store: Store, text: str) -> list[RecentText]:
+    """Return the entries of the index that share most words with the text."""
     generation = store.index.look()
     if generation is None:
         return []
@@ -79,34 +77,34 @@ def _hits(store: Store, text: str) -> list[Said]:
     return _load(store, paths)
 
 
-def _written_just_now(store: Store) -> list[Said]:
-    """What this process recorded lately and, where a journal is kept, what others did and git does not have yet."""
+def _written_just_now(store: Store) -> list[RecentText]:
+    """Return what this process recorded lately and what others wrote to the journal that git does not have yet."""
     operations = store.files.journal.waiting() if store.files.journal.size() < _SHORT_JOURNAL else []
     waiting = [item.path for operation in operations for item in operation.changes if item.content]
     return [*store.recent.values(), *_load(store, [path for path in waiting if path not in store.recent])]
 
 
-def _load(store: Store, paths: list[str]) -> list[Said]:
+def _load(store: Store, paths: list[str]) -> list[RecentText]:
     found = []
     for path in paths:
         with contextlib.suppress(EngramError):
             lore = entry_writer.load(store, path).lore
             if not is_held(store, lore):
-                found.append(_said(lore, path))
+                found.append(_recent_text(lore, path))
     return found
 
 
-def _said(lore: Lore, path: str) -> Said:
+def _recent_text(lore: Lore, path: str) -> RecentText:
     text = searchable(lore)
-    return Said(lore.id, lore.title, path, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
+    return RecentText(lore.id, lore.title, path, text, frozenset(refs.fold(text).split()) - STOP_WORDS)
 
 
-def _overlap(one: Said, other: Said) -> float:
+def _overlap(one: RecentText, other: RecentText) -> float:
     return len(one.words & other.words) / max(1, min(len(one.words), len(other.words)))
 
 
-def _nearness(store: Store, one: Said, others: list[Said]) -> list[float]:
-    """The cosine of a text with each of the others; the share of common words where there is no embedding model."""
+def _nearness(store: Store, one: RecentText, others: list[RecentText]) -> list[float]:
+    """Return the cosine of a text with each of the others; the share of common words without an embedding model."""
     embedder = store.embedder
     if embedder is None:
         found = [len(one.words & other.words) / max(1, len(one.words | other.words)) for other in others]

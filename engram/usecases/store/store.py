@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engram.adapters.state.durable import DurableDatabase
     from engram.domain.graph.drawn_graph import Drawn
     from engram.domain.settings import Settings
-    from engram.domain.similarity.recent_text import Said
+    from engram.domain.similarity.recent_text import RecentText
     from engram.usecases.store.accepted_settings import HeldBack
     from engram.usecases.store.clock import Clock
 
@@ -123,7 +123,7 @@ class Store:
         self.must_sweep = False
         self.watch: FolderWatch | None = None
         self.watchable = True
-        self.recent: dict[str, Said] = {}
+        self.recent: dict[str, RecentText] = {}
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
         self.drawn: Drawn | None = None  # the graph, as it was drawn last

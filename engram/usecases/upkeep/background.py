@@ -163,12 +163,12 @@ def _somebody_commits(store: Store) -> bool:
 
 def _sweep_wanted(store: Store) -> bool:
     """Whether no process has looked at every file for a while, in a store too large to do it before answering."""
-    from engram.usecases.index.freshness import COLD_SWEEP_LIMIT, sweep_age
+    from engram.usecases.index.freshness import COLD_SWEEP_LIMIT, sweep_interval_ns
 
     generation = store.index.generation
     if generation is None or generation.next_row - generation.dead <= COLD_SWEEP_LIMIT:
         return False
-    return store.clock.nanoseconds() - generation.swept_ns > max(_SWEEP_AGE_NS, sweep_age(generation))
+    return store.clock.nanoseconds() - generation.swept_ns > max(_SWEEP_AGE_NS, sweep_interval_ns(generation))
 
 
 def _maintain(store: Store) -> None:
