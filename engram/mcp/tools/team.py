@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
@@ -11,8 +11,9 @@ from engram.domain.agents.framing import NOTICE, harmless_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
 from engram.mcp.caller import use
-from engram.mcp.tools.arguments import Words
+from engram.mcp.tools.arguments import Words, takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.operations.recall import SEARCH
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -177,22 +178,12 @@ async def maintain(
     return await use(work)
 
 
-async def search(
-    text: str = "",
-    tags: Words = (),
-    categories: Words = (),
-    agents: Words = (),
-    since: Annotated[str, Field(description="Date, as 2026-11-01")] = "",
-    until: Annotated[str, Field(description="Date, itself included")] = "",
-    scope: str = "",
-    limit: Annotated[int, Field(ge=1, le=50)] = 10,
-) -> Annotated[CallToolResult, results.Found]:
+@takes(SEARCH)
+async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
     """Lore that fulfil every filter; without text the newest."""
 
     def work(engram: Engram) -> CallToolResult:
-        found = engram.search(
-            text, tags=tags, categories=categories, agents=agents, since=since, until=until, scope=scope, limit=limit
-        )  # fmt: skip
+        found = engram.search(**given)
         return present.listed(engram, found, found.notes, "No lore fits.")
 
     return await use(work)
