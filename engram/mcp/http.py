@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from engram.mcp.memory import Memory
     from engram.serving.entrance import RefusedError
+    from engram.serving.limits import Limits
 
 PATH = "/mcp"
 
 
 def build(
-    server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: serving.Limits
+    server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits
 ) -> ASGIApp:
     """The app of an MCP server, for callers with the token by way of these hosts."""
     from engram.serving.entrance import Entrance
@@ -28,7 +29,7 @@ def build(
 
 
 def serve_http(
-    server: MCPServer[object], memory: Memory, address: serving.Address, limits: serving.Limits
+    server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits
 ) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()

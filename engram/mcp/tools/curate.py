@@ -11,9 +11,12 @@ from pydantic import Field
 from engram.domain.review.review import REJECT
 from engram.mcp import curation, present
 from engram.mcp.caller import use
+from engram.mcp.tools import evolve
+from engram.mcp.tools.aliases import Alias, alias_tool
 from engram.mcp.tools.arguments import Call, SomeRefs, Words, takes
 from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
+from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
 from engram.operations.edit import EDIT
 
@@ -161,9 +164,18 @@ TOOLS = {
 }  # fmt: skip
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
-    from engram.mcp.tools import evolve
-    from engram.mcp.tools.compat import curating
+_ID = {"memory_id": "refs"}
+# Names that agents know from memories that are curated by them.
+ALIASES = (
+    Alias("memory_get", "recall_get", "Lore whole", _ID),
+    Alias(
+        "memory_forget", "recall_forget", "Delete a lore", {**_ID, "confirm": "confirm"}, unused=("reason",)
+    ),
+    Alias("memory_status", "recall_status", "How the memory is"),
+)
 
-    return [*TOOLS.values(), *evolve.tools(), *curating()]
+
+def tools() -> list[LoreTool]:
+    """Return the tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
+    aliases = [alias_tool(row, CORE[row.tool]) for row in ALIASES]
+    return [*TOOLS.values(), *evolve.tools(), *aliases]
