@@ -26,6 +26,21 @@ def declare(parser: argparse.ArgumentParser, operation: Operation, **own: dict[s
         add(parser, parameter, **own.get(parameter.name, {}))
 
 
+def declare_all(
+    parser: argparse.ArgumentParser, operations: tuple[Operation, ...], **own: dict[str, Any]
+) -> None:
+    """Declare what a command offers of several operations, each parameter once; its help names what it is for."""
+    users: dict[str, list[str]] = {}
+    parameters: dict[str, Parameter] = {}
+    for operation in operations:
+        for one in operation.offered(CLI):
+            users.setdefault(one.name, []).append(operation.name)
+            parameters.setdefault(one.name, one)
+    for name, one in parameters.items():
+        people = f"{', '.join(users[name])}: {one.people}"
+        add(parser, one._replace(people=people), **own.get(name, {}))
+
+
 def add(parser: argparse.ArgumentParser, parameter: Parameter, **own: Any) -> None:
     """Declare one parameter as an option, or as a positional argument where `flags` is empty."""
     flags = own.pop("flags", None)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def build(
-    server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits
-) -> ASGIApp:
+def build(server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
     """The app of an MCP server, for callers with the token by way of these hosts."""
     from engram.serving.entrance import Entrance
 
@@ -28,9 +26,7 @@ def build(
     return Entrance(app, rules, token, limits, _refusal)
 
 
-def serve_http(
-    server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits
-) -> int:
+def serve_http(server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     rules = serving.transport_rules(address)
