@@ -51,22 +51,6 @@ def command_parser(command: Command, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def add_tags(parser: argparse.ArgumentParser, *names: str, says: str) -> None:
-    """Declare an option for tags, several of them with commas between or by repeating it; `says` is its help."""
-    parser.add_argument(*names, action="extend", type=_tags, default=[], metavar="TAG", help=says)
-
-
-def _tags(given: str) -> list[str]:
-    return [tag for part in given.split(",") if (tag := part.strip())] or [given]
-
-
-def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Declare the filters that every command about many lore has."""
-    add = parser.add_argument
-    add("-c", "--category", action="append", default=[], help="only this category (repeatable)")
-    add_tags(parser, "-t", "--tag", says="only lore with this tag (repeatable, or with commas: all of them)")
-
-
 def full_parser() -> argparse.ArgumentParser:
     """The parser of everything, for shells to complete; it imports every command."""
     parser = Parser(prog="engram", formatter_class=Help)
@@ -144,8 +128,6 @@ def _configure(parser: argparse.ArgumentParser, command: Command) -> None:
 
 __all__ = [
     "COMMANDS",
-    "add_filters",
-    "add_tags",
     "command_first",
     "command_parser",
     "find",

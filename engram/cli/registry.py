@@ -75,8 +75,13 @@ COMMANDS = (
     Command("completion", "interfaces.completion", "print a shell completion script"),
 )
 
-# Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what it does.
-PLUMBING = (Command("merge-driver", "merge.merge_driver", "merge two versions of a lore file; git calls it"),)
+# Called by programs, so in neither the help nor the completion; docs/merge-rules.md says what the first does.
+PLUMBING = (
+    Command("merge-driver", "merge.merge_driver", "merge two versions of a lore file; git calls it"),
+    Command(
+        "complete", "interfaces.complete", "print the values a word may become; completion scripts call it"
+    ),
+)
 
 
 def find(name: str) -> Command | None:

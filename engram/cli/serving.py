@@ -9,7 +9,8 @@ from engram.domain.typed import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from engram.serving import Address, Limits
+    from engram.serving import Address
+    from engram.serving.limits import Limits
 
 
 def configure(parser: argparse.ArgumentParser, port: int, when: str = "") -> None:
@@ -59,7 +60,7 @@ def address_of(given: argparse.Namespace) -> Address:
 
 def limits_of(given: argparse.Namespace) -> Limits:
     """What the server takes from its clients. Raises UsageError for a negative rate."""
-    from engram.serving import Limits
+    from engram.serving.limits import Limits
 
     if given.rate < 0:
         raise UsageError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
@@ -10,7 +10,7 @@ from engram.domain.errors import UsageError
 from engram.http.calls import MERGE_PATCH, Json, body_of, shaped, work
 from engram.http.conditions import Reply, entity_tag, expected, lore_json, must_be_new, write
 from engram.http.names import checked_name
-from engram.http.shapes import Changes, Syncing, Whole
+from engram.http.shapes import Changes, RelationTo, Syncing, Whole
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,15 +27,13 @@ async def put(request: Request) -> Response:
     digest, new = expected(request), must_be_new(request)
 
     def do(engram: Engram) -> Reply:
-        from engram.usecases.recording.patch import moment
+        from engram.usecases.recording.patch import FIELDS
 
-        done = engram.put(
-            name, wanted.content, category=wanted.category, context=wanted.context, confidence=wanted.confidence,
-            tags=wanted.tags, files=wanted.files, entities=wanted.entities,
-            relations=[(one.kind, one.id) for one in wanted.relations], type=wanted.type, status=wanted.status,
-            importance=wanted.importance, pinned=wanted.pinned, redact=wanted.redact, digest=digest, new=new,
-            expires_at=None if wanted.expires_at is None else moment("expires_at", wanted.expires_at),
-        )  # fmt: skip
+        given = {field: getattr(wanted, field) for field in type(wanted).model_fields}
+        given["relations"] = _pairs(given["relations"])
+        if given["expires_at"] is not None:
+            given["expires_at"] = FIELDS["expires_at"]("expires_at", given["expires_at"])
+        done = engram.put(name, **given, digest=digest, new=new)
         body = {"lore": lore_json(done.shown), "created": done.created, "pending": done.pending}
         return Reply(body, 201 if done.created else 200, entity_tag(done.shown.digest))
 
@@ -51,12 +49,16 @@ async def change(request: Request) -> Response:
 
     def do(engram: Engram) -> Reply:
         relations = changes.get("relations")
-        pairs = {} if relations is None else {"relations": [(one.kind, one.id) for one in relations]}
+        pairs = {} if relations is None else {"relations": _pairs(relations)}
         shown = engram.patch(name, {**changes, **pairs}, digest=digest)
         body = {"lore": lore_json(shown), "pending": shown.pending}
         return Reply(body, headers=entity_tag(shown.digest))
 
     return await write(request, wanted.model_dump(exclude_unset=True), do)
+
+
+def _pairs(relations: list[RelationTo]) -> list[tuple[str, str]]:
+    return [(one.kind, one.id) for one in relations]
 
 
 async def delete(request: Request) -> Response:
@@ -78,16 +80,16 @@ async def sync(request: Request) -> Response:
     """Commit what waits, fetch, merge by field, push; meanwhile other requests are answered."""
     wanted = shaped(Syncing, await body_of(request) if await request.body() else {})
     path = await work(request, lambda engram: engram.path, index=False)
-    done = await to_thread.run_sync(_sync, path, wanted)
+    done = await to_thread.run_sync(_sync, path, dict(wanted))
     return Json({**done.as_dict(), "ok": not done.errors})
 
 
-def _sync(path: str, wanted: Syncing) -> Synced:
+def _sync(path: str, wanted: dict[str, Any]) -> Synced:
     """In a store of its own: that of the server would be locked as long as the network takes."""
     from engram.opening import open_engram
 
     with open_engram(path, agent="http", session="http-sync", background=False) as engram:
         known = [remote.name for remote in engram.remotes()]
-        if wanted.remote and wanted.remote not in known:
+        if wanted["remote"] and wanted["remote"] not in known:
             raise UsageError("There is no remote of that name.", f"Remotes: {', '.join(known) or 'none'}.")
-        return engram.sync(wanted.remote, pull=wanted.pull, push=wanted.push, timeout=wanted.timeout)
+        return engram.sync(**wanted)

@@ -15,8 +15,9 @@ from engram.domain.text.safe_text import safe_json
 from engram.http.calls import Json, arguments_of, body_of, work
 from engram.http.conditions import entity_tag, is_known, lore_json
 from engram.http.names import checked_name
-from engram.http.shapes import MOST_LISTED
 from engram.mcp.tools.core import TOOLS
+from engram.operations.description import HTTP, TEXTS, WHOLE, Operation
+from engram.operations.lookup import DELTA, LIST
 from engram.version import __version__
 
 if TYPE_CHECKING:
@@ -29,21 +30,19 @@ if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
 
 AS_OF_HEADER, CURSOR_HEADER = "engram-as-of", "engram-cursor"
-_LISTED = 20
 
 
 async def query(request: Request) -> Response:
     """Recall lore by words and meaning."""
     given = arguments_of(TOOLS["recall_query"], await body_of(request))
+    text = given.pop("query")
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.history.origin import known_origins
         from engram.usecases.opening.scopes import reach
         from engram.usecases.recall.answer_json import answer_json
 
-        found = engram.query(
-            given["query"], given["k"], given["min_confidence"], given["categories"], tags=given["tags"], files=given["files"]
-        )  # fmt: skip
+        found = engram.query(text, **given)
         origins = [known_origins(reach(engram.store, hit.scope), [hit.lore])[0] for hit in found.lore]
         return answer_json(found, [hit.lore.content for hit in found.lore], origins)
 
@@ -52,14 +51,7 @@ async def query(request: Request) -> Response:
 
 async def listing(request: Request) -> Response:
     """Lore by filter and order, newest first unless `sort` says otherwise."""
-    given = request.query_params
-    limit, offset = _whole(given.get("limit"), "limit", _LISTED), _whole(given.get("offset"), "offset", 0)
-    if not 1 <= limit <= MOST_LISTED:
-        raise ValidationError("limit", f"The limit must be from 1 to {MOST_LISTED:,}.")
-    options = {
-        "limit": limit, "offset": offset, "categories": given.getlist("category"), "tags": given.getlist("tag"),
-        "status": given.get("status", ""), "sort": given.get("sort") or "created",
-    }  # fmt: skip
+    options = _asked(request, LIST)
 
     def do(engram: Engram) -> dict[str, object]:
         from engram.usecases.lookup.listing import list_lore
@@ -92,13 +84,10 @@ async def one(request: Request) -> Response:
 
 async def changed(request: Request) -> Response:
     """What changed in this clone since a cursor or a time: lore that came or are different, ids that went."""
-    given = request.query_params
-    since, limit = given.get("since", ""), _whole(given.get("limit"), "limit", 0)
-    if not 0 <= limit <= MOST_LISTED:
-        raise ValidationError("limit", f"The limit must be from 1 to {MOST_LISTED:,}.")
+    options = _asked(request, DELTA)
 
     def do(engram: Engram) -> dict[str, object]:
-        found = engram.delta(since, limit or None)
+        found = engram.delta(**options)
         return {
             "lore": [lore_json(shown) for shown in found.lore],
             "created_ids": list(found.created_ids),
@@ -163,7 +152,24 @@ def _line(shown: Shown) -> str:
     return safe_json(json.dumps(lore_json(shown), ensure_ascii=False)) + "\n"
 
 
-def _whole(text: str | None, field: str, otherwise: int) -> int:
+def _asked(request: Request, operation: Operation) -> dict[str, Any]:
+    """Return what a query string gives for the parameters of an operation. Raises ValidationError."""
+    given = request.query_params
+    found: dict[str, Any] = {}
+    for one in operation.offered(HTTP):
+        name = one.one or one.name
+        if one.type == TEXTS:
+            found[one.name] = given.getlist(name)
+        elif one.type == WHOLE:
+            found[one.name] = value = _whole(given.get(name), name, one.default)
+            if value is not None and not (one.low or 0) <= value <= (one.high or value):
+                raise ValidationError(name, f"The {name} must be from {one.low:g} to {one.high:,g}.")
+        else:
+            found[one.name] = given.get(name) or one.default
+    return found
+
+
+def _whole(text: str | None, field: str, otherwise: Any) -> Any:
     if not text:
         return otherwise
     if not (text.isascii() and text.isdecimal() and len(text) < 10):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engram.domain.entry.lore import STATUSES
+from pydantic import TypeAdapter
+
 from engram.http import putting, reading, shapes, tools, writing
 from engram.http.calls import JSON, MERGE_PATCH
 from engram.http.conditions import KEY_HEADER, MATCH_HEADER, NONE_MATCH_HEADER
+from engram.mcp.tools.arguments import annotation
 from engram.mcp.tools.core import TOOLS
-from engram.usecases.lookup.listing import SORTS
+from engram.mcp.tools.schema import compact
+from engram.operations.description import HTTP, Operation
+from engram.operations.lookup import DELTA, LIST
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,29 +51,21 @@ class Resource(NamedTuple):
     body_needed: bool = True
 
 
-def _parameter(name: str, schema: dict[str, Any], what: str) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": False, "schema": schema, "description": what}
+def _query_string(operation: Operation) -> tuple[dict[str, Any], ...]:
+    """Return the parameters of an operation as those of a query string, which names each item of a list by itself."""
+    return tuple(
+        {
+            "name": one.one or one.name,
+            "in": "query",
+            "required": False,
+            "schema": compact(TypeAdapter(annotation(one)).json_schema())
+            | ({"default": one.default} if one.default not in (None, "", ()) else {}),
+            "description": one.people[:1].upper() + one.people[1:],
+        }
+        for one in operation.offered(HTTP)
+    )
 
 
-_WORDS = {"type": "array", "items": {"type": "string"}}
-_FILTERS = (
-    _parameter(
-        "limit", {"type": "integer", "minimum": 1, "maximum": shapes.MOST_LISTED, "default": 20}, "How many"
-    ),
-    _parameter(
-        "offset", {"type": "integer", "minimum": 0, "maximum": 999_999_999, "default": 0}, "After how many"
-    ),
-    _parameter("category", _WORDS, "Only these categories"),
-    _parameter("tag", _WORDS, "Only lore with all of these tags"),
-    _parameter("status", {"type": "string", "enum": list(STATUSES)}, "Only this status"),
-    _parameter("sort", {"type": "string", "enum": list(SORTS), "default": "created"}, "By what"),
-)
-_SINCE = (
-    _parameter(
-        "since", {"type": "string"}, "The cursor of the answer before, or a time; nothing: since ever"
-    ),
-    _parameter("limit", {"type": "integer", "minimum": 1, "maximum": shapes.MOST_LISTED}, "How many changes"),
-)
 _RECORD, _QUERY, _FEEDBACK = (
     TOOLS[name].parameters for name in ("recall_record", "recall_query", "recall_feedback")
 )
@@ -94,8 +90,8 @@ _TOOLS = [
 ]  # fmt: skip
 RESOURCES = (
     Resource("POST", "/lore", writing.take_in, "recordLore", shapes.Ingest, (_RECORD, _SEVERAL), (), (409, *_SENT), True, _ONCE),
-    Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _FILTERS, (422,)),
-    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), _SINCE, (410, 422)),
+    Resource("GET", "/lore", reading.listing, "listLore", shapes.Listed, (), _query_string(LIST), (422,)),
+    Resource("GET", "/lore/delta", reading.changed, "changedLore", shapes.Changed, (), _query_string(DELTA), (410, 422)),
     Resource("GET", "/lore/snapshot", reading.everything, "allLore", "application/x-ndjson"),
     Resource(
         "POST", "/lore/feedback", writing.feedback, "judgeLore", shapes.FeedbackDone, _JUDGED, (), (*_NAMED, *_SENT), False, _ONCE

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from engram.mcp.memory import Memory
     from engram.serving.entrance import RefusedError
+    from engram.serving.limits import Limits
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -35,7 +36,7 @@ _SHORT = ("/health", "/metrics")  # where monitors look by habit
 _SENTENCES = {404: "There is nothing here.", 405: "That cannot be done here."}
 
 
-def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: serving.Limits) -> ASGIApp:
+def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
     """The app on a memory, for callers with the token by way of these hosts."""
     by_path: dict[str, dict[str, Resource]] = {}
     for resource in RESOURCES:
@@ -50,7 +51,7 @@ def build(memory: Memory, rules: TransportSecuritySettings, token: str, limits: 
     return Entrance(app, rules, token, limits, _refusal, PUBLIC)
 
 
-def serve_api(memory: Memory, address: serving.Address, limits: serving.Limits) -> int:
+def serve_api(memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     log_to_stderr("serve")

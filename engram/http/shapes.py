@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from engram.domain.entry.lore import STATUSES
 from engram.mcp.results import Judgement
-from engram.mcp.tools.arguments import Share, Words
+from engram.mcp.tools.arguments import annotation
+from engram.operations.description import HTTP, Operation
+from engram.operations.edit import EDIT
+from engram.operations.record import RECORD
+from engram.operations.sync import SYNC
 
 MOST_LORE = 500
 MOST_FEEDBACK = 100
-MOST_LISTED = 1000
-
-
-Status = Literal["active", "pending", "archived", "superseded"]
 
 
 class Shape(BaseModel):
@@ -47,52 +48,39 @@ class RelationTo(Shape):
     id: str
 
 
-class Changes(Shape):
+class _Changing(Shape):
     """What is to change in a lore; what is left out stays, what is null goes."""
 
-    content: str | None = None
-    category: str | None = None
-    context: Words | None = None
-    confidence: Share | None = None
-    status: Status | None = None
-    type: str | None = None
-    tags: Words | None = Field(default=None, description="All tags that it is to have")
-    files: Words | None = None
-    entities: Words | None = None
     relations: list[RelationTo] | None = None
-    importance: Share | None = None
-    pinned: bool | None = None
     expires_at: str | None = Field(default=None, description="RFC 3339")
 
 
-class Whole(Shape):
+class _Replacing(Shape):
     """A lore as it is to be; what is left out gets its default, but confidence and status stay."""
 
-    content: str
-    category: str = ""
-    context: Words = ()
-    confidence: Share | None = None
-    status: Literal["", "active", "pending", "archived", "superseded"] = ""
-    type: str = ""
-    tags: Words = ()
-    files: Words = ()
-    entities: Words = ()
     relations: list[RelationTo] = []
-    importance: Share | None = None
-    pinned: bool = False
     expires_at: str | None = Field(default=None, description="RFC 3339")
-    redact: bool = False
 
 
-class Syncing(Shape):
+class _Syncing(Shape):
     """With which remote (its usual one where none is named), whether to bring in and to send, and how long to wait."""
 
-    remote: str = ""
-    pull: bool = True
-    push: bool = True
-    timeout: Annotated[
-        float, Field(gt=0, le=600, description="Seconds for each time the network is used")
-    ] = 60
+
+def shape(name: str, base: type[Shape], operation: Operation, **changes: dict[str, Any]) -> type[Shape]:
+    """Return a request with what HTTP takes of an operation besides what `base` has.
+
+    `changes` say by parameter what is different over HTTP.
+    """
+    fields: dict[str, Any] = {
+        one.name: (annotation(one), ... if one.required else one.default)
+        for one in operation.offered(HTTP, **changes)
+    }
+    return create_model(name, __base__=base, __doc__=base.__doc__, **fields)
+
+
+Changes = shape("Changes", _Changing, EDIT)
+Whole = shape("Whole", _Replacing, RECORD, status={"default": "", "choices": ("", *STATUSES)})
+Syncing = shape("Syncing", _Syncing, SYNC, timeout={"default": 60, "high": 600})
 
 
 class Batch(Shape):

@@ -67,10 +67,7 @@ def _read(item: Any, at: str, batch: Batch | None) -> Draft | ProblemError:
     except ProblemError as problem:
         return problem
     context = (found["context"],) if found["context"] else ()
-    return Draft(
-        found["content"], found["category"], context, found["confidence"], found["tags"], found["files"],
-        agent=batch.source_id if batch else "", redact=found["redact"],
-    )  # fmt: skip
+    return Draft(**{**found, "context": context, "agent": batch.source_id if batch else ""})
 
 
 def _outcome(engram: Engram, number: int, one: Ingested | ProblemError) -> dict[str, Any]:
@@ -97,15 +94,14 @@ async def feedback(request: Request) -> Response:
     body = await body_of(request)
     if isinstance(body, dict) and "feedback" in body:
         listed = shaped(FeedbackList, body)
-        said = {name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES}
+        said: dict[str, Any] = {
+            name: tuple(one.id for one in listed.feedback if one.outcome == name) for name in _OUTCOMES
+        }
     else:
         said = arguments_of(TOOLS["recall_feedback"], body)
 
     def do(engram: Engram) -> Reply:
-        judged = engram.feedback(
-            helpful=said["helpful"], not_relevant=said["not_relevant"], incorrect=said["incorrect"]
-        )
-        updated = [one._asdict() for one in judged]
+        updated = [one._asdict() for one in engram.feedback(**said)]
         return Reply({"updated": updated, "updates": updated})
 
     return await write(request, body, do)

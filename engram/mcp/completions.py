@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import (
@@ -16,13 +16,11 @@ from mcp_types import (
 from engram.domain.errors import EngramError
 from engram.domain.text.safe_text import safe_text
 from engram.mcp.caller import use
-from engram.mcp.resources import shown_to
-
-if TYPE_CHECKING:
-    from engram.app import Engram
+from engram.operations.description import CATEGORY, REF, TAG
+from engram.operations.values import values
 
 _MOST = 100  # as the protocol allows
-_RECENT = 50
+_KINDS = (CATEGORY, TAG, REF)
 
 
 async def complete(
@@ -31,38 +29,15 @@ async def complete(
     context: CompletionContext | None,  # noqa: ARG001 - the SDK's signature
 ) -> Completion | None:
     """The values that `argument` may become; none for arguments that are free text."""
-    known = _LORE if isinstance(reference, ResourceTemplateReference) else _KNOWN.get(argument.name)
-    if known is None:
+    kind = REF if isinstance(reference, ResourceTemplateReference) else argument.name
+    if kind not in _KINDS:
         return None
     try:
-        found = await use(lambda engram: known(engram, argument.value), index=known is not categories)
+        known = await use(lambda engram: values(engram.store, kind, argument.value), index=kind != CATEGORY)
     except (EngramError, OSError):
         return None
-    values = [safe_text(value) for value in found]
-    return Completion(values=values[:_MOST], total=len(values), has_more=len(values) > _MOST)
-
-
-def categories(engram: Engram, begun: str) -> list[str]:
-    """The store's categories that begin so, `-` and `_` alike."""
-    wanted = begun.upper().replace("-", "_")
-    return [name for name in engram.store.categories.names if name.startswith(wanted)]
-
-
-def tags(engram: Engram, begun: str) -> list[str]:
-    """The store's tags that begin so, the most used first."""
-    return engram.tags(begun, _MOST + 1)
-
-
-def lore(engram: Engram, begun: str) -> list[str]:
-    """Session refs, then ids of lore that were shown or are new, that begin so."""
-    shown = shown_to(engram)
-    newest = [one.lore.id for one in engram.list(limit=_RECENT).lore]
-    names = [ref.name for ref in shown] + [ref.id for ref in shown] + newest
-    return [name for name in dict.fromkeys(names) if name.startswith(begun.upper())]
-
-
-_LORE = lore
-_KNOWN = {"category": categories, "tag": tags, "ref": lore}
+    found = [safe_text(value) for value in known]
+    return Completion(values=found[:_MOST], total=len(found), has_more=len(found) > _MOST)
 
 
 def add_completions(server: MCPServer[Any]) -> None:

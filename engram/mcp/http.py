@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
     from engram.mcp.memory import Memory
     from engram.serving.entrance import RefusedError
+    from engram.serving.limits import Limits
 
 PATH = "/mcp"
 
 
-def build(
-    server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: serving.Limits
-) -> ASGIApp:
+def build(server: MCPServer[object], rules: TransportSecuritySettings, token: str, limits: Limits) -> ASGIApp:
     """The app of an MCP server, for callers with the token by way of these hosts."""
     from engram.serving.entrance import Entrance
 
@@ -27,9 +26,7 @@ def build(
     return Entrance(app, rules, token, limits, _refusal)
 
 
-def serve_http(
-    server: MCPServer[object], memory: Memory, address: serving.Address, limits: serving.Limits
-) -> int:
+def serve_http(server: MCPServer[object], memory: Memory, address: serving.Address, limits: Limits) -> int:
     """Serve until the process is ended; returns the exit code. Raises EngramError where it cannot begin."""
     serving.check_packages()
     rules = serving.transport_rules(address)

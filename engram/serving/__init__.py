@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
     from uvicorn import Server
 
+    from engram.serving.limits import Limits
+
 TOKEN_VARIABLE = "ENGRAM_HTTP_TOKEN"  # noqa: S105 - the variable's name
 TOKEN_FILE = "http-token"  # noqa: S105 - the file's name
 _SHORTEST_TOKEN = 16
@@ -41,18 +43,6 @@ class Address(NamedTuple):
     port: int
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
-
-
-class Limits(NamedTuple):
-    """What a server takes from its clients."""
-
-    rate: int = 1200  # requests a minute of each client with the token; 0: any number
-    anonymous_rate: int = 240  # requests a minute from each address without it
-    head_seconds: float = (
-        10.0  # from the first byte of a request until it has shown the token or was answered
-    )
-    body_seconds: float = 60.0  # for the body of a request with the token
-    waiting: int = 512  # connections that have not shown the token
 
 
 def serve(

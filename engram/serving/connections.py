@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from uvicorn import Config
     from uvicorn.server import ServerState
 
-    from engram.serving import Limits
+    from engram.serving.limits import Limits
 
 
 class Connection(H11Protocol):

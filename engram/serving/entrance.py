@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp.server.transport_security import TransportSecuritySettings
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from engram.serving import Limits
+    from engram.serving.limits import Limits
 
 MOST_BYTES = 4 * 1024 * 1024
 ADMIT = "admit"  # in the state of a request: what is called once the request has shown the token

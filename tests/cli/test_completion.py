@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from apikit import ok
+from apikit import ok, opened, plain
 
 from engram.cli.registry import COMMANDS
 
@@ -41,3 +43,60 @@ def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
     """
     done = subprocess.run(["bash", "-c", ask, "bash", str(path)], capture_output=True, check=False)
     assert done.stdout.decode().splitlines() == ["query", "--min-confidence", "bash zsh tcsh"], done.stderr
+
+
+def test_bash_completes_values_from_the_store_around_it(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        engram.record("Queue consumers must be idempotent.", category="fact", tags=["queue", "quality"])
+    path = tmp_path / "script"
+    path.write_text(ok("completion", "bash").out, "utf-8")
+    ask = """
+        source "$1"; cd "$2"; function=$(complete -p engram | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+        complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); $function; echo "${COMPREPLY[@]}"; }
+        complete_words engram query x --tag qu; complete_words engram record x --category arch
+        complete_words engram query x --strategy ""
+    """
+    command = tmp_path / "bin" / "engram"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m engram "$@"\n', "utf-8")
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+    environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(
+        ["bash", "-c", ask, "bash", str(path), str(root)], capture_output=True, check=False, env=environment
+    )
+    assert done.stdout.decode().splitlines() == [
+        "quality queue",
+        "architectural-decision",
+        "hybrid words scan",
+    ], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "begun", "values"),
+    [
+        ("tag", "QU", ["queue"]),
+        ("category", "edge-case", ["edge-case-discovery"]),
+        ("type", "sem", ["semantic"]),
+        ("entity", "", ["rabbitmq"]),
+        ("scope", "us", ["user"]),
+        ("wisdom", "", []),
+    ],
+)
+def test_values_are_those_that_the_store_knows(
+    tmp_path: Path, kind: str, begun: str, values: list[str]
+) -> None:
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        engram.record("Queue consumers must be idempotent.", category="fact", tags=["queue"])
+        engram.link_entity("RabbitMQ", type="tool")
+    assert ok("complete", kind, begun, "--store", str(root), "--json").json["values"] == values
+
+
+def test_refs_of_the_session_are_completed_before_ids(tmp_path: Path) -> None:
+    root = plain(tmp_path / "store")
+    with opened(root) as engram:
+        lore_id = engram.record("Queue consumers must be idempotent.", category="fact").lore.id
+    ok("query", "queue consumers", "--store", str(root))
+    assert ok("complete", "ref", "--store", str(root)).out.split() == ["L1", lore_id]

@@ -16,7 +16,7 @@ from http_kit import KEY, on_the_loopback
 
 from engram.http.routes import ROOT
 from engram.mcp.http import PATH
-from engram.serving import Limits
+from engram.serving.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,8 @@ from engram.http.server import build
 from engram.mcp.http import build as mcp_app
 from engram.mcp.memory import PATIENCE_SECONDS, Memory, Opening
 from engram.mcp.server import build as mcp_server
-from engram.serving import Address, Limits, listen, server_of, transport_rules
+from engram.serving import Address, listen, server_of, transport_rules
+from engram.serving.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

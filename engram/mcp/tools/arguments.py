@@ -1,13 +1,16 @@
-"""Types of tool arguments that several tools share."""
+"""Arguments of tools: the types that several share, and those that the description of an operation says."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
 
 from mcp.server.mcpserver import Context
 from pydantic import BeforeValidator, Field
 
-MOST_REFS = 20
+from engram.operations.description import FLAG, MCP, NUMBER, TEXT, TEXTS, WHOLE, Operation, Parameter
+from engram.operations.feedback import MOST_REFS
 
 Call = Context[Any, Any]
 
@@ -23,3 +26,63 @@ Words = Annotated[_Many, BeforeValidator(_listed)]
 Refs = Annotated[_Many, Field(max_length=MOST_REFS), BeforeValidator(_listed)]
 SomeRefs = Annotated[_Many, Field(min_length=1, max_length=MOST_REFS), BeforeValidator(_listed)]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+_TYPES: dict[str, Any] = {TEXT: str, TEXTS: _Many, NUMBER: float, WHOLE: int, FLAG: bool}
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def takes(operation: Operation, **changes: dict[str, Any]) -> Callable[[F], F]:
+    """Give a tool's function, in place of its `**given`, the arguments that MCP offers of an operation.
+
+    `changes` say by parameter what is different for agents. What the function declares itself goes on being an
+    argument; one that stands in the operation, too, hands that over by its own name.
+    """
+    return signed(operation.offered(MCP, **changes))
+
+
+def signed(parameters: tuple[Parameter, ...]) -> Callable[[F], F]:
+    """Give a tool's function these arguments in place of its `**given`."""
+
+    def sign(function: F) -> F:
+        own = inspect.signature(function, eval_str=True)
+        described = {one.name: argument(one) for one in parameters}
+        kept = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in own.parameters.values()
+            if one.name not in described and one.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        function.__signature__ = own.replace(parameters=[*kept, *described.values()])  # type: ignore[attr-defined]
+        return function
+
+    return sign
+
+
+def argument(parameter: Parameter) -> inspect.Parameter:
+    """Return a parameter as one of a function that the SDK makes a schema from."""
+    default = inspect.Parameter.empty if parameter.required else parameter.default
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation(parameter)
+    )
+
+
+def annotation(parameter: Parameter) -> Any:
+    """Return the type of an argument with its limits and its words for agents, as pydantic reads them."""
+    kind: Any = Literal[parameter.choices] if parameter.choices else _TYPES[parameter.type]
+    if parameter.type == TEXTS:
+        kind = tuple[kind, ...] if parameter.choices else kind
+        kind = Annotated[
+            kind,
+            Field(min_length=_whole(parameter.low), max_length=_whole(parameter.high)),
+            BeforeValidator(_listed),
+        ]
+    elif parameter.type == TEXT:
+        kind = Annotated[kind, Field(min_length=_whole(parameter.low), max_length=_whole(parameter.high))]
+    elif parameter.type != FLAG:
+        kind = Annotated[kind, Field(ge=parameter.low, le=parameter.high)]
+    if parameter.default is None and not parameter.required:
+        kind = kind | None
+    return Annotated[kind, Field(description=parameter.agents or None)]
+
+
+def _whole(limit: float | None) -> int | None:
+    return None if limit is None else int(limit)

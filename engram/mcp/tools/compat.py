@@ -5,7 +5,6 @@ One table: `docs/compat.md` is made from it. What the others call an argument wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from engram.mcp.tools.aliases import Alias, alias_tool
@@ -36,14 +35,6 @@ class Source(NamedTuple):
     what: str
     rows: tuple[Alias, ...]
 
-
-CURATE = (
-    Alias("memory_get", "recall_get", "Lore whole", _ID),
-    Alias(
-        "memory_forget", "recall_forget", "Delete a lore", {**_ID, "confirm": "confirm"}, unused=("reason",)
-    ),
-    Alias("memory_status", "recall_status", "How the memory is"),
-)
 
 SOURCES = (
     Source("surreal", "baladithyab/engram: MCP tools on SurrealDB", (
@@ -178,11 +169,6 @@ def rows_of(key: str = "") -> list[Alias]:
     return [row for source in SOURCES if key in ("", source.key) for row in source.rows]
 
 
-def curating() -> list[LoreTool]:
-    """The aliases that the set `curate` has."""
-    return _made(CURATE)
-
-
 def tools(key: str = "") -> list[LoreTool]:
     """The tools of this set; with a key those of one memory. Raises KeyError for an unknown one."""
     if key not in ("", *memories()):
@@ -191,12 +177,10 @@ def tools(key: str = "") -> list[LoreTool]:
     shared = dict.fromkeys(name for one, names in SHARED.items() if key in ("", one) for name in names)
     rows += [row for row in rows_of() if row.name in shared and row not in rows]
     known = _known()
-    return [*_made(rows), *[known[name] for name in shared if name in known]]
-
-
-def _made(rows: Iterable[Alias]) -> list[LoreTool]:
-    known = _known()
-    return [alias_tool(row, known[row.tool]) for row in rows]
+    return [
+        *[alias_tool(row, known[row.tool]) for row in rows],
+        *[known[name] for name in shared if name in known],
+    ]
 
 
 def _known() -> dict[str, LoreTool]:

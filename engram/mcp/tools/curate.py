@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
@@ -11,10 +11,14 @@ from pydantic import Field
 from engram.domain.review.review import REJECT
 from engram.mcp import curation, present
 from engram.mcp.caller import use
-from engram.mcp.tools.arguments import Call, Share, SomeRefs, Words
+from engram.mcp.tools import evolve
+from engram.mcp.tools.aliases import Alias, alias_tool
+from engram.mcp.tools.arguments import Call, SomeRefs, Words, takes
 from engram.mcp.tools.belonging import SCOPE
 from engram.mcp.tools.consent import Agreement, agreement, is_agreed
+from engram.mcp.tools.core import TOOLS as CORE
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, writing
+from engram.operations.edit import EDIT
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -87,28 +91,14 @@ async def promote_memory(
     return await use(work)
 
 
-async def update_memory(
-    memory_id: Name,
-    content: str | None = None,
-    category: str | None = None,
-    context: Words | None = None,
-    tags: Annotated[Words | None, Field(description="Instead of those it has")] = None,
-    files: Words | None = None,
-    importance: Share | None = None,
-    status: Literal["active", "archived", "superseded"] | None = None,
-) -> Annotated[CallToolResult, curation.Changed]:
+@takes(EDIT, status={"choices": ("active", "archived", "superseded")})
+async def update_memory(memory_id: Name, **given: Any) -> Annotated[CallToolResult, curation.Changed]:
     """Correct a lore; what is not given stays."""
 
     def work(engram: Engram) -> CallToolResult:
         from engram.usecases.recording.edit import Edit
 
-        before = present.readable(engram, memory_id).lore
-        gone = () if tags is None else tuple(one for one in before.tags if one not in tags)
-        wanted = Edit(
-            content=content, category=category, context=context, files=files, importance=importance,
-            status=status, add_tags=tags or (), remove_tags=gone,
-        )  # fmt: skip
-        return curation.changed(engram.edit(before.id, wanted))
+        return curation.changed(engram.edit(present.readable(engram, memory_id).lore.id, Edit(**given)))
 
     return await use(work, index=False)
 
@@ -174,9 +164,18 @@ TOOLS = {
 }  # fmt: skip
 
 
-def tools() -> list[LoreTool]:
-    """The tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
-    from engram.mcp.tools import evolve
-    from engram.mcp.tools.compat import curating
+_ID = {"memory_id": "refs"}
+# Names that agents know from memories that are curated by them.
+ALIASES = (
+    Alias("memory_get", "recall_get", "Lore whole", _ID),
+    Alias(
+        "memory_forget", "recall_forget", "Delete a lore", {**_ID, "confirm": "confirm"}, unused=("reason",)
+    ),
+    Alias("memory_status", "recall_status", "How the memory is"),
+)
 
-    return [*TOOLS.values(), *evolve.tools(), *curating()]
+
+def tools() -> list[LoreTool]:
+    """Return the tools of this set, with the names `memory_get`, `memory_forget` and `memory_status`."""
+    aliases = [alias_tool(row, CORE[row.tool]) for row in ALIASES]
+    return [*TOOLS.values(), *evolve.tools(), *aliases]

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any
 
 from mcp_types import CallToolResult
 from pydantic import Field
 
 from engram.mcp.caller import use
 from engram.mcp.tables import Tables, shown
-from engram.mcp.tools.arguments import Words
+from engram.mcp.tools.arguments import Words, takes
 from engram.mcp.tools.tool import LoreTool, lore_tool, reading
-
-if TYPE_CHECKING:
-    from engram.app import Engram
+from engram.operations.explore import AGGREGATE, EXPLORE, PARTITION
 
 Answer = Annotated[CallToolResult, Tables]
 Values = dict[str, str | int | float | bool | None]
-Rows = Annotated[int, Field(ge=1, le=100)]
 
 
-async def engram_explore(
-    depth: Annotated[int, Field(ge=0, le=3)] = 0,
-    scope: str = "",
-    table: str = "",
-    sample_size: Annotated[int, Field(ge=1, le=20)] = 3,
-) -> Answer:
+@takes(EXPLORE)
+async def engram_explore(**given: Any) -> Answer:
     """Find your way in the memory. Depth 0: scopes; 1: kinds, tables; 2: fields (of `table`); 3: sample rows."""
-
-    def work(engram: Engram) -> CallToolResult:
-        found = engram.explore(depth, scope=scope, table=table, sample_size=sample_size, waiting=False)
-        return shown(found.tables)
-
-    return await use(work)
+    return await use(lambda engram: shown(engram.explore(**given, waiting=False).tables))
 
 
 async def engram_execute(
@@ -53,22 +41,19 @@ async def memory_peek(scope: str = "") -> Answer:
     return await use(lambda engram: shown(engram.peek(scope=scope, waiting=False)))
 
 
-async def memory_partition(
-    key: Literal["category", "type", "tag", "agent", "month", "scope", "file"],
-    scope: str = "",
-    limit: Rows = 20,
-) -> Answer:
+@takes(PARTITION)
+async def memory_partition(**given: Any) -> Answer:
     """The memory in groups, each described: how many, confidence, dates, tags, the best lore."""
-    return await use(lambda engram: shown([engram.partition(key, scope=scope, limit=limit, waiting=False)]))
+    return await use(lambda engram: shown([engram.partition(**given, waiting=False)]))
 
 
+@takes(AGGREGATE)
 async def memory_aggregate(
     lists: Annotated[list[Words], Field(description="Lists of ids or refs, each the best first")],
-    k: Annotated[int, Field(ge=1, le=1000)] = 60,
-    limit: Rows = 20,
+    **given: Any,
 ) -> Answer:
     """One ranking from several results, by reciprocal rank fusion."""
-    return await use(lambda engram: shown([engram.aggregate(lists, k=k, limit=limit, waiting=False)]))
+    return await use(lambda engram: shown([engram.aggregate(lists, **given, waiting=False)]))
 
 
 def tools() -> list[LoreTool]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from engram.domain.agents.neutralization import neutralize
 from engram.mcp.caller import use
-from engram.mcp.tools.arguments import Words
-from engram.mcp.tools.graph_walk import search_graph
+from engram.mcp.tables import Tables, shown
+from engram.mcp.tools.arguments import takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.operations.graph import GRAPH, LINK
+from engram.usecases.graph.neighbourhood import graph_tables
 
 if TYPE_CHECKING:
-    from engram.app import Engram
     from engram.usecases.graph.link_entity import Linked
 
 
@@ -38,34 +39,11 @@ class EntityLinked(BaseModel):
     lore: str = ""
 
 
-async def link_entity(
-    name: Annotated[str, Field(description="Name, slug or alias; made if unknown")],
-    type: Literal["person", "project", "company", "concept", "tool"] | None = None,  # noqa: A002
-    aliases: Words = (),
-    to: Annotated[str, Field(description="Another entity it is related to")] = "",
-    kind: Annotated[str, Field(description="How: uses, works_on, ...")] = "",
-    since: Annotated[str, Field(description="2024-01-31, 2024-01 or 2024")] = "",
-    lore: Annotated[str, Field(description="Ref or id of a lore about it")] = "",
-    text: Annotated[str, Field(description="What is to be said of it")] = "",
-    remove: Annotated[bool, Field(description="Take what is named away, without any the entity")] = False,
-) -> Annotated[CallToolResult, EntityLinked]:
+@takes(LINK, type={"default": None})
+async def link_entity(**given: Any) -> Annotated[CallToolResult, EntityLinked]:
     """Make or change an entity (person, project, company, concept, tool), relate it to another, name it in a lore."""
-
-    def work(engram: Engram) -> CallToolResult:
-        done = engram.link_entity(
-            name,
-            type=type or "",
-            aliases=aliases,
-            to=to,
-            kind=kind,
-            since=since,
-            lore=lore,
-            text=text,
-            remove=remove,
-        )
-        return _told(done)
-
-    return await use(work)
+    given["type"] = given["type"] or ""
+    return await use(lambda engram: _told(engram.link_entity(**given)))
 
 
 def _told(done: Linked) -> CallToolResult:
@@ -81,6 +59,12 @@ def _told(done: Linked) -> CallToolResult:
     lines += [f"{done.other} is new, too"] if done.made_other else []
     lines += [f"in lore {done.lore}"] if done.lore else []
     return answer("\n".join(lines), data)
+
+
+@takes(GRAPH)
+async def search_graph(**given: Any) -> Annotated[CallToolResult, Tables]:
+    """Who and what is related to an entity, by which way, since when; the lore about them, best first."""
+    return await use(lambda engram: shown(graph_tables(engram.search_graph(**given))))
 
 
 def tools() -> list[LoreTool]:

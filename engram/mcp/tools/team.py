@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
@@ -12,8 +12,10 @@ from engram.domain.agents.neutralization import neutralize_data
 from engram.domain.text.safe_text import safe_text
 from engram.mcp import present, results
 from engram.mcp.caller import use
-from engram.mcp.tools.arguments import Words
+from engram.mcp.tools.arguments import takes
 from engram.mcp.tools.tool import LoreTool, answer, lore_tool, reading, writing
+from engram.operations.recall import SEARCH
+from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 
 if TYPE_CHECKING:
     from engram.app import Engram
@@ -77,19 +79,16 @@ class Prepared(BaseModel):
     notes: list[str] = []
 
 
+@takes(REGISTER)
 async def register_agent(
-    id: Annotated[str, Field(description="Lower-case words with -")],  # noqa: A002
-    name: str = "",
-    capabilities: Words = (),
-    default_scope: str = "",
+    id: str,  # noqa: A002 - the tool's argument
     settings: dict[str, str] = {},  # noqa: B006 - pydantic copies it
+    **given: Any,
 ) -> Annotated[CallToolResult, Agent]:
     """Say who you are and what you can do; again: what changed."""
 
     def work(engram: Engram) -> CallToolResult:
-        done = engram.register_agent(
-            id, name=name, capabilities=capabilities, default_scope=default_scope, settings=settings
-        )
+        done = engram.register_agent(id, settings=settings, **given)
         facts = {key: value for key, value in done.as_dict().items() if key != "text"}
         data = Agent.model_validate(neutralize_data(facts, is_checked=False))
         return answer(f"Registered {data.id}: {', '.join(data.capabilities) or data.name}", data)
@@ -97,49 +96,35 @@ async def register_agent(
     return await use(work, index=False)
 
 
-async def handoff(
-    summary: Annotated[str, Field(description="What was done, what is left, what to watch")],
-    to: Annotated[str, Field(description="An agent's id; empty: whoever comes next")] = "",
-    topic: str = "",
-    files: Words = (),
-    agent: Annotated[str, Field(description="Your id")] = "",
-) -> Annotated[CallToolResult, Written]:
+@takes(HANDOFF)
+async def handoff(**given: Any) -> Annotated[CallToolResult, Written]:
     """Hand your work over: the other agent is told first, once, in its next session or get_context."""
 
     def work(engram: Engram) -> CallToolResult:
-        done = engram.handoff(summary, to=to, topic=topic, files=files, agent=agent)
+        done = engram.handoff(**given)
         pending = f" It waits for a person: {done.why}." if done.why else ""
-        said = f"Handed over as {done.lore.id}.{pending}"
-        return answer(said, Written(id=done.lore.id, pending=done.why))
+        return answer(f"Handed over as {done.lore.id}.{pending}", Written(id=done.lore.id, pending=done.why))
 
     return await use(work)
 
 
-async def get_context(
-    topic: Annotated[str, Field(description="What you are about to work on")],
-    max_tokens: Annotated[int, Field(ge=200, le=20_000)] = 1000,
-    agent: Annotated[str, Field(description="Your id")] = "",
-    scope: str = "",
-) -> Annotated[CallToolResult, Prepared]:
+@takes(CONTEXT)
+async def get_context(**given: Any) -> Annotated[CallToolResult, Prepared]:
     """All you should know to begin: work handed to you (this takes it over), lore, recent sessions, entities."""
 
     def work(engram: Engram) -> CallToolResult:
-        found = engram.get_context(topic, max_tokens, agent=agent, scope=scope)
+        found = engram.get_context(**given)
         return answer(found.text, _context(found))
 
     return await use(work)
 
 
-async def summarize_session(
-    summary: Annotated[str, Field(description="Asked, decided, done, left open")],
-    participants: Annotated[Words, Field(description="Others who took part")] = (),
-    files: Words = (),
-    new: Annotated[bool, Field(description="Begin another conversation")] = False,
-) -> Annotated[CallToolResult, Written]:
+@takes(SUMMARY)
+async def summarize_session(**given: Any) -> Annotated[CallToolResult, Written]:
     """Keep the summary of this conversation for later sessions; again: replaces it."""
 
     def work(engram: Engram) -> CallToolResult:
-        done = engram.summarize(summary, participants=participants, files=files, new=new)
+        done = engram.summarize(**given)
         waits = f" It waits for a person: {done.pending}." if done.pending else ""
         said = f"{'Began' if done.new else 'Went on with'} {done.lore.id}.{waits}"
         return answer(said, Written(id=done.lore.id, pending=done.pending, new=done.new))
@@ -147,15 +132,12 @@ async def summarize_session(
     return await use(work)
 
 
-async def observe(
-    text: Annotated[str, Field(max_length=8000)],
-    files: Words = (),
-    agent: Annotated[str, Field(description="Your id")] = "",
-) -> Annotated[CallToolResult, Kept]:
+@takes(OBSERVE)
+async def observe(**given: Any) -> Annotated[CallToolResult, Kept]:
     """Note something in passing, at once and without thought; later it becomes lore, if there is something in it."""
 
     def work(engram: Engram) -> CallToolResult:
-        done = engram.observe(text, files=files, agent=agent)
+        done = engram.observe(**given)
         return answer(f"Kept; {done.waiting} waiting.", Kept(**done._asdict()))
 
     return await use(work, index=False)
@@ -178,22 +160,12 @@ async def maintain(
     return await use(work)
 
 
-async def search(
-    text: str = "",
-    tags: Words = (),
-    categories: Words = (),
-    agents: Words = (),
-    since: Annotated[str, Field(description="Date, as 2026-11-01")] = "",
-    until: Annotated[str, Field(description="Date, itself included")] = "",
-    scope: str = "",
-    limit: Annotated[int, Field(ge=1, le=50)] = 10,
-) -> Annotated[CallToolResult, results.Found]:
+@takes(SEARCH)
+async def search(**given: Any) -> Annotated[CallToolResult, results.Found]:
     """Lore that fulfil every filter; without text the newest."""
 
     def work(engram: Engram) -> CallToolResult:
-        found = engram.search(
-            text, tags=tags, categories=categories, agents=agents, since=since, until=until, scope=scope, limit=limit
-        )  # fmt: skip
+        found = engram.search(**given)
         return present.listed(engram, found, found.notes, "No lore fits.")
 
     return await use(work)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare_all, given
 from engram.cli.output import CYAN, counted, shorten
 from engram.domain.errors import UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.team import CONTEXT, HANDOFF, OBSERVE, REGISTER, SUMMARY
 
 if TYPE_CHECKING:
     import argparse
@@ -42,30 +44,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="list (default), …",
     )
     add("text", nargs="*", metavar="WORD", help="the id, text or topic (a text may be - for standard input)")
-    add("--agent", default="", metavar="ID", help="who hands over, observes or asks (default: the caller)")
-    add("--to", default="", metavar="ID", help="handoff: for whom (default: anybody)")
-    add("--topic", default="", help="handoff: what it is about, in a few words")
-    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
-    add(
-        "--with",
-        dest="participants",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="summary: who took part",
+    declare_all(
+        parser,
+        (HANDOFF, SUMMARY, CONTEXT, OBSERVE, REGISTER),
+        agent={"metavar": "ID"},
+        to={"metavar": "ID"},
+        participants={"metavar": "ID"},
+        max_tokens={"flags": ["--tokens"]},
+        capabilities={"metavar": "WORD"},
+        default_scope={"metavar": "SCOPE"},
     )
-    add("--new", action="store_true", help="summary: of a new conversation")
-    add("--tokens", type=int, default=1000, metavar="N", help="context: at most so many (default 1000)")
     add("--keep", action="store_true", help="context: do not take the handoffs over")
-    add("--name", default="", help="register: its name")
-    add(
-        "--capability",
-        action="append",
-        default=[],
-        metavar="WORD",
-        help="register: what it can do (repeatable)",
-    )
-    add("--default-scope", default="", metavar="SCOPE", help="register: where it hands over and observes")
     add(
         "--set",
         dest="settings",
@@ -108,11 +97,8 @@ def _register(call: Call) -> None:
     from engram.domain.graph.team import AgentProfile
     from engram.usecases.graph.agent_profiles import KnownAgent, register_agent, seen_at
 
-    given = call.arguments
-    settings = tuple(_pair(one) for one in given.settings)
-    profile = AgentProfile(
-        _text(call, "id"), given.name, tuple(given.capability), given.default_scope, settings
-    )
+    settings = tuple(_pair(one) for one in call.arguments.settings)
+    profile = AgentProfile(_text(call, "id"), **given(call.arguments, REGISTER), settings=settings)
     done = register_agent(call.store, profile)
     call.wrote = True
     one = KnownAgent(done, True, seen_at(call.store, done.id))
@@ -140,13 +126,12 @@ def _handoff(call: Call) -> None:
     from engram.usecases.agents.handoffs import handoff
     from engram.usecases.graph.agent_profiles import home_of
 
-    given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
-    done = handoff(
-        where, _text(call, "text"), to=given.to, giver=given.agent, topic=given.topic, files=given.file
-    )
+    values = given(call.arguments, HANDOFF)
+    giver = values.pop("agent")
+    where = home_of(call.store, giver or call.store.caller.agent, call.scope)
+    done = handoff(where, _text(call, "text"), giver=giver, **values)
     call.wrote = True
-    call.output.document({"lore": lore_json(done.lore, done.path), "to": given.to, "why": done.why})
+    call.output.document({"lore": lore_json(done.lore, done.path), "to": values["to"], "why": done.why})
     call.output.line(f"{call.output.styled(done.lore.id, CYAN)} {safe_text(done.lore.title)}")
     if done.why:
         call.output.note(f"It waits for a person: {done.why}.")
@@ -177,10 +162,7 @@ def _summary(call: Call) -> None:
     from engram.cli.present import WAITS, lore_json
     from engram.usecases.agents.conversations import summarize
 
-    given = call.arguments
-    done = summarize(
-        call.store, _text(call, "text"), participants=given.participants, files=given.file, new=given.new
-    )
+    done = summarize(call.store, _text(call, "text"), **given(call.arguments, SUMMARY))
     call.wrote = True
     keys = {**done.keys._asdict(), "participants": list(done.keys.participants)}
     call.output.document(
@@ -195,11 +177,9 @@ def _summary(call: Call) -> None:
 def _context(call: Call) -> None:
     from engram.usecases.agents.context import get_context
 
-    given = call.arguments
-    topic = _text(call, "topic")
-    found = get_context(
-        call.store, topic, given.tokens, agent=given.agent, scope=call.scope, take=not given.keep
-    )
+    values = given(call.arguments, CONTEXT)
+    take = not call.arguments.keep
+    found = get_context(call.store, _text(call, "topic"), **values, scope=call.scope, take=take)
     call.wrote = bool(found.taken)
     call.output.document(found.as_dict())
     call.output.line(safe_text(found.text, lines=True))
@@ -213,9 +193,9 @@ def _observe(call: Call) -> None:
     from engram.usecases.agents.observations import observe
     from engram.usecases.graph.agent_profiles import home_of
 
-    given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
-    done = observe(where, _text(call, "text"), agent=given.agent, files=given.file)
+    values = given(call.arguments, OBSERVE)
+    where = home_of(call.store, values["agent"] or call.store.caller.agent, call.scope)
+    done = observe(where, _text(call, "text"), **values)
     call.wrote = True
     call.output.document(done._asdict())
     call.output.line(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.options import add
 from engram.cli.output import counted
-from engram.cli.parsing import add_tags
 from engram.cli.progress import progress
 from engram.domain.errors import NotFoundError, UsageError
 from engram.domain.exchange.memory_kinds import KINDS
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.description import CATEGORY, TAG, text, texts
 
 if TYPE_CHECKING:
     import argparse
@@ -37,22 +38,22 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("path", metavar="PATH", nargs="?", help="a folder, or a .md, .json or .jsonl file")
+    option = parser.add_argument
+    option("path", metavar="PATH", nargs="?", help="a folder, or a .md, .json or .jsonl file")
     names = ", ".join(kind.name for kind in KINDS)
-    add(
+    option(
         "--from",
         dest="kind",
         default="",
         metavar="KIND",
         help=f"what it is (default: told by itself): {names}",
     )
-    add("-c", "--category", default="", help="the category of all (default: as written, else guessed)")
-    add_tags(parser, "-t", "--tag", says="a tag for all (repeatable, or with commas)")
-    add("--confidence", type=float, metavar="F", help="the confidence of all")
-    add("--status", default="", help="active, or pending to wait for review")
-    add("--redact", action="store_true", help="mask secrets instead of refusing the note")
-    add("--dry-run", action="store_true", help="say what would be imported from where, write nothing")
+    add(parser, text("category", "the category of all (default: as written, else guessed)", values=CATEGORY))
+    add(parser, texts("tags", "tag", "a tag for all", values=TAG))
+    option("--confidence", type=float, metavar="F", help="the confidence of all")
+    option("--status", default="", help="active, or pending to wait for review")
+    option("--redact", action="store_true", help="mask secrets instead of refusing the note")
+    option("--dry-run", action="store_true", help="say what would be imported from where, write nothing")
 
 
 def run(call: Call) -> int:
@@ -62,7 +63,7 @@ def run(call: Call) -> int:
     given = call.arguments
     options = Options(
         given.category,
-        tuple(given.tag),
+        tuple(given.tags),
         given.confidence,
         given.status,
         given.redact,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from engram.cli.options import declare, given
 from engram.cli.tables import show_table
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.explore import AGGREGATE
 
 if TYPE_CHECKING:
     import argparse
@@ -27,18 +29,18 @@ _LARGEST = 4 << 20  # bytes of a file
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("lists", metavar="LIST", nargs="+", help="refs and ids with commas between, or a file")
-    add("-k", type=int, default=60, metavar="N", help="how little places count (default 60)")
-    add("--limit", type=int, default=20, metavar="N", help="how many to show (default 20)")
+    parser.add_argument(
+        "lists", metavar="LIST", nargs="+", help="refs and ids with commas between, or a file"
+    )
+    declare(parser, AGGREGATE, k={"flags": ["-k"]})
 
 
 def run(call: Call) -> int:
     """Join and show."""
     from engram.usecases.explore.aggregate import aggregate
 
-    given = call.arguments
-    found = aggregate(call.store, [_names(one) for one in given.lists], k=given.k, limit=given.limit)
+    lists = [_names(one) for one in call.arguments.lists]
+    found = aggregate(call.store, lists, **given(call.arguments, AGGREGATE))
     call.output.document(found.as_dict())
     show_table(call.output, found)
     return 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare, given
 from engram.cli.output import BOLD
 from engram.cli.tables import show_table
 from engram.domain.errors import UsageError
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.explore import EXPLORE, GROUPS, PARTITION
 
 if TYPE_CHECKING:
     import argparse
@@ -25,61 +27,44 @@ EXAMPLES = (
     "engram explore --by tag --limit 10",
     "engram explore --peek",
 )
-_KEYS = ("category", "type", "tag", "agent", "month", "scope", "file")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "--depth",
-        type=int,
-        default=0,
-        metavar="N",
-        help="0 scopes (default), 1 kinds and tables, 2 fields, 3 rows",
-    )
-    add("--table", default="", metavar="NAME", help="with --depth 2 or 3: of which table")
-    add(
-        "--samples",
-        type=int,
-        default=3,
-        metavar="N",
-        help="with --depth 3: how many rows; with --peek: how many lore (default 3)",
-    )
-    add("--peek", action="store_true", help="a first look")
-    add("--by", default="", choices=_KEYS, metavar="KEY", help=f"groups by {', '.join(_KEYS)}")
-    add("--limit", type=int, default=20, metavar="N", help="with --by: how many groups (default 20)")
+    declare(parser, EXPLORE, table={"metavar": "NAME"}, sample_size={"flags": ["--samples"]})
+    parser.add_argument("--peek", action="store_true", help="a first look")
+    groups = {"help": "with --by: how many groups (default: 20)"}
+    declare(parser, PARTITION, key={"flags": ["--by"], "default": "", "choices": GROUPS}, limit=groups)
 
 
 def run(call: Call) -> int:
     """Look and show."""
-    given = call.arguments
-    if sum(map(bool, (given.by, given.peek, given.depth or given.table))) > 1:
+    level, groups = given(call.arguments, EXPLORE), given(call.arguments, PARTITION)
+    peeks = call.arguments.peek
+    if sum(map(bool, (groups["key"], peeks, level["depth"] or level["table"]))) > 1:
         raise UsageError(
             "--by shows groups, --peek a first look, --depth and --table levels.", "Ask for one of them."
         )
-    if given.by:
+    if groups["key"]:
         from engram.usecases.explore.partition import partition
 
         # The scope that was named is the one this store is; grouping by scope is about all of them.
-        found = partition(call.store, given.by, limit=given.limit)
-        call.output.document(found.as_dict())
-        show_table(call.output, found)
+        table = partition(call.store, **groups)
+        call.output.document(table.as_dict())
+        show_table(call.output, table)
         return 0
-    if given.peek:
+    if peeks:
         from engram.usecases.explore.peek import peek
 
-        tables = peek(call.store, samples=given.samples)
-        call.output.document(
-            {"scope": call.store.places.scope, "tables": [table.as_dict() for table in tables]}
-        )
+        tables = peek(call.store, samples=level["sample_size"])
+        call.output.document({"scope": call.store.places.scope, "tables": [one.as_dict() for one in tables]})
         _show(call, tables)
         return 0
     from engram.usecases.explore.explore import explore
 
-    level = explore(call.store, given.depth, scope=call.scope, table=given.table, sample_size=given.samples)
-    call.output.document(level.as_dict())
-    _show(call, level.tables)
+    found = explore(call.store, scope=call.scope, **level)
+    call.output.document(found.as_dict())
+    _show(call, found.tables)
     return 0
 
 

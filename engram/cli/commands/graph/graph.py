@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare, given
 from engram.cli.output import BOLD, CYAN, DIM, shorten
 from engram.cli.tables import show_table
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.graph import GRAPH
 
 if TYPE_CHECKING:
     import argparse
@@ -27,50 +29,29 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("entity", nargs="*", metavar="ENTITY", help="where to begin (default: everything)")
-    add("--depth", type=int, default=1, metavar="N", help="how many steps, 1 to 3 (default 1)")
-    add(
-        "--type",
-        action="append",
-        default=[],
-        metavar="TYPE",
-        help="show only entities of this type (repeatable)",
+    declare(
+        parser,
+        GRAPH,
+        entity={"flags": (), "nargs": "*", "metavar": "ENTITY"},
+        limit={
+            "default": None,
+            "help": "how many entities and entries each (default 20; with --dot and --json all)",
+        },
     )
-    add(
-        "--kind",
-        action="append",
-        default=[],
-        metavar="KIND",
-        help="go only by relationships of this kind; `together`: lore that name both (repeatable)",
-    )
-    add(
-        "--limit",
-        type=int,
-        metavar="N",
-        help="how many entities and lore each (default 20; with --dot and --json all)",
-    )
-    add("--dot", action="store_true", help="print it in the language of Graphviz")
+    parser.add_argument("--dot", action="store_true", help="print it in the language of Graphviz")
 
 
 def run(call: Call) -> int:
     """Walk and show."""
     from engram.usecases.graph.neighbourhood import graph_tables, search_graph
 
-    given = call.arguments
-    limit = given.limit
-    if limit is None and not (given.dot or call.output.json):
-        limit = 20
-    around = search_graph(
-        call.store,
-        " ".join(given.entity).strip(),
-        given.depth,
-        types=given.type,
-        kinds=given.kind,
-        limit=limit,
-    )
+    is_dot = call.arguments.dot
+    values = given(call.arguments, GRAPH)
+    if values["limit"] is None and not (is_dot or call.output.json):
+        values["limit"] = 20
+    around = search_graph(call.store, **{**values, "entity": " ".join(values["entity"]).strip()})
     call.output.document(graph_json(around))
-    if given.dot:
+    if is_dot:
         from engram.domain.graph.graph_drawing import dot
 
         call.output.line(safe_text(dot(around.nodes(), around.edges), lines=True))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare, given
 from engram.cli.output import CYAN, counted
 from engram.domain.errors import UsageError
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.entity_json import entity_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.graph import LINK
 
 if TYPE_CHECKING:
     import argparse
@@ -32,45 +34,36 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("name", nargs="?", default="", metavar="NAME", help="the entity (default: list all)")
-    add("--type", default="", choices=TYPES, metavar="TYPE", help=f"{', '.join(TYPES)} (default: concept)")
-    add("--alias", action="append", default=[], metavar="NAME", help="another name of it (repeatable)")
-    add(
-        "--to",
-        default="",
-        metavar="OTHER",
-        help="relate it to this entity, which is made where there is none",
+    declare(
+        parser,
+        LINK,
+        name={"flags": (), "nargs": "?", "default": "", "metavar": "NAME"},
+        type={"choices": TYPES},
+        aliases={"metavar": "NAME"},
+        to={"metavar": "OTHER"},
+        kind={"metavar": "WORD"},
+        since={"metavar": "DATE"},
+        lore={"metavar": "LORE"},
     )
-    add("--kind", default="", metavar="WORD", help="how: uses, works_on, … (default: related_to)")
-    add("--since", default="", metavar="DATE", help="since when: 2024-01-31, 2024-01 or 2024")
-    add("--lore", default="", metavar="LORE", help="a lore that is about it: ref, id or words of it")
-    add("--text", default="", metavar="TEXT", help="what is to be said of it, in place of what was")
-    add(
+    parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a field of your own (repeatable; an empty VALUE takes it away)",
+        help="a field of your own (repeatable; an empty VALUE removes it)",
     )
-    add("--remove", action="store_true", help="take away what is named, or the entity")
 
 
 def run(call: Call) -> int:
     """Do what was asked for."""
     from engram.usecases.graph.link_entity import Wanted, link_entity
 
-    given = call.arguments
-    metadata = dict(map(_pair, given.set))
-    asked = (given.alias, given.to, given.kind, given.since, given.lore, given.text, metadata, given.remove)
-    if not given.name:
-        if any(asked):
+    values = given(call.arguments, LINK)
+    wanted = Wanted(**values, metadata=dict(map(_pair, call.arguments.set)))
+    if not wanted.name:
+        if any(wanted._replace(type="")):
             raise UsageError("No entity was named.", 'For example: engram link "ZooKeeper" --type tool')
-        return _list(call, given.type)
-    wanted = Wanted(
-        given.name, given.type, tuple(given.alias), given.to, given.kind, given.since, given.lore, given.text,
-        metadata, given.remove,
-    )  # fmt: skip
+        return _list(call, wanted.type)
     done = link_entity(call.store, wanted)
     call.wrote = True
     call.output.document(linked_json(done))

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.description import CATEGORY, ENTITY, FILE, REF, SCOPE, TAG, TYPE
 
 if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
 
-DESCRIPTION = "Print a completion script for your shell."
+DESCRIPTION = (
+    "Print a completion script for your shell. It completes commands, options and their values; categories, tags,\n"
+    "refs, scopes and entities are those of the store around you."
+)
 EXAMPLES = (
     "engram completion bash > ~/.local/share/bash-completion/completions/engram",
     "engram completion zsh > ~/.zfunc/_engram",
 )
 SHELLS = ("bash", "zsh", "tcsh")
+_ASKED = (CATEGORY, TYPE, TAG, REF, SCOPE, ENTITY)
+_BY_PLACEHOLDER = {"PATH": FILE, "REF": REF, "LORE": REF}  # of arguments that no description has
+_FUNCTIONS = {
+    "bash": '_engram_{0}() {{ engram complete {0} -- "$1" 2>/dev/null; }}',
+    "zsh": '_engram_{0}() {{ compadd -- ${{(f)"$(engram complete {0} -- "$PREFIX" 2>/dev/null)"}} }}',
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +34,48 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Print the script."""
+    script = completion_script(call.arguments.shell)
+    call.output.document({"shell": call.arguments.shell, "script": script})
+    call.output.line(script)
+    return 0
+
+
+def completion_script(shell: str) -> str:
+    """Return the script for a shell."""
     import shtab
 
     from engram.cli.parsing import full_parser
 
-    script = shtab.complete(full_parser(), shell=call.arguments.shell)
-    call.output.document({"shell": call.arguments.shell, "script": script})
-    call.output.line(script)
-    return 0
+    parser = full_parser()
+    for action in _actions(parser):
+        _say_values(action)
+    functions = "\n".join(_FUNCTIONS[shell].format(kind) for kind in _ASKED) if shell in _FUNCTIONS else ""
+    script: str = shtab.complete(parser, shell=shell, preamble=functions)
+    return script
+
+
+def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The arguments of all commands."""
+    parsers = [parser]
+    for action in parser._actions:  # noqa: SLF001 - argparse offers no other way
+        if isinstance(action.choices, dict):
+            parsers += action.choices.values()
+    return [action for one in parsers for action in one._actions]  # noqa: SLF001
+
+
+def _say_values(action: argparse.Action) -> None:
+    """Tell shtab where the values of an argument come from."""
+    from shtab import FILE as FILES
+
+    parameter = getattr(action, "described", None)
+    if parameter is not None and parameter.choices:
+        action.choices = parameter.choices
+        return
+    kind = parameter.values if parameter else _BY_PLACEHOLDER.get(str(action.metavar), "")
+    kind = SCOPE if "--scope" in action.option_strings else kind
+    if kind == FILE:
+        action.complete = FILES  # type: ignore[attr-defined]
+    elif kind in _ASKED:
+        function = f"_engram_{kind}"
+        asked = {"bash": function, "zsh": function, "tcsh": f"`engram complete {kind}`"}
+        action.complete = asked  # type: ignore[attr-defined]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from engram.cli.parsing import add_filters
+from engram.cli.options import declare, given
 from engram.cli.present import hit_line, lore_json
 from engram.domain.entry.validation import check_words
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.lookup import LIST
 
 if TYPE_CHECKING:
     import argparse
@@ -27,17 +28,8 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("--limit", type=int, default=20, metavar="N", help="how many (default 20)")
-    add("--all", action="store_true", help="all of them")
-    add_filters(parser)
-    add("--status", default="", help="only active, pending, archived or superseded")
-    add(
-        "--sort",
-        default="created",
-        metavar="KEY",
-        help="created, updated, confidence, helpful, title or category",
-    )
+    declare(parser, LIST, sort={"metavar": "KEY"})
+    parser.add_argument("--all", action="store_true", help="all of them")
 
 
 def run(call: Call) -> int:
@@ -48,15 +40,9 @@ def run(call: Call) -> int:
     from engram.usecases.recall.usage import worths_at_once
     from engram.usecases.store.quarantine import texts
 
-    given = call.arguments
-    check_words("tags", given.tag)
-    options = {
-        "limit": None if given.all else min(given.limit, sys.maxsize),
-        "categories": given.category,
-        "status": given.status,
-        "tags": given.tag,
-        "sort": given.sort,
-    }
+    options = given(call.arguments, LIST)
+    check_words("tags", options["tags"])
+    options["limit"] = None if call.arguments.all else min(options["limit"], sys.maxsize)
     hits, total = list_hits(call.store, **options)
     worth = worths_at_once(call.store, hits)
     if call.output.json:
@@ -83,7 +69,7 @@ def run(call: Call) -> int:
         waits = hit.text_digest in (held.get(hit.id) or ())
         importance = worth[hit.id]["importance"] if valued else None
         call.output.line(hit_line(call, hit, now, "held" if waits else hit.status, importance))
-    if not total and (given.category or given.tag or given.status):
+    if not total and (options["categories"] or options["tags"] or options["status"]):
         call.output.line("No lore fits.")
     elif not total:
         call.output.line("No lore here yet.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from engram.cli.parsing import add_filters
+from engram.cli.options import declare, given
 from engram.cli.present import recalled_lines
 from engram.domain.errors import UsageError
 from engram.domain.recall.budget import shares
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.recall import QUERY
 
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from engram.usecases.history.origin import Origin
     from engram.usecases.recall.query import Answer
 
-DESCRIPTION = "Recall the lore that answers a question, by words and by meaning, best first."
+DESCRIPTION = QUERY.purpose
 EXAMPLES = (
     'engram query "implementing message consumers"',
     'engram query "flaky test" --category testing-strategy -k 3 --explain',
@@ -27,64 +28,27 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("text", metavar="TEXT", nargs="+", help="the question, in words of your own")
-    add("-k", "--limit", dest="limit", type=int, metavar="N", help="how many lore (default: recall.limit, 5)")
-    add(
-        "--min-confidence",
-        type=float,
-        metavar="F",
-        help="leave out lore below this (default: recall.min_confidence, 0.50)",
+    declare(
+        parser,
+        QUERY,
+        text={"flags": (), "nargs": "+", "metavar": "TEXT"},
+        limit={"flags": ["-k", "--limit"]},
+        as_of={"metavar": "REV"},
     )
-    add_filters(parser)
-    add("--type", action="append", default=[], help="only this type (repeatable)")
-    add(
-        "-f",
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="a file you work on: lore about it is lifted (repeatable)",
-    )
-    add(
-        "--budget",
-        type=int,
-        metavar="N",
-        help="about how many tokens of lore to print (default: recall.budget, 500; with --json all)",
-    )
-    add("--strategy", default="hybrid", help="hybrid, words (no model) or scan (no index)")
-    add("--as-of", default="", metavar="REV", help="ask the store as it was at a commit, tag or date")
-    add(
-        "--hop",
-        action="store_true",
-        default=None,
-        help="also lore one step away, about entities that are named",
-    )
-    add("--explain", action="store_true", help="show the parts of each score")
+    parser.add_argument("--explain", action="store_true", help="show the parts of each score")
 
 
 def run(call: Call) -> int:
     """Ask and print the answer. Nothing found is an answer too: exit 0."""
     from engram.usecases.recall.query import Question, query
 
-    given = call.arguments
-    if given.budget is not None and given.budget < 1:
-        raise UsageError(f"The budget must be 1 token or more, not {given.budget}.")
-    question = Question(
-        " ".join(given.text),
-        given.limit,
-        given.min_confidence,
-        tuple(given.category),
-        tuple(given.type),
-        tuple(given.tag),
-        tuple(given.file),
-        given.strategy,
-        as_of=given.as_of,
-        scopes=tuple(given.scope),
-        hop=given.hop,
-    )
+    values = given(call.arguments, QUERY)
+    budget = values["budget"]
+    if budget is not None and budget < 1:
+        raise UsageError(f"The budget must be 1 token or more, not {budget}.")
+    scopes = tuple(call.arguments.scope)
+    question = Question(**{**values, "text": " ".join(values["text"]), "scopes": scopes})
     call.takes_scopes = True
-    budget = given.budget
     if budget is None and not call.output.json:
         budget = int(call.store.settings.number("recall.budget"))
     answer = query(call.store, question._replace(budget=budget))

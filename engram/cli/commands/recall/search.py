@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare, given
 from engram.cli.output import BOLD, CYAN, DIM, bar, counted
-from engram.cli.parsing import add_filters
 from engram.cli.present import confidence, lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.recall import SEARCH
 
 if TYPE_CHECKING:
     import argparse
@@ -25,19 +26,9 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("text", metavar="TEXT", nargs="*", help="words to look for")
-    add("--limit", type=int, default=10, metavar="N", help="how many (default 10)")
-    add_filters(parser)
-    add(
-        "--agent",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="only what this agent recorded (repeatable)",
-    )
-    add("--since", default="", metavar="DATE", help="only what was recorded from this date (or time) on")
-    add("--until", default="", metavar="DATE", help="only what was recorded up to this date, itself included")
+    day = {"metavar": "DATE"}
+    text = {"flags": (), "nargs": "*", "metavar": "TEXT"}
+    declare(parser, SEARCH, text=text, agents={"metavar": "ID"}, since=day, until=day)
 
 
 def run(call: Call) -> int:
@@ -46,11 +37,8 @@ def run(call: Call) -> int:
     from engram.usecases.opening.scopes import reach
     from engram.usecases.recall.find import find
 
-    given = call.arguments
-    found = find(
-        call.store, " ".join(given.text), tags=given.tag, categories=given.category, agents=given.agent,
-        since=given.since, until=given.until, scope=call.scope, limit=given.limit,
-    )  # fmt: skip
+    values = given(call.arguments, SEARCH)
+    found = find(call.store, **{**values, "text": " ".join(values["text"])}, scope=call.scope)
     rows = [{**lore_json(one.lore, one.path), "ref": one.ref, "scope": one.scope} for one in found.lore]
     call.output.document({"lore": rows, "strength": found.strength, "notes": list(found.notes)})
     styled = call.output.styled

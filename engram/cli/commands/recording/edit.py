@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from engram.cli.call import Call, text_or_stdin
-from engram.cli.parsing import add_tags
+from engram.cli.options import declare, given
 from engram.cli.present import WAITS, lore_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.edit import EDIT
 
 if TYPE_CHECKING:
     from engram.usecases.lookup.listing import Shown
@@ -23,43 +24,23 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("name", metavar="REF", help="which lore")
-    add("--content", metavar="TEXT", help="its new text; - reads standard input")
-    add("-c", "--category", help="its new category")
-    add("--context", action="append", metavar="TEXT", help="where and when it was learned (repeatable)")
-    add("--confidence", type=float, metavar="F", help="how sure, 0.00 to 1.00; votes stay")
-    add("--importance", type=float, metavar="F", help="how much it matters, 0.00 to 1.00")
-    add("--status", help="active, pending, archived or superseded")
-    add_tags(parser, "--add-tag", says="add a tag (repeatable, or with commas)")
-    add_tags(parser, "--remove-tag", says="take a tag away (repeatable, or with commas)")
-    add(
-        "-f", "--file", action="append", metavar="PATH", help="the files it is about, instead of those it has"
-    )
-    add("--pin", action="store_true", default=None, help="it never fades")
-    add("--unpin", action="store_false", dest="pin", help="it fades like others")
+    parser.add_argument("name", metavar="REF", help="which entry")
+    text, tag = {"metavar": "TEXT"}, {"metavar": "TAG"}
+    pin = {"flags": ["--pin"]}
+    declare(parser, EDIT, content=text, context=text, add_tags=tag, remove_tags=tag, pinned=pin)
+    parser.add_argument("--unpin", action="store_false", dest="pinned", help="it fades like others")
 
 
 def run(call: Call) -> int:
     """Change it and say so."""
     from engram.usecases.recording.edit import Edit, edit
 
-    given = call.arguments
-    content = None if given.content is None else text_or_stdin(given.content, "text")
-    wanted = Edit(
-        content=content,
-        category=given.category,
-        context=tuple(given.context) if given.context is not None else None,
-        confidence=given.confidence,
-        importance=given.importance,
-        status=given.status,
-        add_tags=tuple(given.add_tag),
-        remove_tags=tuple(given.remove_tag),
-        files=tuple(given.file) if given.file is not None else None,
-        pinned=given.pin,
-    )
+    values = given(call.arguments, EDIT)
+    if values["content"] is not None:
+        values["content"] = text_or_stdin(values["content"], "text")
+    wanted = Edit(**values)
     by_hand = wanted.is_empty and call.is_interactive
-    shown = _in_editor(call) if by_hand else edit(call.store, given.name, wanted)
+    shown = _in_editor(call) if by_hand else edit(call.store, call.arguments.name, wanted)
     if shown is None:
         call.output.line("Nothing was changed.")
         return 0

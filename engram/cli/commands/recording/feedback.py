@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from engram.cli.options import declare, given
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.feedback import FEEDBACK
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from engram.cli.call import Call
 
@@ -22,46 +25,15 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add(
-        "--helpful",
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="REF",
-        help="it helped: confidence +0.08",
-    )
-    add(
-        "--incorrect",
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="REF",
-        help="it is wrong: confidence −0.15",
-    )
-    add(
-        "--not-relevant",
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="REF",
-        help="right, but not what was asked",
-    )
-    add("--again", action="store_true", help="count it though this session said the same before")
+    several: dict[str, Any] = {"action": "extend", "nargs": "+"}
+    declare(parser, FEEDBACK, helpful=several, not_relevant=several, incorrect=several)
 
 
 def run(call: Call) -> int:
     """Judge and say what changed."""
     from engram.usecases.recording.feedback import describe, feedback
 
-    given = call.arguments
-    judged = feedback(
-        call.store,
-        helpful=given.helpful,
-        not_relevant=given.not_relevant,
-        incorrect=given.incorrect,
-        again=given.again,
-    )
+    judged = feedback(call.store, **given(call.arguments, FEEDBACK))
     call.wrote = True
     call.output.document({"updated": [one._asdict() for one in judged]})
     for one in judged:

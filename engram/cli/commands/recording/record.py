@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from engram.cli.call import Call, text_or_stdin
+from engram.cli.options import declare, given
 from engram.cli.output import counted
-from engram.cli.parsing import add_tags
 from engram.cli.present import WAITS, confidence, lore_json
 from engram.domain.scopes import USER
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.record import RECORD
 
 if TYPE_CHECKING:
     import argparse
 
-DESCRIPTION = "Write down something learned. It is on disk when the command returns; git gets it right after."
+DESCRIPTION = f"{RECORD.purpose} It is on disk when the command returns; git gets it right after."
 EXAMPLES = (
     'engram record "Redelivery happens after a missed ack" --category edge-case-discovery --tag queue',
     "git log -1 --format=%B | engram record - --category decision",
@@ -22,51 +23,21 @@ EXAMPLES = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("text", metavar="TEXT", nargs="?", help="what was learned, as markdown; - reads standard input")
-    add("-c", "--category", default="", help="what kind of lore it is (`engram config` lists them)")
-    add(
-        "--context",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="where and when it was learned (repeatable)",
+    declare(
+        parser,
+        RECORD,
+        content={"flags": (), "nargs": "?", "metavar": "TEXT"},
+        context={"metavar": "TEXT"},
+        pinned={"flags": ["--pin"]},
     )
-    add(
-        "--confidence",
-        type=float,
-        metavar="F",
-        help="how sure, 0.00 to 1.00 (default: record.confidence, 0.70)",
-    )
-    add_tags(parser, "-t", "--tag", says="a topic (repeatable, or with commas)")
-    add("-f", "--file", action="append", default=[], metavar="PATH", help="a file it is about (repeatable)")
-    add("--entity", action="append", default=[], metavar="NAME", help="a name it is about (repeatable)")
-    add("--type", default="", help="episodic, semantic, procedural or working (default: by category)")
-    add("--status", default="active", help="active, or pending to wait for review")
-    add("--agent", default="", help="who records it (default: the calling agent, else human)")
-    add("--pin", action="store_true", help="it never fades")
-    add("--redact", action="store_true", help="mask secrets instead of refusing the lore")
 
 
 def run(call: Call) -> int:
     """Record it and say where it is."""
     from engram.usecases.recording.record import Draft, record
 
-    given = call.arguments
-    draft = Draft(
-        content=text_or_stdin(given.text, "text"),
-        category=given.category,
-        context=tuple(given.context),
-        confidence=given.confidence,
-        tags=tuple(given.tag),
-        files=tuple(given.file),
-        entities=tuple(given.entity),
-        type=given.type,
-        status=given.status,
-        agent=given.agent,
-        pinned=given.pin,
-        redact=given.redact,
-    )
+    values = given(call.arguments, RECORD)
+    draft = Draft(**{**values, "content": text_or_stdin(values["content"], "text")})
     done = record(call.store, draft)
     call.wrote = True
     twins = [twin._asdict() for twin in done.similar]

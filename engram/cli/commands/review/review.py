@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from engram.cli.options import add_all
 from engram.cli.output import BOLD, CYAN, DIM, counted, shorten
-from engram.cli.parsing import add_filters
 from engram.domain.errors import UsageError
 from engram.domain.review.review import DECISIONS, EDIT, KINDS, MERGE, allowed
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.recall import FILTERS
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only what this agent recorded (repeatable)",
     )
-    add_filters(parser)
+    add_all(parser, FILTERS)
     add("--older-than", type=float, default=0.0, metavar="DAYS", help="only lore that was made so long ago")
     add("--min-confidence", type=float, default=0.0, metavar="F", help="only lore of this confidence or more")
     add("--max-confidence", type=float, default=1.0, metavar="F", help="only lore of this confidence or less")
@@ -107,14 +108,16 @@ def _fitting(call: Call, limit: int | None) -> Queue:
     from engram.usecases.review.review import Wanted, review
 
     given = call.arguments
-    wanted = Wanted(given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence)
+    wanted = Wanted(
+        given.categories, given.tags, given.older_than, given.min_confidence, given.max_confidence
+    )
     return review(call.store, kinds=given.kind, agents=given.agent, wanted=wanted, limit=limit)
 
 
 def _filters(call: Call) -> list[str]:
     """The filters that were given, for people."""
     given = call.arguments
-    lists = {"kind": given.kind, "agent": given.agent, "category": given.category, "tag": given.tag}
+    lists = {"kind": given.kind, "agent": given.agent, "category": given.categories, "tag": given.tags}
     found = [f"{name} {', '.join(values)}" for name, values in lists.items() if values]
     found += [f"older than {given.older_than:g} days"] if given.older_than else []
     if (given.min_confidence, given.max_confidence) != (0, 1):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 
+from engram.cli.options import add, declare, given
 from engram.cli.output import counted
 from engram.cli.progress import steps
 from engram.domain.errors import REMOTE_FAILED, UsageError
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
+from engram.operations.sync import SYNC, TIMEOUT
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from engram.cli.call import Call
     from engram.usecases.sync.sync import Options, Planned, Synced
 
@@ -29,45 +33,56 @@ _SHOWN = 20
 _SUMS = ("pulled", "pushed", "merged", "folded", "conflicts", "held", "duration_ms")
 
 
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 86_400:
+        raise argparse.ArgumentTypeError("a number of seconds from 0 to 86400 is needed")
+    return value
+
+
+_SECONDS: dict[str, Any] = {"type": _seconds, "metavar": "SECONDS"}
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add = parser.add_argument
-    add("remote", metavar="REMOTE", nargs="?", default="", help="with which remote (default: the usual one)")
-    add("--pull", action="store_true", help="only bring in and merge, do not push")
-    add("--push", action="store_true", help="only push, do not merge")
-    add(
+    declare(
+        parser,
+        SYNC,
+        remote={"flags": (), "nargs": "?", "metavar": "REMOTE"},
+        pull={"default": False, "help": "only bring in and merge, do not push"},
+        push={"default": False, "help": "only push, do not merge"},
+        timeout=_SECONDS,
+    )
+    parser.add_argument(
         "--dry-run",
         action="store_true",
         help="say what would come in, go out and be merged; change nothing here",
     )
-    add("--all", action="store_true", help="every scope that has a remote; one that fails stops no other")
-    timeout(parser)
+    parser.add_argument(
+        "--all", action="store_true", help="every scope that has a remote; one that fails stops no other"
+    )
 
 
 def timeout(parser: argparse.ArgumentParser) -> None:
     """Declare the time limit of everything that goes over the network."""
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=120.0,
-        metavar="SECONDS",
-        help="give up on a remote that takes longer than this (default: 120)",
-    )
+    add(parser, TIMEOUT, **_SECONDS)
 
 
 def run(call: Call) -> int:
     """Sync and report; trouble after something was done gives the exit code of that trouble."""
     from engram.usecases.sync.sync import Options, preview, sync
 
-    given = call.arguments
-    both = given.pull == given.push
-    options = Options(given.remote, both or given.pull, both or given.push, given.timeout)
-    if given.all:
+    arguments = call.arguments
+    values = given(arguments, SYNC)
+    if values["pull"] == values["push"]:
+        values["pull"] = values["push"] = True
+    options = Options(**values)
+    if arguments.all:
         return _all(call, options)
-    if given.scope:
+    if arguments.scope:
         _clone_missing(call)
     with steps(call.output) as step:
-        if given.dry_run:
+        if arguments.dry_run:
             return _show_plan(call, preview(call.store, options, step))
         done = sync(call.store, options, step)
     call.wrote = True
@@ -90,8 +105,8 @@ def _all(call: Call, options: Options) -> int:
     """Sync every scope; any trouble gives the exit code of a failed remote."""
     from engram.usecases.placement.sync_all import sync_all
 
-    given = call.arguments
-    if given.remote or given.dry_run or given.scope:
+    arguments = call.arguments
+    if options.remote or arguments.dry_run or arguments.scope:
         raise UsageError("--all takes no remote, no --scope and no --dry-run.", "engram sync --all")
     with steps(call.output) as step:
         found = sync_all(call.store, options, step)
@@ -121,13 +136,6 @@ def _clone_missing(call: Call) -> None:
     if call.scope in settings.teams():
         with steps(call.output) as step:
             clone_missing(settings, call.scope, timeout=call.arguments.timeout, step=step)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 86_400:
-        raise argparse.ArgumentTypeError("a number of seconds from 0 to 86400 is needed")
-    return value
 
 
 def _summary(done: Synced) -> str:

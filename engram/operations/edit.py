@@ -1,0 +1,36 @@
+"""`edit`: change fields of an entry; what is not given stays."""
+
+from __future__ import annotations
+
+from engram.domain.entry.lore import STATUSES
+from engram.operations.description import (
+    CATEGORY,
+    CLI,
+    ENTITY,
+    FILE,
+    HTTP,
+    MCP,
+    TAG,
+    TYPE,
+    Operation,
+    flag,
+    share,
+    text,
+    texts,
+)
+
+EDIT = Operation("edit", "Change an entry.", (
+    text("content", "its new text; - reads standard input", default=None),
+    text("category", "its new category", default=None, values=CATEGORY),
+    texts("context", "context", "where and when it was learned", default=None),
+    share("confidence", "how sure, 0.00 to 1.00; votes stay", only=(CLI, HTTP)),
+    share("importance", "how much it matters, 0.00 to 1.00"),
+    text("status", "active, pending, archived or superseded", default=None, choices=STATUSES),
+    text("type", "episodic, semantic, procedural or working", default=None, values=TYPE, only=(HTTP,)),
+    texts("tags", "tag", "all its tags", default=None, values=TAG, agents="Instead of those it has", only=(MCP, HTTP)),
+    texts("add_tags", "add_tag", "add a tag", values=TAG, only=(CLI,)),
+    texts("remove_tags", "remove_tag", "remove a tag", values=TAG, only=(CLI,)),
+    texts("files", "file", "the files it is about, instead of those it has", default=None, values=FILE),
+    texts("entities", "entity", "the names it is about, instead of those it has", default=None, values=ENTITY, only=(HTTP,)),
+    flag("pinned", "it never fades", default=None, only=(CLI, HTTP)),
+))  # fmt: skip

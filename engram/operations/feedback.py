@@ -1,0 +1,14 @@
+"""`feedback`: what was of use, and what was not."""
+
+from __future__ import annotations
+
+from engram.operations.description import CLI, REF, Operation, flag, texts
+
+MOST_REFS = 20  # in one call of an agent
+
+FEEDBACK = Operation("feedback", "Judge lore that was recalled.", (
+    texts("helpful", "helpful", "it helped: confidence +0.08", values=REF, high=MOST_REFS),
+    texts("not_relevant", "not_relevant", "right, but not what was asked", values=REF, high=MOST_REFS),
+    texts("incorrect", "incorrect", "it is wrong: confidence −0.15", values=REF, high=MOST_REFS),
+    flag("again", "count it even if this session has judged it so before", only=(CLI,)),
+))  # fmt: skip

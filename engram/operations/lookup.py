@@ -1,0 +1,23 @@
+"""`list` and `delta`: one store by filter and order, and what changed in it."""
+
+from __future__ import annotations
+
+from engram.domain.entry.lore import STATUSES
+from engram.operations.description import HTTP, Operation, text, whole
+from engram.operations.recall import FILTERS
+
+MOST_LISTED = 1000  # in one answer over HTTP
+SORTS = ("created", "updated", "confidence", "helpful", "title", "category")
+
+LIST = Operation("list", "List lore, newest first.", (
+    whole("limit", "how many", default=20, low=1, high=MOST_LISTED),
+    whole("offset", "after how many", default=0, low=0, high=999_999_999, only=(HTTP,)),
+    *FILTERS,
+    text("status", "only active, pending, archived or superseded", choices=STATUSES),
+    text("sort", "created, updated, confidence, helpful, title or category", default="created", choices=SORTS),
+))  # fmt: skip
+
+DELTA = Operation("delta", "Tell what changed in this clone.", (
+    text("since", "the cursor of the answer before, or a time; nothing: since ever"),
+    whole("limit", "how many changes", low=1, high=MOST_LISTED),
+))  # fmt: skip

@@ -1,0 +1,36 @@
+"""`record`: the one operation that writes a new entry."""
+
+from __future__ import annotations
+
+from engram.domain.entry.lore import ACTIVE, STATUSES
+from engram.operations.description import (
+    CATEGORY,
+    CLI,
+    ENTITY,
+    FILE,
+    HTTP,
+    TAG,
+    TYPE,
+    Operation,
+    flag,
+    share,
+    text,
+    texts,
+)
+
+RECORD = Operation("record", "Write down something learned.", (
+    text("content", "what was learned, as markdown; - reads standard input", required=True,
+         agents="Markdown, at most 4000 characters; the first line is the title"),
+    text("category", "what kind of entry it is (`engram config` lists them)", values=CATEGORY),
+    texts("context", "context", "where and when it was learned", agents="Where and when it was learned"),
+    share("confidence", "how sure, 0.00 to 1.00 (default: record.confidence, 0.70)"),
+    texts("tags", "tag", "a topic", values=TAG),
+    texts("files", "file", "a file it is about", agents="Repository paths it is about", values=FILE),
+    texts("entities", "entity", "a name it is about", values=ENTITY, only=(CLI, HTTP)),
+    text("type", "episodic, semantic, procedural or working (default: by category)", values=TYPE, only=(CLI, HTTP)),
+    text("status", "active, or pending to wait for review", default=ACTIVE, choices=STATUSES, only=(CLI, HTTP)),
+    text("agent", "who records it (default: the calling agent, else human)", only=(CLI,)),
+    share("importance", "how much it matters, 0.00 to 1.00", only=(HTTP,)),
+    flag("pinned", "it never fades", only=(CLI, HTTP)),
+    flag("redact", "mask secrets instead of refusing the entry", agents="Mask secrets instead of refusing"),
+))  # fmt: skip

@@ -1,0 +1,43 @@
+"""What agents that share a memory do for one another: hand over, sum up, observe, say who they are."""
+
+from __future__ import annotations
+
+from engram.operations.description import CLI, FILE, MCP, SCOPE, Operation, flag, text, texts, whole
+
+_AGENT = text("agent", "who hands over, observes or asks (default: the caller)", agents="Your id")
+_FILES = texts("files", "file", "a file it is about", values=FILE)
+
+HANDOFF = Operation("handoff", "Hand work over to another agent.", (
+    text("summary", required=True, agents="What was done, what is left, what to watch", only=(MCP,)),
+    text("to", "for whom (default: anybody)", agents="An agent's id; empty: whoever comes next"),
+    text("topic", "what it is about, in a few words"),
+    _FILES,
+    _AGENT,
+))  # fmt: skip
+
+SUMMARY = Operation("summary", "Keep the summary of a session.", (
+    text("summary", required=True, agents="Asked, decided, done, left open", only=(MCP,)),
+    texts("participants", "with", "who took part", agents="Others who took part"),
+    _FILES,
+    flag("new", "of a new conversation", agents="Begin another conversation"),
+))  # fmt: skip
+
+CONTEXT = Operation("context", "Prepare what to know for a topic.", (
+    text("topic", required=True, agents="What you are about to work on", only=(MCP,)),
+    whole("max_tokens", "at most so many", default=1000, low=200, high=20_000),
+    _AGENT,
+    text("scope", values=SCOPE, only=(MCP,)),
+))  # fmt: skip
+
+OBSERVE = Operation("observe", "Keep a text at once, to become pending lore later.", (
+    text("text", required=True, high=8000, only=(MCP,)),
+    _FILES,
+    _AGENT,
+))  # fmt: skip
+
+REGISTER = Operation("register", "Say who an agent is and what it can do.", (
+    text("id", required=True, agents="Lower-case words with -", only=(MCP,)),
+    text("name", "its name"),
+    texts("capabilities", "capability", "what it can do"),
+    text("default_scope", "where it hands over and observes", values=SCOPE, only=(CLI, MCP)),
+))  # fmt: skip
