@@ -110,7 +110,9 @@ def test_a_well_tuned_store_is_left_alone_and_a_weight_badly_set_is_mended(tmp_p
         found = engram.evolve(apply=True)
         assert found.judged >= evolution.LEAST_JUDGED
         assert (found.proposals, found.file) == ((), "")
-        assert f"No change is a significant improvement on the {found.questions} judged questions" in found.why
+        assert (
+            f"No change is a significant improvement on the {found.questions} judged questions" in found.why
+        )
         assert path.read_bytes() == good
 
     path.write_bytes(good + BADLY_SET.encode())

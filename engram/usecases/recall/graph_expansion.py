@@ -8,8 +8,8 @@ from engram.domain.entry.refs import fold
 from engram.domain.graph.graph import entity_key, name_key
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import all_entities
-from engram.usecases.graph.graph_building import drawn
+from engram.usecases.graph.entities import list_entities
+from engram.usecases.graph.graph_building import build_graph
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.graph.drawn_graph import Drawn
+    from engram.domain.graph.graph import BuiltGraph
     from engram.usecases.recall.query import Question, Recalled
     from engram.usecases.store.store import Store
 
@@ -50,10 +50,10 @@ def _one_step(
     store: Store, question: Question, strategy: str, shown: list[Recalled], places: int
 ) -> list[Recalled]:
     """The best lore of one store that are a step away."""
-    entities = all_entities(store)
+    entities = list_entities(store)
 
     def look(generation: Generation) -> list[Recalled]:
-        there = drawn(store, generation, entities)
+        there = build_graph(store, generation, entities)
         best = [hit.lore.id for hit in shown[:_BEST]]
         ways = _ways(there, question.text, best, {hit.lore.id for hit in shown})
         rows = generation.catalog.where_in(
@@ -74,7 +74,7 @@ def _one_step(
     return consult(store, look)
 
 
-def _ways(there: Drawn, text: str, best: Sequence[str], known: set[str]) -> dict[str, str]:
+def _ways(there: BuiltGraph, text: str, best: Sequence[str], known: set[str]) -> dict[str, str]:
     """The lore that are a step away, each with the name of the entity between; what the question names comes first."""
     graph = there.graph
     keys = [*_named_in(there, text), *(key for lore_id in best for key in graph.named.get(lore_id, ()))]
@@ -87,7 +87,7 @@ def _ways(there: Drawn, text: str, best: Sequence[str], known: set[str]) -> dict
     return found
 
 
-def _named_in(there: Drawn, text: str) -> Iterator[str]:
+def _named_in(there: BuiltGraph, text: str) -> Iterator[str]:
     """The keys of the entities whose names a text has, word for word."""
     words = fold(text).split()
     for start in range(len(words)):
@@ -97,7 +97,7 @@ def _named_in(there: Drawn, text: str) -> Iterator[str]:
                 yield key
 
 
-def _key_of(there: Drawn, name: str) -> str:
+def _key_of(there: BuiltGraph, name: str) -> str:
     if name in STOP_WORDS:
         return ""
     slugs = there.meant.get(name, ())

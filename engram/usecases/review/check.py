@@ -12,7 +12,7 @@ from engram.domain.similarity.equivalence import CONTRADICTION
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
 from engram.usecases.graph.broken_links import bad_links
-from engram.usecases.graph.entities import known
+from engram.usecases.graph.entities import read_entities
 from engram.usecases.index.index_query import consult
 from engram.usecases.review.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.similarity.pairs import pairs
@@ -111,7 +111,7 @@ def _found(store: Store, generation: Generation, checked: Checked, base: str) ->
     with_secret = {one.path for one in secrets}
     problems = [
         Remark(ERROR, FILE, one.path, one.line, one.message, one.hint)
-        for one in (*generation.catalog.problems(), *known(store).problems)
+        for one in (*generation.catalog.problems(), *read_entities(store).problems)
         if one.path in paths and not (one.path in with_secret and "looks like a secret" in one.message)
     ]
     links = [

@@ -53,9 +53,9 @@ def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
 
 
 def _entities(store: Store) -> list[str]:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(store)
+    found = read_entities(store)
     return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})
 
 

@@ -57,7 +57,7 @@ def preview(store: Store, item: Item, decision: str) -> Decided:
     """What `decide` would do; writes nothing. Raises as `decide`."""
     check_decision(item, decision)
     if item.kind == review.ENTITY and decision != review.SNOOZE:
-        return Decided(item, decision, {}, entities=entity_conflicts.after(store, item, decision))
+        return Decided(item, decision, {}, entities=entity_conflicts.preview_decision(store, item, decision))
     wanted = _RULES[decision](store, item, _files(store, item)) if decision in _RULES else {}
     return Decided(item, decision, wanted)
 
@@ -83,7 +83,9 @@ def decide(
             store.state.put_aside(item.id, item.mark, until)
             return Decided(item, decision, {})
         if item.kind == review.ENTITY:
-            return Decided(item, decision, {}, entities=entity_conflicts.settle(store, item, decision))
+            return Decided(
+                item, decision, {}, entities=entity_conflicts.apply_decision(store, item, decision)
+            )
         files = _files(store, item)
         if item.kind == review.FOREIGN and decision == review.ACCEPT:
             held = tuple(row for row in store.state.trust.rows() if row.id in item.lore)

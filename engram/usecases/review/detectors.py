@@ -14,8 +14,8 @@ from engram.domain.review import review
 from engram.domain.review.code_changes import CHANGED
 from engram.domain.review.review import Item, item_id, versions_told
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import known
-from engram.usecases.graph.entity_conflicts import entity_conflicts
+from engram.usecases.graph.entities import read_entities
+from engram.usecases.graph.entity_conflicts import find_conflicts
 from engram.usecases.review import trust
 from engram.usecases.review.mark import mark
 from engram.usecases.review.pair_items import contradictions, duplicates
@@ -51,7 +51,7 @@ def problems(store: Store, generation: Generation) -> list[Item]:
             f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
             mark=found.message,
         )
-        for found in [*generation.catalog.problems(), *known(store).problems]
+        for found in [*generation.catalog.problems(), *read_entities(store).problems]
     ]  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def foreign(store: Store, generation: Generation) -> list[Item]:
 DETECTORS: dict[str, Detector] = {
     review.PROBLEM: problems,
     review.CONFLICT: conflicts,
-    review.ENTITY: entity_conflicts,
+    review.ENTITY: find_conflicts,
     review.FOREIGN: foreign,
     review.PENDING: pending,
     review.CONTRADICTION: contradictions,

@@ -60,9 +60,9 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
 
 
 def _entities(store: Store) -> dict[str, int]:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(store)
+    found = read_entities(store)
     return {"count": len(found.entities), "problems": len(found.problems)}
 
 

@@ -92,11 +92,11 @@ def _text(call: Call, what: str) -> str:
 
 
 def _list(call: Call) -> None:
-    from engram.usecases.graph.agent_profiles import agents
+    from engram.usecases.graph.agent_profiles import list_agents
 
     if call.arguments.text:
         raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
-    found = agents(call.store)
+    found = list_agents(call.store)
     call.output.document({"agents": [agent_json(one) for one in found]})
     for one in found:
         _line(call, one)
@@ -106,7 +106,7 @@ def _list(call: Call) -> None:
 
 def _register(call: Call) -> None:
     from engram.domain.graph.team import AgentProfile
-    from engram.usecases.graph.agent_profiles import KnownAgent, register_agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, register_agent
 
     given = call.arguments
     settings = tuple(_pair(one) for one in given.settings)
@@ -115,16 +115,16 @@ def _register(call: Call) -> None:
     )
     done = register_agent(call.store, profile)
     call.wrote = True
-    one = KnownAgent(done, True, seen_at(call.store, done.id))
+    one = KnownAgent(done, True, last_seen(call.store, done.id))
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
 
 
 def _show(call: Call) -> None:
-    from engram.usecases.graph.agent_profiles import KnownAgent, agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, read_agent
 
-    found = agent(call.store, _text(call, "id"))
-    one = KnownAgent(found, True, seen_at(call.store, found.id))
+    found = read_agent(call.store, _text(call, "id"))
+    one = KnownAgent(found, True, last_seen(call.store, found.id))
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
     for name, value in found.settings:
@@ -138,10 +138,10 @@ def _show(call: Call) -> None:
 def _handoff(call: Call) -> None:
     from engram.cli.present import lore_json
     from engram.usecases.agents.handoffs import handoff
-    from engram.usecases.graph.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import store_of_agent
 
     given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
+    where = store_of_agent(call.store, given.agent or call.store.caller.agent, call.scope)
     done = handoff(
         where, _text(call, "text"), to=given.to, giver=given.agent, topic=given.topic, files=given.file
     )
@@ -211,10 +211,10 @@ def _context(call: Call) -> None:
 
 def _observe(call: Call) -> None:
     from engram.usecases.agents.observations import observe
-    from engram.usecases.graph.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import store_of_agent
 
     given = call.arguments
-    where = home_of(call.store, given.agent or call.store.caller.agent, call.scope)
+    where = store_of_agent(call.store, given.agent or call.store.caller.agent, call.scope)
     done = observe(where, _text(call, "text"), agent=given.agent, files=given.file)
     call.wrote = True
     call.output.document(done._asdict())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engram.cli.output import CYAN, counted
 from engram.domain.errors import UsageError
-from engram.domain.graph.entity import TYPES
-from engram.domain.graph.entity_json import entity_json
+from engram.domain.graph.entity import TYPES, entity_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 
@@ -58,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    from engram.usecases.graph.link_entity import Wanted, link_entity
+    from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
     given = call.arguments
     metadata = dict(map(_pair, given.set))
@@ -67,7 +66,7 @@ def run(call: Call) -> int:
         if any(asked):
             raise UsageError("No entity was named.", 'For example: engram link "ZooKeeper" --type tool')
         return _list(call, given.type)
-    wanted = Wanted(
+    wanted = LinkRequest(
         given.name, given.type, tuple(given.alias), given.to, given.kind, given.since, given.lore, given.text,
         metadata, given.remove,
     )  # fmt: skip
@@ -92,9 +91,9 @@ def linked_json(done: Linked) -> dict[str, object]:
 
 
 def _list(call: Call, kind: str) -> int:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(call.store)
+    found = read_entities(call.store)
     entities = [one for one in found.entities if kind in ("", one.type)]
     problems = [one._asdict() for one in found.problems]
     call.output.document({"entities": [entity_json(one) for one in entities], "problems": problems})

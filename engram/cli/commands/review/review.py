@@ -210,7 +210,7 @@ def item_lines(call: Call, item: Item) -> list[str]:
 
 def _decided_json(done: Decided) -> dict[str, object]:
     from engram.domain.entry.lore_json import lore_as_dict
-    from engram.domain.graph.entity_json import entity_json
+    from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
     lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}
