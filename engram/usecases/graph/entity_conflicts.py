@@ -10,7 +10,7 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.entity_versions import take_version
 from engram.domain.review import review
-from engram.domain.review.review import Item, item_id, versions_told
+from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.graph.entities import load, read_entities
 from engram.usecases.graph.link_entity import operation_about
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def find_conflicts(store: Store, _generation: Generation) -> list[Item]:
+def find_entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
     """Find entities with a version that lost a merge."""
     return [
         item for found in read_entities(store).conflicts if (item := _item(store, found.path)) is not None
@@ -78,7 +78,7 @@ def _item(store: Store, path: str) -> Item | None:
         file = load(store, path)
     except EngramError:
         return None
-    why, evidence = versions_told(file.conflicts)
+    why, evidence = describe_conflicts(file.conflicts)
     return Item(
         item_id(review.ENTITY, [path]), review.ENTITY, (), (path,), file.entity.name, why, review.ACCEPT, evidence,
         mark=atomic.digest(file.raw),

@@ -104,10 +104,12 @@ def _list(call: Call) -> int:
 
 def _fitting(call: Call, limit: int | None) -> Queue:
     """The items that fit the filters."""
-    from engram.usecases.review.review import Wanted, review
+    from engram.usecases.review.review import EntryFilter, review
 
     given = call.arguments
-    wanted = Wanted(given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence)
+    wanted = EntryFilter(
+        given.category, given.tag, given.older_than, given.min_confidence, given.max_confidence
+    )
     return review(call.store, kinds=given.kind, agents=given.agent, wanted=wanted, limit=limit)
 
 
@@ -124,7 +126,7 @@ def _filters(call: Call) -> list[str]:
 
 def _decide(call: Call) -> int:
     from engram.usecases.review.decisions import decide_all, preview
-    from engram.usecases.review.review import item_named
+    from engram.usecases.review.review import find_item
 
     given = call.arguments
     if given.decision == EDIT:
@@ -140,7 +142,7 @@ def _decide(call: Call) -> int:
     items = (
         list(_fitting(call, None).items)
         if given.all
-        else [item_named(call.store, name) for name in given.items]
+        else [find_item(call.store, name) for name in given.items]
     )
     asked = f"{given.decision} {counted(len(items), 'item')} ({'; '.join(_filters(call))})?"
     if given.content is not None:
