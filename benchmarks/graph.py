@@ -23,9 +23,8 @@ from engram.adapters.graph.pagerank import pagerank
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.graph import ways
 from engram.usecases.agents.context import get_context
-from engram.usecases.graph.entities import all_entities
-from engram.usecases.graph.graph_building import graph_of
-from engram.usecases.graph.importance import refresh_importance
+from engram.usecases.graph.entities import list_entities
+from engram.usecases.graph.graph_building import graph_of, refresh_importance
 from engram.usecases.graph.neighbourhood import search_graph
 from engram.usecases.index.refresh import refresh
 from engram.usecases.opening.open_store import open_store
@@ -121,7 +120,7 @@ def measure(store: Store, home: str) -> None:
     )
     pagerank(1, [])  # the library is loaded
     say("PageRank", lambda: pagerank(len(found.keys), found.steps))
-    say("the entities, from their files", lambda: all_entities(store), 2)
+    say("the entities, from their files", lambda: list_entities(store), 2)
     say("the graph, lore or entities having changed", lambda: anew(store), 3)
     say("the graph, nothing having changed", lambda: graph_of(store), 3)
     say("importance, the graph being another one", lambda: refresh_importance(store), 1)
@@ -131,7 +130,7 @@ def measure(store: Store, home: str) -> None:
         say(f"search_graph from the commonest entity, {depth} deep", walk, 2)
     say(
         "search_graph from the last one, 2 deep",
-        lambda: search_graph(store, slug_of(len(all_entities(store)) - 1), 2),
+        lambda: search_graph(store, slug_of(len(list_entities(store)) - 1), 2),
         2,
     )
     topics = (

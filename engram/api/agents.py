@@ -47,9 +47,9 @@ class Teaming(Part):
 
     def team(self) -> list[KnownAgent]:
         """The registered agents, and those that were seen here: `.profile`, `.registered`, `.seen_at` (Unix seconds)."""
-        from engram.usecases.graph.agent_profiles import agents
+        from engram.usecases.graph.agent_profiles import list_agents
 
-        return agents(self.store)
+        return list_agents(self.store)
 
     def handoff(
         self,
@@ -66,9 +66,9 @@ class Teaming(Part):
         Raises UsageError, ValidationError, SecretFoundError, NotAllowedError, StoreError.
         """
         from engram.usecases.agents.handoffs import handoff
-        from engram.usecases.graph.agent_profiles import home_of
+        from engram.usecases.graph.agent_profiles import store_of_agent
 
-        where = home_of(self.store, agent or self.store.caller.agent, scope)
+        where = store_of_agent(self.store, agent or self.store.caller.agent, scope)
         done = handoff(where, summary, to=to, giver=agent, topic=topic, files=words(files))
         self._changed()
         return done
@@ -123,9 +123,9 @@ class Teaming(Part):
         Raises ValidationError, UsageError (too many), NotAllowedError, StoreError.
         """
         from engram.usecases.agents.observations import observe
-        from engram.usecases.graph.agent_profiles import home_of
+        from engram.usecases.graph.agent_profiles import store_of_agent
 
-        where = home_of(self.store, agent or self.store.caller.agent, scope)
+        where = store_of_agent(self.store, agent or self.store.caller.agent, scope)
         return observe(where, text, agent=agent, files=words(files))
 
     def search(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.usecases.consolidation.consolidate import Consolidated
     from engram.usecases.consolidation.usefulness import UsefulnessList
     from engram.usecases.recall.recall_preview import WouldAnswer
-    from engram.usecases.review.check import Review
+    from engram.usecases.review.check import CheckReport
     from engram.usecases.review.decisions import Decided
     from engram.usecases.review.review import Queue
 
@@ -39,9 +39,9 @@ class Curating(Part):
 
         Only items about lore of these categories with all these tags, older than so many days, within these confidences.
         """
-        from engram.usecases.review.review import Wanted, review
+        from engram.usecases.review.review import EntryFilter, review
 
-        wanted = Wanted(words(categories), words(tags), older_than, min_confidence, max_confidence)
+        wanted = EntryFilter(words(categories), words(tags), older_than, min_confidence, max_confidence)
         return review(self.store, kinds=words(kinds), agents=words(agents), wanted=wanted, limit=limit)
 
     def decide(
@@ -60,9 +60,9 @@ class Curating(Part):
         SecretFoundError, StoreError.
         """
         from engram.usecases.review.decisions import decide, preview
-        from engram.usecases.review.review import item_named
+        from engram.usecases.review.review import find_item
 
-        wanted = item_named(self.store, item) if isinstance(item, str) else item
+        wanted = find_item(self.store, item) if isinstance(item, str) else item
         if dry_run:
             return preview(self.store, wanted, decision)
         done = decide(self.store, wanted, decision, days=days, result=result)
@@ -71,9 +71,9 @@ class Curating(Part):
 
     def ask_again(self, done: Decided) -> None:
         """Take back a decision that changed no file (a snooze, \"both stay\", letting in); `undo` takes the others back."""
-        from engram.usecases.review.decisions import ask_again
+        from engram.usecases.review.decisions import reopen
 
-        ask_again(self.store, done)
+        reopen(self.store, done)
 
     def extract(
         self, text: str | bytes, *, name: str = "text", limit: int = 10, dry_run: bool = False
@@ -156,7 +156,7 @@ class Curating(Part):
 
         return would_answer(self.store, name)
 
-    def check(self, *paths: str, since: str = "") -> Review:
+    def check(self, *paths: str, since: str = "") -> CheckReport:
         """Whether lore can be let in: `.remarks`, each with `.level` (error, warning), `.kind`, `.path`, `.line`, `.message`.
 
         Of the files at or below `paths` (default: all); with `since` (a commit, branch or date) of what changed since it.

@@ -21,15 +21,15 @@ class Linking(Part):
 
     def entities(self) -> tuple[Entity, ...]:
         """All entities of this store, by slug. Files that cannot be read are left out: see `doctor`."""
-        from engram.usecases.graph.entities import all_entities
+        from engram.usecases.graph.entities import list_entities
 
-        return all_entities(self.store)
+        return list_entities(self.store)
 
     def entity(self, name: str) -> Entity | None:
         """The entity that a slug, a name or an alias means; None where there is none. Raises AmbiguousError."""
-        from engram.usecases.graph.link_entity import entity_named
+        from engram.usecases.graph.link_entity import find_entity
 
-        return entity_named(self.store, name)
+        return find_entity(self.store, name)
 
     def link_entity(
         self,
@@ -50,9 +50,9 @@ class Linking(Part):
         `type` is person, project, company, concept or tool. With `remove` what is named is taken away, or without any
         of it the entity. Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, StoreError.
         """
-        from engram.usecases.graph.link_entity import Wanted, link_entity
+        from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
-        wanted = Wanted(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
+        wanted = LinkRequest(name, type, words(aliases), to, kind, since, lore, text, metadata, remove)
         linked = link_entity(self.store, wanted)
         self._changed()
         return linked

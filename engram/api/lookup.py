@@ -48,9 +48,9 @@ class Looking(Part):
 
     def links(self, name: str) -> list[Link]:
         """What a lore names and what names it: `.kind`, `.id`, `.title`, `.back`. Raises as `get`, StoreError."""
-        from engram.usecases.graph.links import links
+        from engram.usecases.graph.links import find_links
 
-        return links(self.store, name)
+        return find_links(self.store, name)
 
     def surfaced(self, name: str, limit: int = 20) -> list[Surfaced]:
         """The last queries that a lore answered, newest first. Raises NotFoundError, AmbiguousError, StoreError."""

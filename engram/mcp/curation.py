@@ -213,9 +213,9 @@ def _waits_text(item: Waits) -> str:
 
 
 def _named(engram: Engram, name: str) -> Item:
-    from engram.usecases.review.review import item_named
+    from engram.usecases.review.review import find_item
 
-    found = item_named(engram.store, name)
+    found = find_item(engram.store, name)
     if found.kind not in REVIEWED or not _readable(engram, [found]):
         raise NotFoundError(f"{found.id} waits for a person.", "A person looks: `engram review`.")
     return found

@@ -56,9 +56,9 @@ def _scopes(store: Store, _begun: str) -> Iterable[str]:
 
 
 def _entities(store: Store, _begun: str) -> Iterable[str]:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    return [one.slug for one in known(store).entities]
+    return [one.slug for one in read_entities(store).entities]
 
 
 _SOURCES: dict[str, Callable[[Store, str], Iterable[str]]] = {

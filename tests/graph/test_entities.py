@@ -21,7 +21,7 @@ from engram.domain.errors import (
     ValidationError,
 )
 from engram.domain.graph.entity import Relationship
-from engram.usecases.graph.entities import all_entities, known
+from engram.usecases.graph.entities import list_entities, read_entities
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.commit import commit_pending
 from engram.usecases.upkeep.doctor import doctor
@@ -131,7 +131,7 @@ def test_one_commit_that_undo_and_redo_move(tmp_path: Path) -> None:
         assert engram.entities() == ()
         assert engram.get(lore.id).lore.entities == ()
         write(root, "ada.md", "---\nname: Ada\ntype: person\n---\n")
-        assert [one.slug for one in all_entities(engram.store)] == ["ada"]
+        assert [one.slug for one in list_entities(engram.store)] == ["ada"]
         commit_pending(engram.store)
         assert git(root, "status", "--porcelain", "-uall") == ""
         assert git(root, "log", "-1", "--format=%s") == "edit by hand: lore/entities/ada.md"
@@ -147,7 +147,7 @@ def test_files_are_read_again_only_where_they_changed(root: Path) -> None:
     (root / "lore/entities/bad.md").write_bytes(b"---\ntype: fruit\n---\n")
     write(root, "A.md", "---\nname: Other\n---\n")
     with opened(root, clock=Clock()) as engram:
-        first = known(engram.store)
+        first = read_entities(engram.store)
         assert [one.slug for one in first.entities] == ["a", "b", "c"]
         assert [problem.path for problem in first.problems] == ["lore/entities/a.md", "lore/entities/bad.md"]
     with opened(root, clock=Clock()) as engram:  # another process
@@ -175,7 +175,7 @@ def test_what_leads_out_of_the_store_is_not_followed(root: Path, tmp_path: Path)
     (root / "lore/entities").joinpath(os.fsdecode(b"\xff.md")).write_bytes(b"---\nname: B\n---\n")
     with opened(root) as engram:
         assert [one.slug for one in engram.entities()] == ["a"]
-        assert len(known(engram.store).problems) == 2
+        assert len(read_entities(engram.store).problems) == 2
         os.rename(root / "lore/entities", tmp_path / "moved")
         (root / "lore/entities").symlink_to(outside)
         assert engram.entities() == ()
@@ -268,7 +268,7 @@ def test_two_versions_in_an_entity_are_told_and_are_no_fault(root: Path) -> None
         assert engram.check().remarks == ()
         assert engram.entity("a").name == "A"
     done = cli("doctor", cwd=root)
-    assert (done.code, "lore/entities/a.md: two versions of name are in it" in done.out) == (0, True)
+    assert (done.code, "lore/entities/a.md: it has two versions of name" in done.out) == (0, True)
 
 
 # --- the command line and the tool

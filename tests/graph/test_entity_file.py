@@ -17,7 +17,15 @@ from engram.domain.entry.lore import Conflict
 from engram.domain.entry.named_files import is_entity
 from engram.domain.errors import AmbiguousError, LoreFileError, ValidationError
 from engram.domain.graph.entity import TYPES, Entity, Relationship
-from engram.domain.graph.entity_rules import OWN_KEYS, free_slug, key_of, named, resolved, slug_of, the_one
+from engram.domain.graph.entity_rules import (
+    OWN_KEYS,
+    free_slug,
+    key_of,
+    named,
+    resolve_relationships,
+    slug_of,
+    the_one,
+)
 from engram.domain.graph.mentions import Names
 
 PATH = "lore/entities/zookeeper.md"
@@ -110,7 +118,7 @@ def test_a_file_of_text_alone_is_an_entity_and_only_gains_what_it_must() -> None
         ("name: [a]", 2, "name must be one text, not a list"),
         ("name: X\naliases: {a: b}", 3, "aliases must be a list of texts, not a mapping"),
         ("relationships: [{kind: Uses, to: y}]", 2, "the kind of a relationship cannot be 'Uses'"),
-        ("relationships: [{kind: uses}]", 2, "a relationship (uses) does not say to which entity"),
+        ("relationships: [{kind: uses}]", 2, "a relationship (uses) has no target"),
         ("relationships: [{kind: uses, to: y, since: 2024-02-30}]", 2, "since cannot be '2024-02-30'"),
         ("relationships: [{kind: uses, to: y, why: z}]", 2, "relationships must be a list of mappings {kind: uses, to"),
         ("name: X\nnotes: [", 4, "the frontmatter is not YAML"),
@@ -166,7 +174,9 @@ def test_a_name_means_what_is_called_just_so_before_what_is_called_nearly_so() -
 
 def test_relationships_to_names_and_aliases_lead_to_slugs() -> None:
     ways = tuple(Relationship("uses", to) for to in ("Keeper", "zk", "New Thing"))
-    found = resolved([Entity("a", "A", "project", (), ways), Entity("zk", "ZooKeeper", "tool", ("keeper",))])
+    found = resolve_relationships(
+        [Entity("a", "A", "project", (), ways), Entity("zk", "ZooKeeper", "tool", ("keeper",))]
+    )
     assert [way.to for way in found[0].relationships] == ["zk", "zk", "new-thing"]
 
 

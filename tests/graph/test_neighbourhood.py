@@ -18,10 +18,9 @@ from mcp_kit import ok as answered
 from engram.adapters.graph.pagerank import DAMPING, pagerank
 from engram.domain.errors import AmbiguousError, NotFoundError, UsageError
 from engram.domain.graph.graph import Edge, Graph, Node, importance, ways
-from engram.domain.graph.graph_drawing import dot, tree, way_said
+from engram.domain.graph.graph_drawing import dot, format_way, tree
 from engram.domain.graph.graph_walk import TOGETHER, walk
-from engram.usecases.graph.graph_building import graph_of
-from engram.usecases.graph.importance import refresh_importance
+from engram.usecases.graph.graph_building import graph_of, refresh_importance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +42,7 @@ def engram(root: Path) -> Iterator[Engram]:
 
 def reached(engram: Engram, name: str, depth: int = 1, **options: object) -> dict[str, str]:
     found = engram.search_graph(name, depth, **options)
-    return {one.reached.node.name: way_said(one.reached) for one in found.entities}
+    return {one.reached.node.name: format_way(one.reached) for one in found.entities}
 
 
 # --- walking
@@ -56,11 +55,11 @@ def test_a_walk_says_by_which_way_and_since_when(engram: Engram) -> None:
     far = reached(engram, "ada", 3)
     assert list(far) == ["Ada", "Billing", "The Queue", "ZooKeeper", "Redis"]
     assert far["ZooKeeper"].endswith("uses → The Queue (since 2024-01-01), runs_on → ZooKeeper")
-    assert far["Redis"].endswith("with Redis (1 lore)")
+    assert far["Redis"].endswith("with Redis (1 entry)")
 
 
 def test_a_name_without_a_file_is_a_node_and_spellings_of_an_entity_are_one(engram: Engram) -> None:
-    assert reached(engram, "redis") == {"Redis": "", "The Queue": "with The Queue (1 lore)"}
+    assert reached(engram, "redis") == {"Redis": "", "The Queue": "with The Queue (1 entry)"}
     for name in ("queue", "the QUEUE", "Message queue"):
         assert next(iter(reached(engram, name))) == "The Queue"
 
@@ -110,7 +109,7 @@ def test_what_cannot_be_asked_is_said(
 
 
 def test_a_type_that_is_none_is_said(engram: Engram) -> None:
-    with pytest.raises(UsageError, match="no type of entity 'tol'"):
+    with pytest.raises(UsageError, match="'tol' is not an entity type"):
         engram.search_graph("ada", types=["tool", "tol"])
 
 

@@ -224,5 +224,5 @@ async def test_an_item_that_is_a_persons_is_not_decided_by_an_agent(root: Path) 
             said = await refused(client, "review_memories", item=item.id, decision=decision, confirm=True)
             assert "waits for a person" in said
         said = await refused(client, "review_memories", item="0000", decision="accept")
-        assert "review_memories lists what is there." in said
+        assert "review_memories lists the items." in said
     assert len(lore_files(root)) == 1

@@ -126,7 +126,7 @@ def test_links_that_lead_nowhere_or_to_several_places(code: Path) -> None:
     put(code, "a/two.md", lore_with("", "Deploys of the gateway wait for a green build.", 2), commit=False)
     put(code, "b/two.md", lore_with("", "Printers on the third floor jam in summer.", 3))
     told = cli("check", "lore/links.md", cwd=code).out
-    assert "links.md:6: broken link: no lore here has the id 01J00000000000000000000009 (see_also)" in told
+    assert "links.md:6: broken link: no entry here has the id 01J00000000000000000000009 (see_also)" in told
     assert "links.md:9: broken link: nothing here is called [[nowhere]]" in told
     assert "links.md:9: ambiguous link: [[two]] may mean lore/a/two.md, lore/b/two.md" in told
     assert "links.md:10: broken link: there is no file gone.md" in told

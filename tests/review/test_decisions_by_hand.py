@@ -8,7 +8,7 @@ import pytest
 from apikit import QUEUE, SECRET, TIDES, ok, opened, plain
 
 from engram.domain.errors import SecretFoundError, UsageError, ValidationError
-from engram.domain.review.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_of
+from engram.domain.review.review import ACCEPT, MERGE, REJECT, SNOOZE, SUPERSEDE, merge_item
 from engram.domain.text.word_diff import word_diff
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pair(store: Engram) -> Item:
         store.get(store.record(text, category="FACT", tags=[tag]).lore.id)
         for text, tag in ((QUEUE, "one"), (TIDES, "two"))
     ]
-    return merge_of([one.lore.id for one in shown], [one.path for one in shown], "two", "they say the same")
+    return merge_item([one.lore.id for one in shown], [one.path for one in shown], "two", "they say the same")
 
 
 def test_what_a_person_made_of_two_lore_is_written_with_the_merge(store: Engram) -> None:

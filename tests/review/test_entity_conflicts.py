@@ -19,7 +19,7 @@ from engram.domain.graph.entity import Entity, Relationship
 from engram.domain.merge.entity_versions import take_version
 from engram.domain.review.review import ACCEPT, ARCHIVE, ENTITY, SNOOZE, TAKE
 from engram.usecases.graph import entity_conflicts
-from engram.usecases.review.review import item_named
+from engram.usecases.review.review import find_item
 from engram_tui.shell.editing import TextEditor
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_what_two_clones_wrote_of_an_entity_waits_and_either_version_can_stand(t
     gone, kept, item = a.review(kinds=ENTITY).items
     assert [one.id for one in b.review(kinds=ENTITY).items] == [gone.id, kept.id, item.id]
     assert (item.title, item.lore, item.paths) == ("Queue", (), ("lore/entities/queue.md",))
-    assert item.why == "Two clones wrote its content, port, type at once."
+    assert item.why == "Two clones changed its content, port, type concurrently."
     assert gone.why == kept.why == "One clone deleted it while another changed it."
     assert a.review(kinds=ENTITY, categories="fact").total == 0
     before = a.entity("queue")
@@ -88,7 +88,7 @@ def test_what_two_clones_wrote_of_an_entity_waits_and_either_version_can_stand(t
     assert {before.content, planned.content} == {"It runs at six.", "It runs at seven."}
     a.undo()
     assert a.entity("queue") == before
-    a.decide(item_named(a.store, item.id), TAKE)
+    a.decide(find_item(a.store, item.id), TAKE)
     assert a.decide(gone, TAKE).entities == {"gone": None}
     assert a.decide(kept, ACCEPT).entities.keys() == {"kept"}
     clones.settle()
@@ -147,7 +147,7 @@ def test_the_command_line_decides_about_an_entity(store: Engram) -> None:
     root = store.store.places.root
     listed = ok("review", cwd=root).out
     assert ok("review", "--category", "fact", cwd=root).out == "Nothing that fits waits for you.\n"
-    assert "Two clones wrote its name at once." in listed
+    assert "Two clones changed its name concurrently." in listed
     assert "lore/entities/queue.md · proposed: accept" in listed
     done = ok("review", "take", "--kind", "entity", "--all", "--yes", "--json", cwd=root).json["decided"][0]
     assert (done["lore"], done["entities"]["queue"]["name"]) == ({}, "Job queue")
@@ -171,7 +171,7 @@ async def test_the_app_shows_both_versions_and_takes_a_decision_back(
 ) -> None:
     async with using(store, NARROW) as user:
         await user.press("2")
-        await user.sees_text("Two clones wrote its name at once.", "name: Queue", "name: Job queue")
+        await user.sees_text("Two clones changed its name concurrently.", "name: Queue", "name: Job queue")
         await user.press(key)
         await user.sees(lambda: store.review(kinds=ENTITY).total == 0)
         assert store.entity("queue").name == name

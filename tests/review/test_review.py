@@ -25,7 +25,7 @@ from engram.domain.review.review import (
 from engram.usecases.history.undo import undo
 from engram.usecases.recording.edit import Edit
 from engram.usecases.review.decisions import decide, decide_all, preview
-from engram.usecases.review.review import item_named, review
+from engram.usecases.review.review import find_item, review
 from engram.usecases.store.commit import commit_pending
 
 if TYPE_CHECKING:
@@ -221,11 +221,11 @@ def test_an_item_is_named_by_the_start_of_its_id(store: Engram) -> None:
     store.record(QUEUE, category="FACT", status="pending")
     store.record(TIDES, category="FACT", status="pending")
     item = review(store.store).items[0]
-    assert item_named(store.store, item.id[:8].upper()) == item
+    assert find_item(store.store, item.id[:8].upper()) == item
     with pytest.raises(NotFoundError):
-        item_named(store.store, "zzzz")
+        find_item(store.store, "zzzz")
     with pytest.raises(NotFoundError):
-        item_named(store.store, " ")
+        find_item(store.store, " ")
 
 
 def test_the_start_of_two_ids_is_ambiguous(store: Engram) -> None:
@@ -234,7 +234,7 @@ def test_the_start_of_two_ids_is_ambiguous(store: Engram) -> None:
     first = [item.id[0] for item in review(store.store).items]
     twice = next(letter for letter in first if first.count(letter) > 1)
     with pytest.raises(AmbiguousError):
-        item_named(store.store, twice)
+        find_item(store.store, twice)
 
 
 def test_a_decision_about_what_changed_meanwhile_is_refused(store: Engram) -> None:

@@ -126,7 +126,7 @@ def test_a_file_that_moved_is_followed_and_one_that_is_gone_is_gone(store: Engra
     add(repository, moves)
     found = {item.why: item for item in stale(store)}
     assert sorted(found) == [
-        "Since 2026-03-14 src/other.py is gone.",
+        "Since 2026-03-14 src/other.py was deleted.",
         "Since 2026-03-14 src/worker.py moved to lib/worker.py.",
     ]
     assert {item.proposal for item in found.values()} == {EDIT}
@@ -155,7 +155,7 @@ def test_a_name_that_is_gone_from_its_file_is_told_and_one_that_moved_within_is_
         ("Textual 8.2 drops focus when a screen goes.", {"uv.lock": LOCK.format("9.0.0")}, "uv.lock: 8.2.1 → 9.0.0"),
         ("Pin `textual==8.2.1`, later ones flicker.", {"uv.lock": LOCK.format("8.2.3")}, "uv.lock: 8.2.1 → 8.2.3"),
         ("It needs python >= 3.12 for generics.", {"pyproject.toml": PYPROJECT.format("3.13")}, "pyproject.toml: >=3.12 → >=3.13"),
-        ("Textual 8.2 drops focus when a screen is replaced.", {"uv.lock": 'version = 1\n'}, "uv.lock: 8.2.1 → nothing"),
+        ("Textual 8.2 drops focus when a screen is replaced.", {"uv.lock": 'version = 1\n'}, "uv.lock: 8.2.1 → none"),
     ],
 )  # fmt: skip
 def test_a_version_that_moved_on_is_told(

@@ -63,7 +63,7 @@ async def test_the_queue_says_what_waits_why_and_what_is_proposed(
 ) -> None:
     async with using(store, size) as user:
         found = await reviewing(user)
-        await user.sees_text("1 of ", "problem", "nonsense", "why", "mend the file in your editor (proposed)")
+        await user.sees_text("1 of ", "problem", "nonsense", "why", "fix the file in your editor (proposed)")
         await user.press("j")
         await user.sees_text(
             "conflict", "what stands", "the other version, by P3ZD0000", "It takes 90 seconds"

@@ -1,4 +1,4 @@
-"""PageRank by rustworkx: how often a walk that goes from node to node by chance comes to each."""
+"""PageRank by rustworkx: the stationary distribution of a random walk."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DAMPING = 0.85
-_NEAR_ENOUGH = 1e-12  # between two rounds, for each node
-_MOST_ROUNDS = 1000  # each brings it nearer by DAMPING, so that 200 do
+_TOLERANCE = 1e-12  # tolerance per node between two iterations
+_MAX_ITERATIONS = 1000  # the error shrinks by DAMPING each time, so about 200 suffice
 
 
 def pagerank(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
-    """The rank of each node, which sum to 1. From a node without a step the walk goes on anywhere.
+    """Compute the rank of each node; ranks sum to 1. From a node without steps the walk continues anywhere.
 
-    Loading the library costs 20 ms, so it is loaded by the first call.
+    The library is imported here because that costs 20 ms.
     """
     if not nodes:
         return []
@@ -24,5 +24,5 @@ def pagerank(nodes: int, steps: Sequence[tuple[int, int]]) -> list[float]:
     graph: rustworkx.PyDiGraph[None, None] = rustworkx.PyDiGraph(multigraph=False, node_count_hint=nodes)
     graph.add_nodes_from([None] * nodes)
     graph.add_edges_from_no_data(list(steps))
-    found = rustworkx.pagerank(graph, alpha=DAMPING, tol=_NEAR_ENOUGH, max_iter=_MOST_ROUNDS)
+    found = rustworkx.pagerank(graph, alpha=DAMPING, tol=_TOLERANCE, max_iter=_MAX_ITERATIONS)
     return [found[node] for node in range(nodes)]

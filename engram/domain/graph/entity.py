@@ -1,4 +1,4 @@
-"""Entities: the people, projects, companies, concepts and tools that lore is about, and how they are related."""
+"""Entities: people, projects, companies, concepts and tools that entries are about, and their relationships."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TYPES = ("person", "project", "company", "concept", "tool")
 
 
 class Relationship(NamedTuple):
-    """That an entity is related to another: how (a word such as `uses`), to which slug, since when ("": not said)."""
+    """A relationship to another entity: its kind (a word such as `uses`), the slug, since when ("": unknown)."""
 
     kind: str
     to: str
@@ -22,7 +22,7 @@ class Relationship(NamedTuple):
 class Entity(NamedTuple):
     """One entity, kept in `entities/<slug>.md` below the lore folder; its slug is its identity.
 
-    `metadata` has the remaining facts, in the order of the file; `content` is what is said of it, in markdown.
+    `metadata` has the remaining facts, in the order of the file; `content` is a description in markdown.
     """
 
     slug: str
@@ -35,9 +35,22 @@ class Entity(NamedTuple):
 
 
 def by_name(entities: Iterable[Entity]) -> Mapping[str, tuple[str, ...]]:
-    """The slugs that each folded slug, name or alias may mean; more than one: it is ambiguous."""
+    """Map each folded slug, name or alias to the slugs that it may mean; several if it is ambiguous."""
     found: dict[str, dict[str, None]] = {}
     for entity in entities:
         for name in (entity.slug, entity.name, *entity.aliases):
             found.setdefault(fold(name), {})[entity.slug] = None
     return {name: tuple(slugs) for name, slugs in found.items()}
+
+
+def entity_json(entity: Entity) -> dict[str, object]:
+    """Return an entity as JSON, as every front end prints it."""
+    return {
+        "slug": entity.slug,
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
+        "relationships": [way._asdict() for way in entity.relationships],
+        "metadata": dict(entity.metadata),
+        "content": entity.content,
+    }

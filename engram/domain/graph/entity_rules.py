@@ -1,4 +1,4 @@
-"""The rules of an entity: its slug, what its fields may say, and which entity a name means."""
+"""The rules of entities: slugs, validation of fields, and resolving names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 DEFAULT_TYPE = "concept"
-RELATED = "related_to"  # the kind of a relationship of which nothing is said
+RELATED = "related_to"  # the default kind of a relationship
 OWN_KEYS = ("name", "type", "aliases", "relationships", "updated_at", "conflicts")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,59}", re.ASCII)
 _SINCE = re.compile(r"[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?", re.ASCII)
@@ -28,10 +28,10 @@ _SEPARATORS = re.compile(r"[\s_./\u2010-\u2015-]+")
 
 
 def slug_of(name: str) -> str:
-    """The slug of a name: `c-plus-plus` of C++.
+    """Make a slug of a name: `c-plus-plus` of C++.
 
-    Of 北京, where no letter can be kept, it is `entity-` and eight digits of its hash. What no file may be called on
-    Windows (`con`, `aux`) has `entity-` before it, too.
+    A name without usable letters, such as 北京, becomes `entity-` and eight digits of its hash. Names reserved on Windows
+    (`con`, `aux`) get the prefix `entity-`, too.
     """
     found = slug(name.replace("+", " plus ").replace("#", " sharp "))
     if found in _DEVICES:
@@ -49,7 +49,7 @@ def is_slug(text: str) -> bool:
 
 
 def free_slug(name: str, taken: Collection[str]) -> str:
-    """The slug of a new entity: `net` for Net, and `net-2` for .NET where that is taken."""
+    """Choose the slug of a new entity: `net` for Net, and `net-2` for .NET if `net` is taken."""
     first = slug_of(name)
     number, found = 1, first
     while found in taken:
@@ -59,17 +59,17 @@ def free_slug(name: str, taken: Collection[str]) -> str:
 
 
 def is_since(text: str) -> bool:
-    """Whether a text says since when: a year, a month or a day."""
+    """Whether a text has the form of a year, a month or a day."""
     return _SINCE.fullmatch(text) is not None
 
 
 def key_of(name: str) -> str:
-    """A name as it is compared with others: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
+    """Normalize a name for comparison: case, blanks, `-`, `_`, `.` and `/` do not matter; `+` and `#` do."""
     return _SEPARATORS.sub(" ", name.lower()).strip() or name.strip()
 
 
 def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
-    """The slugs of those that a name means: those called just so, else those called so but for case and separators."""
+    """Return the slugs that a name means: exact matches, else matches but for case and separators."""
     exact = tuple([one.slug for one in entities if name in (one.slug, one.name, *one.aliases)])
     if exact:
         return exact
@@ -78,28 +78,28 @@ def named(entities: Sequence[Entity], name: str) -> tuple[str, ...]:
 
 
 def the_one(entities: Sequence[Entity], name: str) -> Entity | None:
-    """The entity that a name means; None where there is none. Raises AmbiguousError."""
+    """Find the entity that a name means; None if there is none. Raises AmbiguousError."""
     slugs = named(entities, name)
     if len(slugs) > 1:
         found = [one for one in entities if one.slug in slugs]
         raise AmbiguousError(
             f"'{name[:80]}' may mean {', '.join(slugs[:5])}.",
-            "Name one by its slug, the name of its file.",
+            "Use a slug, the name of the file.",
             tuple((one.slug, one.name) for one in found),
         )
     return next((one for one in entities if one.slug in slugs), None)
 
 
-def resolved(entities: Sequence[Entity]) -> tuple[Entity, ...]:
-    """The entities with relationships that lead to slugs, also where people wrote a name or an alias."""
+def resolve_relationships(entities: Sequence[Entity]) -> tuple[Entity, ...]:
+    """Replace names and aliases in relationships by slugs."""
     slugs = {one.slug for one in entities}
     if all(way.to in slugs for one in entities for way in one.relationships):
         return tuple(entities)
     names = by_key(entities)
-    return tuple([_resolved(one, slugs, names) for one in entities])
+    return tuple([_resolve(one, slugs, names) for one in entities])
 
 
-def _resolved(one: Entity, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> Entity:
+def _resolve(one: Entity, slugs: set[str], names: Mapping[str, tuple[str, ...]]) -> Entity:
     if all(way.to in slugs for way in one.relationships):
         return one
     ways = [way._replace(to=_slug_for(way.to, slugs, names)) for way in one.relationships]
@@ -114,7 +114,7 @@ def _slug_for(text: str, slugs: set[str], names: Mapping[str, tuple[str, ...]]) 
 
 
 def by_key(entities: Sequence[Entity]) -> dict[str, tuple[str, ...]]:
-    """The slugs that each name may mean, by `key_of`."""
+    """Map each name, normalized by `key_of`, to the slugs that it may mean."""
     found: dict[str, dict[str, None]] = {}
     for one in entities:
         for name in (one.slug, one.name, *one.aliases):
@@ -138,19 +138,19 @@ def check(entity: Entity) -> None:
 
 
 def check_type(kind: str) -> str:
-    """The type, if it is one. Raises ValidationError."""
+    """Check and return a type. Raises ValidationError."""
     if kind not in TYPES:
         raise ValidationError("type", f"Type cannot be '{kind[:40]}'.", f"Valid values: {', '.join(TYPES)}.")
     return kind
 
 
 def check_relationship(way: Relationship) -> None:
-    """Raise ValidationError where its kind is no word, it leads nowhere, or its date is none."""
+    """Raise ValidationError if the kind is not a word, the target is missing, or the date is invalid."""
     if not _KIND.fullmatch(way.kind):
         message = f"The kind of a relationship cannot be '{way.kind[:40]}'."
         raise ValidationError("relationships", message, "One word in lower case, such as uses or works_on.")
     if not way.to.strip() or len(way.to) > MAX_WORD or not way.to.isprintable():
-        message = f"A relationship ({way.kind}) does not say to which entity."
+        message = f"A relationship ({way.kind}) has no target."
         raise ValidationError(
             "relationships", message, "Write the slug of the other one: {kind: uses, to: zookeeper}."
         )
@@ -172,10 +172,10 @@ def _is_date(text: str) -> bool:
 
 
 def check_metadata_key(key: str) -> str:
-    """The key, if metadata may be called so. Raises ValidationError."""
+    """Check and return a metadata key. Raises ValidationError."""
     if key in OWN_KEYS or not _METADATA_KEY.fullmatch(key):
-        message = f"Metadata cannot be called '{key[:40]}'."
+        message = f"'{key[:40]}' is not a valid metadata key."
         raise ValidationError(
-            "metadata", message, "A word of letters, digits, `-` and `_` that is no field of an entity."
+            "metadata", message, "Use letters, digits, `-` and `_`, but not the name of a field of entities."
         )
     return key

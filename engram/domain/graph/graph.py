@@ -1,4 +1,4 @@
-"""The graph of a store: entities and lore, and how they name each other."""
+"""The graph of a store: entities and entries as nodes, and how they refer to each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engram.domain.entry.refs import fold
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.domain.graph.entity import Entity
 
@@ -14,12 +14,12 @@ LORE, ENTITY, NAME = KINDS = ("lore", "entity", "name")
 ABOUT, MENTIONS = "about", "mentions"
 SPEAKING = frozenset(
     {"see_also", "refines", "caused_by", MENTIONS}
-)  # who replaces or denies a lore does not speak for it
-_HALF = 4.0  # so many times the average rank are an importance of 0.5
+)  # relations that add importance; superseding or contradicting an entry does not
+_HALF = 4.0  # times the average rank is an importance of 0.5
 
 
 class Node(NamedTuple):
-    """A lore (`key` is its id, `type` its category), an entity, or a name that no entity file has (`type` is "")."""
+    """An entry (`key` is its id, `type` its category), an entity, or a name without an entity file (`type` is "")."""
 
     key: str
     kind: str
@@ -28,8 +28,11 @@ class Node(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """That one node names another. `kind` is a relationship of an entity (`uses`), `about`, `mentions` (a wiki link), or a
-    relation of lore (`refines`); `since` when a relationship began ("": not said)."""
+    """A reference from one node to another.
+
+    `kind` is a relationship of an entity (`uses`), `about`, `mentions` (a wiki link), or a relation of an entry
+    (`refines`); `since` says when a relationship began ("": unknown).
+    """
 
     source: str
     target: str
@@ -38,14 +41,14 @@ class Edge(NamedTuple):
 
 
 class Graph:
-    """Nodes by key and edges, and what each node is beside.
+    """Nodes by key, edges, and the adjacency of each node, in the order of the edges.
 
-    `about` has the lore that name each entity, `named` the entities that each lore names, `beside` the edges between
-    nodes of one sort: relationships at both their entities, relations at both their lore. All in the order of the edges.
+    `about` has the entries that name each entity, `named` the entities that each entry names, `beside` the edges between
+    nodes of one kind, at both ends: relationships of entities, relations of entries.
     """
 
     def __init__(self, nodes: Iterable[Node], edges: Iterable[Edge]) -> None:
-        """Edges to what is no node are left out, and so are twins and those from a node to itself."""
+        """Drop edges to unknown nodes, duplicates and loops."""
         self.nodes = known = {node.key: node for node in nodes}
         kept = [edge for edge in edges if edge[0] in known and edge[1] in known and edge[0] != edge[1]]
         self.edges = tuple(dict.fromkeys(kept))
@@ -62,32 +65,32 @@ class Graph:
                 self.beside.setdefault(target, []).append(edge)
 
     def entities(self) -> list[Node]:
-        """All that is no lore, by key."""
+        """Return all nodes that are not entries, by key."""
         return sorted(node for node in self.nodes.values() if node.kind != LORE)
 
 
 class Ways(NamedTuple):
-    """Where a chance walk over a graph may go: the nodes by number, and from which to which."""
+    """The steps of a random walk over a graph: numbered nodes, and pairs of numbers."""
 
     keys: tuple[str, ...]
     steps: tuple[tuple[int, int], ...]
 
     def digest(self) -> str:
-        """A text that is another one for other ways."""
+        """Return a digest of nodes and steps."""
         import hashlib
         from array import array
         from itertools import chain
 
-        said = hashlib.blake2b("\n".join(self.keys).encode(), digest_size=16)
-        said.update(array("Q", chain.from_iterable(self.steps)).tobytes())
-        return said.hexdigest()
+        digest = hashlib.blake2b("\n".join(self.keys).encode(), digest_size=16)
+        digest.update(array("Q", chain.from_iterable(self.steps)).tobytes())
+        return digest.hexdigest()
 
 
 def ways(graph: Graph) -> Ways:
-    """From each node to those that it names; from an entity also to the lore about it, which are as important as it makes them."""
+    """Return the steps from each node to those that it names, and from an entity to the entries about it."""
     keys, many = tuple(sorted(graph.nodes)), len(graph.nodes)
     number = {key: at for at, key in enumerate(keys)}
-    found = set()  # as numbers: these are sorted in a tenth of the time of pairs
+    found = set()  # one number per pair: ten times faster to sort
     for lore_id, entities in graph.named.items():
         one = number[lore_id]
         for key in entities:
@@ -102,23 +105,36 @@ def ways(graph: Graph) -> Ways:
 
 
 def importance(ranks: Sequence[float]) -> list[float]:
-    """From ranks that sum to 1 to 0..1 each: 0.2 is average, 0.5 four times that; what is 0.0005 is told as nothing less."""
+    """Scale ranks that sum to 1 to an importance of 0..1 each: the average is 0.2, four times that 0.5."""
     relative = [rank * len(ranks) for rank in ranks]
     return [round(much / (much + _HALF), 3) for much in relative]
 
 
 def entity_key(slug: str) -> str:
-    """The key of an entity's node."""
+    """Return the key of an entity's node."""
     return f"{ENTITY}:{slug}"
 
 
 def name_key(name: str) -> str:
-    """The key of the node of a name that no entity file has."""
+    """Return the key of the node of a name without an entity file."""
     return f"{NAME}:{fold(name) or name.strip().lower()}"
 
 
 def entity_nodes(entities: Iterable[Entity]) -> list[Node]:
-    """The nodes of entities."""
+    """Return the nodes of entities."""
     return [
         Node(entity_key(entity.slug), ENTITY, entity.name or entity.slug, entity.type) for entity in entities
     ]
+
+
+class BuiltGraph(NamedTuple):
+    """A graph with its sources: the entities, the slugs that names may mean, and a stamp that changes with any source.
+
+    `ranks` caches the importance of the nodes.
+    """
+
+    graph: Graph
+    meant: Mapping[str, tuple[str, ...]]
+    entities: Sequence[Entity]
+    stamp: str
+    ranks: dict[str, float]

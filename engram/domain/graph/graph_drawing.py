@@ -1,4 +1,4 @@
-"""A graph as a drawing: a tree of the ways from one entity in characters, and DOT for Graphviz."""
+"""Render a graph: as a text tree of the ways from one entity, and as DOT for Graphviz."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHAPES = {
 
 
 class Branch(NamedTuple):
-    """A line of the tree: what stands before it (`├─ `), the way there in words (`uses →`), and who is there."""
+    """A line of the tree: its prefix (`├─ `), the last step in words (`uses →`), and the entity reached."""
 
     before: str
     step: str
@@ -30,9 +30,9 @@ class Branch(NamedTuple):
 
 
 def tree(reached: Sequence[Reached]) -> list[Branch]:
-    """The start, and below each entity those to which the way leads over it, in the order given.
+    """Arrange entities as a tree: below each entity those reached through it, in the order given.
 
-    Where one on the way is not among these, what lies behind it stands below the last that is.
+    If an entity on the way is not shown, the next one is placed below the last that is.
     """
     if not reached:
         return []
@@ -50,44 +50,44 @@ def _grow(lines: list[Branch], children: dict[str, list[Reached]], key: str, bef
     below = children.get(key, [])
     for number, one in enumerate(below, 1):
         last = number == len(below)
-        lines.append(Branch(before + ("└─ " if last else "├─ "), said(one.way[-1]), one))
+        lines.append(Branch(before + ("└─ " if last else "├─ "), format_step(one.way[-1]), one))
         _grow(lines, children, one.node.key, before + ("   " if last else "│  "))
 
 
-def said(step: Step) -> str:
-    """A step in words: `uses →`, `← uses` against its direction, `with` where lore name both."""
+def format_step(step: Step) -> str:
+    """Format a step: `uses →`, `← uses` against its direction, `with` if entries name both."""
     if step.kind == TOGETHER:
         return "with"
     return f"← {step.kind}" if step.back else f"{step.kind} →"
 
 
-def way_said(reached: Reached) -> str:
-    """The whole way: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`."""
+def format_way(reached: Reached) -> str:
+    """Format the whole way: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`."""
     steps = []
     for step in reached.way:
         more = [f"since {step.since}"] if step.since else []
-        more += [f"{step.lore} lore"] if step.lore else []
-        steps.append(f"{said(step)} {step.name}" + (f" ({', '.join(more)})" if more else ""))
+        more += [f"{step.lore} entr{'y' if step.lore == 1 else 'ies'}"] if step.lore else []
+        steps.append(f"{format_step(step)} {step.name}" + (f" ({', '.join(more)})" if more else ""))
     return ", ".join(steps)
 
 
 def dot(nodes: Iterable[Node], edges: Iterable[Edge]) -> str:
-    """The graph in the language of Graphviz: entities with a shape for each type, lore as notes."""
+    """Render the graph as DOT: entities with a shape for each type, entries as notes."""
     lines = [
         "digraph engram {",
         "  rankdir=LR;",
         '  node [fontname="sans-serif"];',
         '  edge [fontname="sans-serif"];',
     ]
-    lines += [f"  {_quoted(node.key)} [label={_quoted(node.name)}, {_look(node)}];" for node in nodes]
+    lines += [f"  {_quoted(node.key)} [label={_quoted(node.name)}, {_shape(node)}];" for node in nodes]
     for edge in edges:
         label = f"{edge.kind}\nsince {edge.since}" if edge.since else edge.kind
-        look = "" if edge.kind != MENTIONS else ", style=dotted"
-        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [label={_quoted(label)}{look}];")
+        style = "" if edge.kind != MENTIONS else ", style=dotted"
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [label={_quoted(label)}{style}];")
     return "\n".join([*lines, "}"])
 
 
-def _look(node: Node) -> str:
+def _shape(node: Node) -> str:
     if node.kind == LORE:
         return "shape=note"
     return "shape=plaintext" if node.kind == NAME else f"shape={SHAPES.get(node.type, 'box')}"

@@ -1,4 +1,4 @@
-"""Walking over a graph from one entity: who is reached, in how many steps, by which way, and the lore about them."""
+"""Walk over a graph from one entity: the entities reached, the ways to them, and the entries about them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 TOGETHER = "together"
 DEEPEST = 3
-_FARTHER = 0.5  # what each step takes from how near something is
-_RELATED = 0.5  # a lore that is related to one about an entity, and not about any itself
+_FARTHER = 0.5  # nearness is multiplied by this for each step
+_RELATED = 0.5  # for an entry that is only related to one about an entity
 
 
 class Step(NamedTuple):
-    """One step of a way: to which node (and its name), by which relationship, since when; `back` against its direction.
+    """One step of a way: the node it leads to, its name, the relationship, since when; `back` if against its direction.
 
-    The kind `together` is no relationship: `lore` of them name both.
+    The kind `together` is not a relationship: `lore` counts the entries that name both.
     """
 
     to: str
@@ -30,21 +30,21 @@ class Step(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """An entity and the way to it from where the walk began (empty: it began here)."""
+    """An entity and the way to it from the start of the walk (empty for the start)."""
 
     node: Node
     way: tuple[Step, ...] = ()
 
     @property
     def depth(self) -> int:
-        """How many steps away it is."""
+        """The number of steps to it."""
         return len(self.way)
 
 
 def walk(graph: Graph, start: str, depth: int, kinds: Collection[str] = ()) -> list[Reached]:
-    """The entities within `depth` steps, the nearest first and the start the first of all, each by a shortest way.
+    """Find the entities within `depth` steps by a shortest way each, nearest first, beginning with the start.
 
-    Of ways that are as short a relationship goes before lore that name both. `kinds` are those that may be gone (all).
+    Of equally short ways, relationships precede `together`. `kinds` limits the steps followed (default: all).
     """
     found = {start: Reached(graph.nodes[start])}
     edge = [start]
@@ -68,7 +68,7 @@ def _relationships(graph: Graph, key: str) -> Iterator[Step]:
 
 
 def _together(graph: Graph, key: str) -> Iterator[Step]:
-    """The entities that lore name with this one, those first that most of them name."""
+    """Return the entities that entries name together with this one, most frequent first."""
     counts: dict[str, int] = {}
     for lore_id in graph.about.get(key, ()):
         for other in graph.named[lore_id]:
@@ -79,9 +79,9 @@ def _together(graph: Graph, key: str) -> Iterator[Step]:
 
 
 def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
-    """How near each lore is: the sum over the entities that it names of ½ to the power of their depth.
+    """Compute the nearness of entries: the sum of ½ to the power of the depth over the entities that each names.
 
-    A lore that names none of them but is related to one of these counts half of it.
+    An entry that names none of them, but is related to one that does, gets half of its nearness.
     """
     near: dict[str, float] = {}
     for one in reached:
@@ -98,6 +98,6 @@ def nearness(graph: Graph, reached: Collection[Reached]) -> dict[str, float]:
 
 
 def named_by(graph: Graph, lore_id: str, reached: Mapping[str, Reached]) -> tuple[str, ...]:
-    """The names of those of the reached entities that a lore names, the nearest first."""
+    """Return the names of the reached entities that an entry names, nearest first."""
     named = [reached[key] for key in graph.named.get(lore_id, ()) if key in reached]
     return tuple(one.node.name for one in sorted(named, key=lambda one: (one.depth, one.node.name)))

@@ -1,4 +1,4 @@
-"""Which known entities a text names: whole words, the longest name where several begin alike, nothing guessed."""
+"""Detect known entities in a text: whole words, longest match first, exact names only."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from engram.domain.graph.entity import Entity
 
-MOST = 12  # entities that are taken from one text
+MOST = 12  # entities detected in one text
 _SHORTEST = 2
-_SHORT = 4  # letters; a name of so few counts only as it is written
+_SHORT = 4  # letters; names up to this length are case-sensitive
 _WORD = re.compile(r"[^\W_]+")
-# Beside a name these make it a part of something else: a path, a package, another product.
+# Adjacent to a name, these make it part of something else: a path, a package, another product.
 _GLUE = frozenset("-/.@_:\\$#+=&%~")
 
 
 class Name(NamedTuple):
-    """A name as it can stand in a text: where its first word begins in it, whether its case counts, who is meant."""
+    """A spelling of a name: the offset of its first word, whether case matters (`exact`), the slugs it may mean."""
 
     text: str
     offset: int
@@ -32,10 +32,10 @@ class Name(NamedTuple):
 
 
 class Names:
-    """All names of some entities, ready to be looked for; a name is only looked at once its first word is in a text."""
+    """An index of the names of entities by their first words; names are prepared when that word first occurs."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
-        """A name that several entities have stands for none of them."""
+        """Index all names and aliases; a name that several entities share matches none."""
         self._by_word: dict[str, list[tuple[str, str]]] = {}
         self._groups: dict[str, _Group] = {}
         for entity in entities:
@@ -45,7 +45,7 @@ class Names:
                     self._by_word.setdefault(first[0].lower(), []).append((name, entity.slug))
 
     def found_in(self, text: str) -> tuple[str, ...]:
-        """The slugs of the entities that a text names, in the order in which it does, at most `MOST`."""
+        """Return the slugs of the entities that a text names, in order of occurrence, at most `MOST`."""
         line = " ".join(text.split())
         found: dict[str, None] = {}
         end = 0
@@ -67,7 +67,7 @@ class _Group:
     """The names that begin with one word."""
 
     def __init__(self, names: Collection[tuple[str, str]]) -> None:
-        """`names` are names and the slugs that they mean."""
+        """Prepare pairs of a name and the slug that it means."""
         meant: dict[str, dict[str, None]] = {}
         for name, slug in names:
             meant.setdefault(key_of(name), {})[slug] = None
@@ -81,23 +81,23 @@ class _Group:
     def _add(self, text: str, slugs: tuple[str, ...]) -> None:
         first = _WORD.search(text)
         offset = first.start() if first is not None else 0
-        name = Name(text, offset, counts_only_as_written(text), slugs)
+        name = Name(text, offset, is_case_sensitive(text), slugs)
         self._names.setdefault(text.lower(), []).append(name)
 
     def named_at(self, line: str, start: int) -> Name | None:
-        """The longest of the names whose first word is at `start` of the line."""
+        """Return the longest name whose first word is at `start` of the line."""
         for length, offset in self._shapes:
             begin = start - offset
-            said = line[begin : begin + length] if begin >= 0 else ""
-            for name in self._names.get(said.lower(), ()):
-                same = name.offset == offset and (said == name.text or not name.exact)
+            text = line[begin : begin + length] if begin >= 0 else ""
+            for name in self._names.get(text.lower(), ()):
+                same = name.offset == offset and (text == name.text or not name.exact)
                 if same and _stands_alone(line, begin, begin + length):
                     return name
         return None
 
 
-def counts_only_as_written(name: str) -> bool:
-    """Whether the case of a name matters: it is short, or all its words are everyday ones (`Spring`, `the Gateway`)."""
+def is_case_sensitive(name: str) -> bool:
+    """Whether the case of a name matters: it is short, or made of everyday words (`Spring`, `the Gateway`)."""
     letters = sum(map(str.isalnum, name))
     words = [word.lower() for word in _WORD.findall(name)]
     return letters <= _SHORT or all(word in EVERYDAY_WORDS or word in STOP_WORDS for word in words)

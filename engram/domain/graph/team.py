@@ -1,4 +1,4 @@
-"""Several agents in one memory: what is known of an agent, when a conversation ends, how work is handed over."""
+"""Several agents in one memory: their profiles, the end of a conversation, and handoffs of work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_ID = 60
 MOST_CAPABILITIES = 50
 MOST_SETTINGS = 50
 LONGEST_VALUE = 200
-PAUSE_SECONDS = 1800.0  # without a word for longer than this, the next word begins a new conversation
+PAUSE_SECONDS = 1800.0  # a longer pause ends the conversation
 SUMMARY = "SESSION_SUMMARY"
 HANDOFF, TAKEN_OVER = "handoff", "taken-over"
 ANYBODY = ""
@@ -27,8 +27,8 @@ _FOR = "handoff-for-"
 class AgentProfile(NamedTuple):
     """A registered agent, kept in `agents/<id>.md` below the lore folder.
 
-    `capabilities` are words of its own; `default_scope` is where it hands over and observes ("": here); `settings` are
-    names and values that mean something to it; `text` is what else is said of it, in markdown.
+    `capabilities` are free words; `default_scope` is the scope of its handoffs and observations ("": the current one);
+    `settings` are names and values of its own; `text` is a description in markdown.
     """
 
     id: str
@@ -39,15 +39,12 @@ class AgentProfile(NamedTuple):
     text: str = ""
 
     def as_dict(self) -> dict[str, object]:
-        """The profile as JSON."""
+        """Return the profile as JSON."""
         return {**self._asdict(), "capabilities": list(self.capabilities), "settings": dict(self.settings)}
 
 
 class SessionKeys(NamedTuple):
-    """What the file of a session's summary says beside the fields of lore: whose session, after which, with whom.
-
-    `parent` is the id of the summary of the conversation before it in the session.
-    """
+    """The extra fields of a session summary: the session, the summary before it (`parent`), and the participants."""
 
     session: str = ""
     parent: str = ""
@@ -55,18 +52,18 @@ class SessionKeys(NamedTuple):
 
 
 def checked_id(name: str) -> str:
-    """The id of an agent, which is the name of its file too. Raises UsageError."""
+    """Check the id of an agent, which is also the name of its file. Raises UsageError."""
     words = name.split("-")
     if len(name) <= LONGEST_ID and name.isascii() and all(w.isalnum() and w == w.lower() for w in words):
         return name
     raise UsageError(
-        f"'{name[:LONGEST_ID]}' cannot be the id of an agent.",
+        f"'{name[:LONGEST_ID]}' is not a valid agent id.",
         f"Use lower-case words and digits with - between, at most {LONGEST_ID} characters: claude-code.",
     )
 
 
 def checked_profile(profile: AgentProfile) -> AgentProfile:
-    """The profile, with every text on one line. Raises UsageError for what is too long or too much."""
+    """Normalize a profile, with every text on one line. Raises UsageError if something is too long or too many."""
     capabilities = tuple(dict.fromkeys(_line("capability", text) for text in profile.capabilities))
     settings = tuple((_line("setting", name), _line(name, value)) for name, value in profile.settings)
     if len(capabilities) > MOST_CAPABILITIES or len(settings) > MOST_SETTINGS:
@@ -74,7 +71,7 @@ def checked_profile(profile: AgentProfile) -> AgentProfile:
             f"An agent has at most {MOST_CAPABILITIES} capabilities and {MOST_SETTINGS} settings."
         )
     if any(not name.isascii() or not name.replace("-", "_").isidentifier() for name, _ in settings):
-        raise UsageError("The name of a setting is a plain word.", "For example: tone=short")
+        raise UsageError("The name of a setting must be a plain word.", "For example: tone=short")
     name = _line("name", profile.name) if profile.name else profile.id
     return AgentProfile(
         checked_id(profile.id), name, capabilities, profile.default_scope, settings, profile.text
@@ -82,21 +79,21 @@ def checked_profile(profile: AgentProfile) -> AgentProfile:
 
 
 def goes_on(moments: Sequence[float], last: float, now: float) -> bool:
-    """Whether the conversation last heard of at `last` is still going on `now`.
+    """Whether the conversation last active at `last` is still going on at `now`.
 
-    `moments` are those at which its session did something (all in Unix seconds): between two of them there is no pause.
+    `moments` are the activities of its session (all in Unix seconds); it goes on while no pause is too long.
     """
-    heard = [last, *sorted(moment for moment in moments if last < moment < now), now]
-    return all(after - before <= PAUSE_SECONDS for before, after in pairwise(heard))
+    activity = [last, *sorted(moment for moment in moments if last < moment < now), now]
+    return all(after - before <= PAUSE_SECONDS for before, after in pairwise(activity))
 
 
 def tag_for(agent: str) -> str:
-    """The tag of work that is handed over to an agent, or to anybody."""
+    """Return the tag of work handed over to an agent, or to anybody."""
     return _FOR + (agent.lower() or "anybody")
 
 
 def receiver(lore: Lore) -> str:
-    """Whom a handoff is for; "" for anybody."""
+    """Return the agent that a handoff is for; "" for anybody."""
     named = [tag.removeprefix(_FOR) for tag in lore.tags if tag.startswith(_FOR)]
     return ANYBODY if named in ([], ["anybody"]) else named[0]
 
@@ -105,6 +102,6 @@ def _line(what: str, text: str) -> str:
     line = " ".join(text.split())
     if not line or len(line) > LONGEST_VALUE or not line.isprintable():
         raise UsageError(
-            f"A {what} is one line of 1 to {LONGEST_VALUE} characters, not {text[:LONGEST_VALUE]!r}."
+            f"A {what} must be one line of 1 to {LONGEST_VALUE} characters, not {text[:LONGEST_VALUE]!r}."
         )
     return line

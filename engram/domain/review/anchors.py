@@ -1,4 +1,4 @@
-"""What a lore hangs on in code: the identifiers it names, and the versions of dependencies it speaks of."""
+"""Anchors of an entry in code: the identifiers and the versions of dependencies that it mentions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 MOST = 40
 _SHORTEST = 3
-_THE_SAME = ("", "==", "===", "@", "~=", "^", "~")
+_EQUAL = ("", "==", "===", "@", "~=", "^", "~")
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
-# camelCase, PascalCase of several words, snake_case: what no prose has.
-_TELLING = re.compile(r"\b(?:[a-z]+(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z]\w*_\w+)\b")
+# camelCase, PascalCase of several words, snake_case: not found in prose.
+_CODE_LIKE = re.compile(r"\b(?:[a-z]+(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z]\w*_\w+)\b")
 _VERSION = re.compile(
     r"(?<![\w./-])(@?[A-Za-z][\w.-]*(?:/[\w.-]+)*)[`\"'*]*\s{0,2}(?:version\s|release\s)?\s?"
     r"(===?|>=|<=|!=|~=|\^|~|<|>|@)?\s?[`\"'*]*v?(\d+(?:\.\d+)*)(?![\w%])"
@@ -24,7 +24,7 @@ _BOUNDS = {code: 32 for code in range(128) if not chr(code).isalnum()}
 
 
 class VersionClaim(NamedTuple):
-    """A version that a text names: of which package (as compared, see `plain_name`), how it is bounded, its numbers."""
+    """A version in a text: the package (normalized by `plain_name`), the operator, the numbers."""
 
     name: str
     operator: str
@@ -32,16 +32,18 @@ class VersionClaim(NamedTuple):
     text: str
 
     def holds_for(self, installed: str) -> bool:
-        """Whether what is said is true of `installed`, an exact version or a range (`>=3.11`).
+        """Whether the claim is true of `installed`, an exact version or a range (`>=3.11`).
 
-        Of a range its first number is looked at: a text that names a bound speaks of that bound.
+        Of a range, the first number is compared: a text that mentions a bound means that bound.
         """
         here = numbers(installed)
         if not here:
             return False
         is_range = not installed.strip().lstrip("v")[:1].isdigit()
-        if self.operator in _THE_SAME or is_range:
-            return here[: len(self.version)] == self.version or _bare(here) == _bare(self.version)
+        if self.operator in _EQUAL or is_range:
+            return here[: len(self.version)] == self.version or _without_zeros(here) == _without_zeros(
+                self.version
+            )
         wanted, found = _padded(self.version, here)
         return {
             ">=": found >= wanted,
@@ -53,33 +55,33 @@ class VersionClaim(NamedTuple):
 
 
 def identifiers(text: str) -> list[str]:
-    """The names of code in a text, each once: those between backticks, and words spelt as only code is. At most 40."""
+    """Extract identifiers from a text, without duplicates: those in backticks, and words spelled like code. At most 40."""
     found = [name for quoted in _QUOTED.findall(text) for name in _NAME.findall(quoted)]
-    found += _TELLING.findall(text)
+    found += _CODE_LIKE.findall(text)
     return [name for name in dict.fromkeys(found) if len(name) >= _SHORTEST][:MOST]
 
 
 def code_names(text: str) -> list[str]:
-    """The names in a text: what stands whole between backticks, and words spelt as only code is. At most 40."""
+    """Extract names from a text: whole backtick spans, and words spelled like code. At most 40."""
     quoted = [one.removesuffix("()") for one in _QUOTED.findall(text)]
-    found = [one for one in quoted if re.fullmatch(r"[\w$.:-]+", one)] + _TELLING.findall(text)
+    found = [one for one in quoted if re.fullmatch(r"[\w$.:-]+", one)] + _CODE_LIKE.findall(text)
     return [name for name in dict.fromkeys(found) if len(name) >= _SHORTEST][:MOST]
 
 
 def plain_name(name: str) -> str:
-    """The name of a package as names are compared: lower case, `-` for `_` and `.` (PEP 503 does so too)."""
+    """Normalize the name of a package as PEP 503 does: lower case, `-` for `_` and `.`."""
     return re.sub(r"[-_.]+", "-", name.lower())
 
 
 def first_words(names: Iterable[str]) -> frozenset[str]:
-    """The first word of each plain name."""
+    """Return the first word of each plain name."""
     return frozenset(word for name in names for word in _words_of(name)[:1])
 
 
 def may_name(text: str, first: frozenset[str]) -> bool:
-    """Whether a text may name a package of which this is a first word: quickly, before `version_claims` is asked."""
+    """Whether a text may name a package with one of these first words: a fast test before `version_claims`."""
     words = _words_of(text)
-    # `python3` is a version of `python`: a last digit may be the number rather than the name.
+    # `python3` is a version of `python`: the last digit may belong to the version.
     return not (
         first.isdisjoint(words) and first.isdisjoint(word[:-1] for word in words if word[-1].isdigit())
     )
@@ -90,23 +92,23 @@ def _words_of(text: str) -> list[str]:
 
 
 def version_claims(text: str, known: Container[str]) -> list[VersionClaim]:
-    """The versions that a text names of the packages in `known` (plain names), each once."""
+    """Extract the versions that a text mentions of the packages in `known` (plain names), without duplicates."""
     found = []
     for name, operator, number in _VERSION.findall(text):
         plain = plain_name(name)
         if plain in known:
-            said = f"{name} {operator + ' ' if operator else ''}{number}"
-            found.append(VersionClaim(plain, operator, numbers(number), said))
+            claim = f"{name} {operator + ' ' if operator else ''}{number}"
+            found.append(VersionClaim(plain, operator, numbers(number), claim))
     return list(dict.fromkeys(found))[:MOST]
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version: `8.2.1rc1` is (8, 2, 1); empty where there are none."""
+    """Return the numbers of a version: (8, 2, 1) for `8.2.1rc1`; empty if there are none."""
     match = re.search(r"\d+(?:\.\d+)*", version)
     return tuple(int(part[:9]) for part in match[0].split(".")) if match else ()
 
 
-def _bare(version: tuple[int, ...]) -> tuple[int, ...]:
+def _without_zeros(version: tuple[int, ...]) -> tuple[int, ...]:
     while version and not version[-1]:
         version = version[:-1]
     return version

@@ -1,7 +1,7 @@
-"""Workflow commands of GitHub Actions: remarks that GitHub shows beside the lines of a pull request.
+"""Workflow commands of GitHub Actions: remarks shown beside the lines of a pull request.
 
-A runner takes every line for a command that begins with `::`, and every line with `##[` anywhere in it. So what comes
-from a file is made one harmless line, escaped as GitHub does itself, and in no other line is either left.
+A runner executes every line that begins with `::` or contains `##[`. So text from files is put on one line and escaped
+as GitHub does, and all other output is kept free of both.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from engram.domain.text.safe_text import safe_text
 
 
 def annotation(level: str, path: str, line: int, title: str, message: str) -> str:
-    """The command that shows a remark; `level` is `error` or `warning`, `line` counts from 1 (0: of the whole file)."""
+    """Format the command that shows a remark; `level` is `error` or `warning`, `line` counts from 1 (0: the whole file)."""
     where = [f"file={_property(path)}"] if path else []
     where += [f"line={line}"] if path and line else []
     return f"::{level} {','.join([*where, f'title={_property(title)}'])}::{_data(message)}"
 
 
 def logged(text: str) -> str:
-    """A line for people that no runner takes for a command: begin it with a word of your own."""
+    """Make a line for people that no runner executes, provided that it begins with a fixed word."""
     return safe_text(text).replace("##", "# #")
 
 

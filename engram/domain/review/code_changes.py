@@ -1,4 +1,4 @@
-"""What happened to what a lore hangs on in code, in words: the evidence of a stale lore, the worst first."""
+"""Changes of the code that an entry mentions, in words: the evidence that it is stale."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections import Counter
 
 from engram.domain.typed import NamedTuple
 
-GONE, SYMBOL, VERSION, CHANGED = range(4)  # how much each says against a lore, the most first
+GONE, SYMBOL, VERSION, CHANGED = range(4)  # severities, most severe first
 _LONGEST = 100
 
 
 class Finding(NamedTuple):
-    """One thing that changed: how grave (`GONE`, …), a clause for people, the exact difference; `lines` that differ."""
+    """One change: its severity (`GONE`, …), a clause for people, the exact difference; `lines` counts those that differ."""
 
     grade: int
     what: str
@@ -20,14 +20,14 @@ class Finding(NamedTuple):
 
 
 def changed_lines(before: str, after: str) -> tuple[int, int]:
-    """How many lines are only in `after`, and how many only in `before`: those that moved count as neither."""
+    """Count the lines only in `after` and those only in `before`; moved lines count as neither."""
     old, new = _without_common_ends(before.splitlines(), after.splitlines())
     lost, gained = Counter(old), Counter(new)
     return (gained - lost).total(), (lost - gained).total()
 
 
 def is_named(name: str, text: str) -> bool:
-    """Whether a name of code stands in a text as a whole word."""
+    """Whether an identifier occurs in a text as a whole word."""
     at = text.find(name)
     while at >= 0:
         around = text[at - 1 : at] + text[at + len(name) : at + len(name) + 1]
@@ -38,33 +38,33 @@ def is_named(name: str, text: str) -> bool:
 
 
 def file_changed(path: str, count: int, lines: tuple[int, int] | None, last: str) -> Finding:
-    """A file changed in `count` commits, of which `last` names the last; `lines` are those added and removed."""
+    """Report a file changed in `count` commits, the last being `last`; `lines` are those added and removed."""
     size = f", +{lines[0]} −{lines[1]} lines" if lines else ""
     commits = "1 commit" if count == 1 else f"{count:,} commits"
     return Finding(CHANGED, f"{path} changed", f"{path}: {commits}{size}; last {last}", sum(lines or ()))
 
 
 def file_gone(path: str, went: str, last: str) -> Finding:
-    """A file is gone, to `went` ("" unknown), by the commit that `last` names."""
+    """Report a file deleted or moved to `went` ("" unknown) by the commit `last`."""
     if went:
         return Finding(GONE, f"{path} moved to {went}", f"{path} → {went}, by {last}")
-    return Finding(GONE, f"{path} is gone", f"{path} was deleted, by {last}")
+    return Finding(GONE, f"{path} was deleted", f"{path} was deleted, by {last}")
 
 
 def symbol_gone(name: str, path: str, before: str, last: str) -> Finding:
-    """A name that the lore speaks of is no longer in the file; `before` is the file as it was."""
+    """Report an identifier that is no longer in the file; `before` is the old text of the file."""
     line = next((line.strip() for line in before.splitlines() if is_named(name, line)), "")
     return Finding(SYMBOL, f"`{name}` is gone from {path}", f"{path} −{line[:_LONGEST]}; last {last}")
 
 
-def version_moved(said: str, before: str, after: str, path: str) -> Finding:
-    """What a lore says of a version was so and is not any more."""
-    now = f"is {after} now" if after else "is not named any more"
-    return Finding(VERSION, f"{said} {now}", f"{path}: {before} → {after or 'nothing'}; the lore says {said}")
+def version_changed(claim: str, before: str, after: str, path: str) -> Finding:
+    """Report a version that was as claimed and is not any more."""
+    now = f"is now {after}" if after else "is no longer a dependency"
+    return Finding(VERSION, f"{claim} {now}", f"{path}: {before} → {after or 'none'}; the entry says {claim}")
 
 
 def _without_common_ends(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """Two texts without the lines with which both begin or end: mostly little is left to be compared."""
+    """Strip the common first and last lines of two texts, so that little is left to compare."""
     start, most = 0, min(len(old), len(new))
     while start < most and old[start] == new[start]:
         start += 1

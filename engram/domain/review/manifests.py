@@ -1,6 +1,6 @@
-"""The versions of dependencies that manifest and lock files name: pyproject.toml, uv.lock, package.json and their like.
+"""Versions of dependencies in manifests and lock files: pyproject.toml, uv.lock, package.json and others.
 
-The text of such a file may be anything: what is not understood names nothing.
+Malformed files never raise; what cannot be parsed is skipped.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _LOCKS = ("uv.lock", "poetry.lock", "package-lock.json", "Cargo.lock")
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a path is that of a file whose versions are read."""
+    """Whether a path is that of a supported manifest or lock file."""
     name = path.rpartition("/")[2]
     return name in _READERS or bool(re.fullmatch(r"requirements[\w.-]*\.txt", name))
 
 
 def is_lock(path: str) -> bool:
-    """Whether the versions in a file are those in use, not those allowed."""
+    """Whether a file has the locked versions rather than the allowed ranges."""
     return path.rpartition("/")[2] in _LOCKS
 
 
 def versions(path: str, text: str) -> dict[str, str]:
-    """Each dependency's version, as the manifest or lock file at `path` names it, by plain name; the last one counts."""
+    """Return the versions in a manifest or lock file by plain name; of several the last one."""
     reader = _READERS.get(path.rpartition("/")[2], _requirements)
     found: dict[str, str] = {}
     try:
@@ -43,7 +43,7 @@ def versions(path: str, text: str) -> dict[str, str]:
             if name and version:
                 found[plain_name(name)] = version
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        pass  # a file half right is right as far as it was read
+        pass  # keep what was read up to the error
     return found
 
 
@@ -70,7 +70,7 @@ def _pyproject(text: str) -> Found:
 
 
 def _table(table: Mapping[str, Any]) -> Found:
-    """`name = "1.2"` or `name = {version = "1.2"}`."""
+    """Read `name = "1.2"` or `name = {version = "1.2"}`."""
     for name, value in table.items():
         version = value.get("version", "") if isinstance(value, dict) else value
         if isinstance(version, str):

@@ -1,4 +1,4 @@
-"""The review queue: what waits for a person, why, and what can be decided about it."""
+"""The review queue: items that wait for a person, why, and the decisions allowed for each kind."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ PROBLEM, CONFLICT, ENTITY, FOREIGN, PENDING, CONTRADICTION, DUPLICATE, JUNK, STA
 _PAIR = {
     ACCEPT: "both stay",
     REJECT: "the newer is forgotten",
-    SUPERSEDE: "the newer takes the place of the older",
+    SUPERSEDE: "the newer supersedes the older",
 }
 _TWO_VERSIONS = {
-    ACCEPT: "what stands stays, the other version goes",
-    TAKE: "the other version takes its place",
+    ACCEPT: "the present version stays, the other is dropped",
+    TAKE: "the other version replaces it",
 }
 
-# What may be decided of each kind, and what that does. What is proposed comes with the item.
+# The decisions allowed for each kind, and their effects; the one proposed comes with the item.
 ALLOWED = {
-    PROBLEM: {EDIT: "mend the file in your editor"},
+    PROBLEM: {EDIT: "fix the file in your editor"},
     CONFLICT: _TWO_VERSIONS,
     ENTITY: {**_TWO_VERSIONS, EDIT: "change it in your editor"},
     FOREIGN: {ACCEPT: "it may be recalled", REJECT: "it is forgotten"},
     PENDING: {ACCEPT: "it becomes active", REJECT: "it is forgotten"},
     CONTRADICTION: _PAIR,
     DUPLICATE: {**_PAIR, MERGE: "they become one"},
-    JUNK: {ACCEPT: "it stays, and is active", REJECT: "it is forgotten"},
+    JUNK: {ACCEPT: "it stays active", REJECT: "it is forgotten"},
     STALE: {ACCEPT: "it still holds", REJECT: "it is forgotten"},
     WEAK: {ACCEPT: "it stays as it is", REJECT: "it is forgotten"},
 }  # fmt: skip
-_ONE_LORE = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
+_ONE_ENTRY = (CONFLICT, FOREIGN, PENDING, JUNK, STALE, WEAK)
 
 
 class Item(NamedTuple):
-    """One thing that waits for a person.
+    """One item that waits for a person.
 
-    `lore` are the ids it is about (none for a file that cannot be read, and for an entity), the older first; `paths` their files;
-    `title` what to call it; `why` a sentence; `evidence` further lines; `proposal` a decision; `cost` in tokens;
-    `mark` changes when what it is about changes; `agent` recorded the lore (the newest of several; "" unknown).
+    `lore` has the ids of its entries, oldest first (none for entities and unreadable files), `paths` their files. `why` is
+    a sentence, `evidence` further lines, `proposal` a decision, `cost` in tokens. `mark` changes when the entries change;
+    `agent` recorded the entry, the newest of several ("" unknown).
     """
 
     id: str
@@ -68,47 +68,47 @@ class Item(NamedTuple):
 
 
 def item_id(kind: str, about: Sequence[str]) -> str:
-    """A short name for an item: the same on every machine, as long as it is about the same lore."""
+    """Return the id of an item: the same on every machine while it is about the same entries."""
     return hashlib.blake2b(
         "\0".join([kind, *about]).encode("utf-8", "surrogatepass"), digest_size=5
     ).hexdigest()
 
 
-def versions_told(conflicts: Sequence[Conflict]) -> tuple[str, tuple[str, ...]]:
-    """Why versions that lost a merge wait for a person, and a line for each."""
+def describe_conflicts(conflicts: Sequence[Conflict]) -> tuple[str, tuple[str, ...]]:
+    """Describe versions that lost a merge: the reason in words, and a line for each."""
     fields = ", ".join(dict.fromkeys([entry.field for entry in conflicts if entry.field != DELETED]))
-    told = [f"Two clones wrote its {fields} at once."] if fields else []
+    reasons = [f"Two clones changed its {fields} concurrently."] if fields else []
     if any(entry.field == DELETED for entry in conflicts):
-        told.append("One clone deleted it while another changed it.")
+        reasons.append("One clone deleted it while another changed it.")
     lines = [f"{entry.field} by {entry.source or 'another clone'}: {entry.value}" for entry in conflicts]
-    return " ".join(told), tuple(lines)
+    return " ".join(reasons), tuple(lines)
 
 
-def merge_of(lore: Sequence[str], paths: Sequence[str], title: str, why: str) -> Item:
-    """The item that asks whether these lore, the older first, should become one."""
+def merge_item(lore: Sequence[str], paths: Sequence[str], title: str, why: str) -> Item:
+    """Make an item that asks whether these entries, oldest first, should be merged."""
     return Item(item_id(DUPLICATE, lore), DUPLICATE, tuple(lore), tuple(paths), title, why, MERGE)
 
 
 def allowed(kind: str) -> dict[str, str]:
-    """The decisions that an item of this kind can have, and what each means."""
+    """Return the decisions allowed for a kind of item, with their effects."""
     found = dict(ALLOWED[kind])
-    if kind in _ONE_LORE:
+    if kind in _ONE_ENTRY:
         found |= {EDIT: "change it in your editor", ARCHIVE: "it is kept, but not recalled"}
     return found | {SNOOZE: "ask again later"}
 
 
 def check_decision(item: Item, decision: str) -> None:
-    """Raise UsageError unless this can be decided about the item."""
+    """Raise UsageError unless the decision is allowed for the item."""
     possible = allowed(item.kind)
     if decision not in possible:
         raise UsageError(
-            f"'{decision}' cannot be decided about {item.id}, which is of the kind {item.kind}.",
+            f"'{decision}' is not possible for {item.id}, which is of kind '{item.kind}'.",
             f"Possible: {', '.join(possible)}.",
         )
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
-    """Raise UsageError for a kind that there is not."""
+    """Raise UsageError for an unknown kind."""
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"'{kind}' is no kind of review item.", f"Kinds: {', '.join(KINDS)}.")
+            raise UsageError(f"'{kind}' is not a kind of review item.", f"Kinds: {', '.join(KINDS)}.")

@@ -22,7 +22,7 @@ from engram.domain.errors import StoreError, UsageError
 from engram.domain.recall.budget import tokens
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.agents import conversations, handoffs
-from engram.usecases.graph.entities import with_names
+from engram.usecases.graph.entities import entities_by_name
 from engram.usecases.history.origin import as_seen
 from engram.usecases.opening.scopes import reach
 from engram.usecases.recall.query import Question, query
@@ -159,7 +159,7 @@ def _names_in(topic: str) -> list[str]:
 
 def _entities(store: Store, names: Sequence[str]) -> tuple[Framed, ...]:
     """The entities that these names mean for certain."""
-    known, slugs = with_names(store)
+    known, slugs = entities_by_name(store)
     meant = [slugs.get(fold(name), ()) for name in names]
     found = list(dict.fromkeys(each[0] for each in meant if len(each) == 1))[:_ENTITIES]
     entities = {entity.slug: entity for entity in known if entity.slug in found}

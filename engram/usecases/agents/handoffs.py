@@ -94,10 +94,10 @@ def waiting_for(store: Store, agent: str, scope: str = "") -> list[Handoff]:
 
     Raises UsageError, NotFoundError for a scope that is not there.
     """
-    from engram.usecases.graph.agent_profiles import homes_of
+    from engram.usecases.graph.agent_profiles import stores_of_agent
     from engram.usecases.opening.scopes import reach
 
-    stores = [reach(store, scope)] if scope else homes_of(store, agent)
+    stores = [reach(store, scope)] if scope else stores_of_agent(store, agent)
     found = [one for each in stores for one in open_handoffs(each, agent, MOST_TOLD)]
     return sorted(found, key=lambda one: (one.lore.created_at, one.lore.id))[:MOST_TOLD]
 

@@ -30,8 +30,7 @@ from engram.usecases.opening import scopes
 from engram.usecases.opening.session_store import session_stores
 from engram.usecases.recording import promote
 from engram.usecases.review import detectors
-from engram.usecases.review.mark import mark
-from engram.usecases.review.pair_items import duplicates
+from engram.usecases.review.detectors import find_duplicates, mark
 from engram.usecases.similarity.deduplicate import own_keys
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer
@@ -169,7 +168,7 @@ def _kept_apart(survey: Survey) -> list[set[str]]:
         aside = survey.store.state.set_aside(survey.now.timestamp())
     if not any(aside):
         return []
-    items = duplicates(survey.store, survey.generation)
+    items = find_duplicates(survey.store, survey.generation)
     return [{*item.lore} for item in items if item.kind == DUPLICATE and aside.get(item.id) == item.mark]
 
 
@@ -192,7 +191,7 @@ def find_stale(survey: Survey) -> dict[str, str]:
     with survey.store.lock:
         aside = survey.store.state.set_aside(survey.now.timestamp())
     active, found = survey.hits.values(), {}
-    for lore_id, why in detectors.to_archive(survey.store, survey.generation, active).items():
+    for lore_id, why in detectors.choose_to_archive(survey.store, survey.generation, active).items():
         hit = survey.hits.get(lore_id)
         if hit is None or (aside and aside.get(item_id(STALE, [lore_id])) == mark([hit])):
             continue

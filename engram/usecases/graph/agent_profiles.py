@@ -1,6 +1,6 @@
-"""Registered agents: a file for each below the lore folder, which travels with the lore. When they were seen is local.
+"""Agent profiles: one file per registered agent below the lore folder, synced with it. When agents were seen is local.
 
-Nobody has to be registered: whoever says a name may record, hand over and be handed to.
+Registration is optional: any name may record, hand over and receive handoffs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 _SUFFIX = ".md"
-_LOOKED_AT = "agents.json"  # what shows a change of each file, as of the last sync
+_STAMPS = "agents.json"  # the stamps of the files at the last sync
 
 
 class KnownAgent(NamedTuple):
-    """An agent that is registered or was seen here; `seen_at` in Unix seconds (0.0: not on this machine)."""
+    """A registered agent, or one seen on this machine; `seen_at` in Unix seconds (0.0: never here)."""
 
     profile: AgentProfile
     registered: bool
@@ -36,9 +36,9 @@ class KnownAgent(NamedTuple):
 
 
 def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
-    """Write what an agent is, as one commit; again: what differs. Fields that are left empty stay as they are.
+    """Write an agent's profile as one commit; empty fields of a known profile keep their values.
 
-    Where a merge left two versions of a field, saying it anew settles that.
+    Setting a field resolves a merge conflict in it.
 
     Raises UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
@@ -55,7 +55,7 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
         entry_writer.check_allowed(store, "record")
         before, path = _raw(store, profile.id), _path(store, profile.id)
         known = agent_file.read(before or b"", path)
-        wanted = _over(known, profile)
+        wanted = _merge(known, profile)
         if wanted != known or before is None:
             stamp = times.after(store.clock.now(), known.updated_at or NEVER)
             content = agent_file.rewrite(before or b"", path, wanted._replace(updated_at=stamp))
@@ -64,47 +64,47 @@ def register_agent(store: Store, profile: AgentProfile) -> AgentProfile:
     return _profile(wanted)
 
 
-def agents(store: Store) -> list[KnownAgent]:
-    """All registered agents by id, then others that were seen here, the latest first. Unreadable files are left out."""
+def list_agents(store: Store) -> list[KnownAgent]:
+    """List registered agents by id, then others seen here, latest first; unreadable files are skipped."""
     seen = _seen(store)
     found = []
     for agent_id in _ids(store):
         try:
-            found.append(KnownAgent(agent(store, agent_id), True, seen.pop(agent_id, 0.0)))
+            found.append(KnownAgent(read_agent(store, agent_id), True, seen.pop(agent_id, 0.0)))
         except EngramError:
             continue
     others = sorted(seen.items(), key=lambda one: (-one[1], one[0]))
     return found + [KnownAgent(AgentProfile(name, name), False, at) for name, at in others if name != HUMAN]
 
 
-def troubled(store: Store) -> list[tuple[str, EngramError | tuple[Conflict, ...]]]:
-    """Files in the place of agents that cannot be read as such, or hold two versions of something: the path, and what it is."""
+def find_problems(store: Store) -> list[tuple[str, EngramError | tuple[Conflict, ...]]]:
+    """List the paths of profiles that cannot be read, with the error, and of those with merge conflicts."""
     found: list[tuple[str, EngramError | tuple[Conflict, ...]]] = []
     for agent_id in _ids(store):
         path = _path(store, agent_id)
         try:
-            said = _said(store, agent_id)
+            file = _read_file(store, agent_id)
         except EngramError as error:
             found.append((path, error))
         else:
-            found += [(path, said.conflicts)] if said.conflicts else []
+            found += [(path, file.conflicts)] if file.conflicts else []
     return found
 
 
-def agent(store: Store, agent_id: str) -> AgentProfile:
-    """A registered agent. Raises NotFoundError, UsageError, LoreFileError."""
-    return _profile(_said(store, checked_id(agent_id)))
+def read_agent(store: Store, agent_id: str) -> AgentProfile:
+    """Read the profile of a registered agent. Raises NotFoundError, UsageError, LoreFileError."""
+    return _profile(_read_file(store, checked_id(agent_id)))
 
 
-def note_by_hand(store: Store) -> None:
-    """Have what people changed in files of agents committed with what else waits. Raises StoreError."""
+def note_manual_edits(store: Store) -> None:
+    """Queue manual edits of profiles for the next commit. Raises StoreError."""
     import json
 
     from engram.usecases.store.outside_changes import note_outside
 
     if not store.files.journaled:
         return
-    kept = os.path.join(store.places.state, _LOOKED_AT)
+    kept = os.path.join(store.places.state, _STAMPS)
     try:
         before = json.loads(atomic.read(kept))
     except (NotFoundError, ValueError):
@@ -117,28 +117,28 @@ def note_by_hand(store: Store) -> None:
 
 
 def _stamp(store: Store, agent_id: str) -> list[int]:
-    """What shows a change of a file."""
+    """Return modification time and size of a profile; empty if there is no file."""
     found = stamp(store.files.absolute(_path(store, agent_id)))
     return [found.mtime_ns, found.size] if found else []
 
 
-def seen_at(store: Store, agent_id: str) -> float:
-    """When an agent did something here last (Unix seconds, 0.0: never, or that is not known)."""
+def last_seen(store: Store, agent_id: str) -> float:
+    """Return when an agent was last active here (Unix seconds, 0.0: never or unknown)."""
     return _seen(store).get(agent_id, 0.0)
 
 
-def home_of(store: Store, agent_id: str, scope: str) -> Store:
-    """The store that an agent writes to: of the named scope, else of its default scope, else this one.
+def store_of_agent(store: Store, agent_id: str, scope: str) -> Store:
+    """Return the store that an agent writes to: of the given scope, else of its default scope, else this one.
 
-    What was meant for a scope goes into no other. Raises UsageError, NotFoundError where it is not here.
+    There is no fallback to another scope. Raises UsageError, NotFoundError if the scope has no store here.
     """
     from engram.usecases.opening.scopes import reach
 
     return reach(store, scope or _default_scope(store, agent_id), make=True)
 
 
-def homes_of(store: Store, agent_id: str) -> list[Store]:
-    """The stores that are read for an agent: this one, and that of its default scope where it can be opened."""
+def stores_of_agent(store: Store, agent_id: str) -> list[Store]:
+    """Return the stores read for an agent: this one, and that of its default scope if it can be opened."""
     from engram.usecases.opening.scopes import TROUBLE, exists, reach
 
     try:
@@ -150,9 +150,9 @@ def homes_of(store: Store, agent_id: str) -> list[Store]:
 
 
 def _default_scope(store: Store, agent_id: str) -> str:
-    """The default scope of a registered agent; "" for any other. Raises LoreFileError."""
+    """Return the default scope of a registered agent, "" for any other. Raises LoreFileError."""
     try:
-        return agent(store, agent_id).default_scope if agent_id else ""
+        return read_agent(store, agent_id).default_scope if agent_id else ""
     except (NotFoundError, UsageError):
         return ""
 
@@ -176,7 +176,7 @@ def _ids(store: Store) -> list[str]:
     return [name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX) and name[0] != "."]
 
 
-def _said(store: Store, agent_id: str) -> Said:
+def _read_file(store: Store, agent_id: str) -> Said:
     from engram.adapters.files.frontmatter import agent_file
 
     raw, path = _raw(store, agent_id), _path(store, agent_id)
@@ -187,27 +187,27 @@ def _said(store: Store, agent_id: str) -> Said:
     return agent_file.read(raw, path)
 
 
-def _profile(said: Said) -> AgentProfile:
-    found: AgentProfile = said.record
+def _profile(file: Said) -> AgentProfile:
+    found: AgentProfile = file.record
     return found
 
 
-def _over(known: Said, said: AgentProfile) -> Said:
-    """What was known, with what is said now; a name that was not given is the id."""
+def _merge(known: Said, new: AgentProfile) -> Said:
+    """Update a known profile with the non-empty fields of a new one; a name equal to the id counts as not given."""
     before = _profile(known)
-    told = {name: value for name, value in said._asdict().items() if value and name != "id"}
-    if said.name == said.id:
-        del told["name"]
-    left = tuple([one for one in known.conflicts if one.field not in told])
-    if said.settings:
-        told["settings"] = tuple((dict(before.settings) | dict(said.settings)).items())
-    return known._replace(record=before._replace(**told), conflicts=left)
+    changed = {name: value for name, value in new._asdict().items() if value and name != "id"}
+    if new.name == new.id:
+        del changed["name"]
+    left = tuple([one for one in known.conflicts if one.field not in changed])
+    if new.settings:
+        changed["settings"] = tuple((dict(before.settings) | dict(new.settings)).items())
+    return known._replace(record=before._replace(**changed), conflicts=left)
 
 
 def _operation(store: Store, profile: AgentProfile, written: Change, *, new: bool) -> Operation:
-    said = [("Engram-Profile", profile.id), ("Engram-Agent", store.caller.who)]
-    said += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
-    trailers = tuple((key, value) for key, value in said if value)
+    pairs = [("Engram-Profile", profile.id), ("Engram-Agent", store.caller.who)]
+    pairs += [("Engram-Session", store.caller.session), ("Engram-Source", store.source)]
+    trailers = tuple((key, value) for key, value in pairs if value)
     subject = f"{'register' if new else 'change'} agent: {profile.id}"
     return Operation(store.clock.new_id(), int(store.clock.now().timestamp()), subject, trailers, (written,))
 
@@ -215,13 +215,13 @@ def _operation(store: Store, profile: AgentProfile, written: Change, *, new: boo
 def _refuse_secrets(store: Store, profile: AgentProfile) -> None:
     from engram.domain.admission.secrets import find_secrets, refuse
 
-    said = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
-    for text in said:
+    texts = [profile.name, profile.text, *profile.capabilities, *(value for _, value in profile.settings)]
+    for text in texts:
         findings = find_secrets(text, store.allowed_secrets)
         if findings:
             raise refuse(findings, "the agent's profile")
 
 
 def _seen(store: Store) -> dict[str, float]:
-    """When each agent did something last, from the live record of this machine."""
+    """Read from the activity log of this machine when each agent was last active."""
     return dict(store.session_state.live.last_by_agent())

@@ -1,4 +1,4 @@
-"""Links of lore that lead nowhere, or to more than one place."""
+"""Broken and ambiguous links of entries and entities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engram.domain.entry.text_links import text_links
 from engram.domain.errors import EngramError
 from engram.domain.graph.entity_rules import by_key, key_of, named
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.graph.entities import Entities, known
+from engram.usecases.graph.entities import Entities, read_entities
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MARKS = (b"[[", b"](", b"relations:", b"entities:")
 
 
 class BadLink(NamedTuple):
-    """A link that is broken or ambiguous: the store path and line of the lore that has it, and what is wrong."""
+    """A broken or ambiguous link: the store path and line where it stands, and what is wrong with it."""
 
     path: str
     line: int
@@ -38,9 +38,9 @@ class BadLink(NamedTuple):
 def bad_links(
     store: Store, generation: Generation, hits: Sequence[Hit], paths: Collection[str], gone: Collection[str]
 ) -> list[BadLink]:
-    """Of the lore and entities at `paths` every link that does not lead to one thing, of other lore those to what is `gone`.
+    """Find the bad links of entries and entities at `paths`, and relations of other entries to the ids in `gone`.
 
-    `hits` are all lore of the store.
+    `hits` are those of all entries of the store.
     """
     ids, readable = {hit.id for hit in hits}, {hit.path for hit in hits}
     targets = _Targets(store, generation, hits, ids)
@@ -51,11 +51,11 @@ def bad_links(
                 continue
             file = entry_writer.load(store, path)
         except EngramError:
-            continue  # that it cannot be read is told already
+            continue  # reported as unreadable elsewhere
         found += _relations(path, file, ids)
         if path in paths:
             found += _in_text(store, path, file.raw, targets)
-            found += targets.unclear(path, file)
+            found += targets.ambiguous_entities(path, file)
     for entity in targets.entities.entities:
         path = targets.entities.paths[entity.slug]
         if path in paths:
@@ -64,26 +64,26 @@ def bad_links(
 
 
 def all_bad_links(store: Store, generation: Generation) -> list[BadLink]:
-    """Every link of every lore and entity that does not lead to one thing."""
+    """Find the bad links of all entries and entities."""
     hits = generation.catalog.select("1")
-    paths = {*(hit.path for hit in hits), *known(store).paths.values()}
+    paths = {*(hit.path for hit in hits), *read_entities(store).paths.values()}
     return bad_links(store, generation, hits, paths, ())
 
 
 def _may_link(raw: bytes) -> bool:
-    """Whether a file has anything that could be a link; most have not, and need no closer look."""
+    """Whether a file may contain links: a cheap test that spares parsing most files."""
     return any(mark in raw for mark in _MARKS)
 
 
 def _in_text(store: Store, path: str, raw: bytes, targets: _Targets) -> Iterator[BadLink]:
     for link in text_links(raw.decode("utf-8", "replace")):
-        wrong = targets.wrong(link) if link.is_wiki else _file(store, path, link)
+        wrong = targets.problem(link) if link.is_wiki else _file(store, path, link)
         if wrong:
             yield BadLink(path, link.line, wrong)
 
 
 def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> Iterator[BadLink]:
-    """What is wrong with the links of an entity: its relationships, and those in its text."""
+    """Check the links of an entity: its relationships, and those in its text."""
     gone = [way for way in entity.relationships if way.to not in targets.entities.paths]
     if not gone and not any(mark in entity.content for mark in ("[[", "](")):
         return
@@ -98,13 +98,13 @@ def _of_entity(store: Store, path: str, entity: Entity, targets: _Targets) -> It
 
 
 def _line_of(raw: bytes, start: str) -> int:
-    """The first line of a file that begins so, counted from 1; 0 where none does."""
+    """Return the number of the first line that begins with `start`, counted from 1; 0 if there is none."""
     lines = raw.decode("utf-8", "replace").split("\n")
     return next((number for number, text in enumerate(lines, 1) if text.startswith(start)), 0)
 
 
 def _naming(generation: Generation, hits: Sequence[Hit], ids: Collection[str]) -> set[str]:
-    """The paths of lore with a relation to one of the ids."""
+    """Return the paths of entries with a relation to one of the ids."""
     asked = generation.catalog.where_in("SELECT row FROM row_relations", "id", sorted(ids))
     rows = {row for (row,) in asked}
     return {hit.path for hit in hits if hit.row in rows}
@@ -115,23 +115,23 @@ def _relations(path: str, file: LoreFile, known: Collection[str]) -> Iterator[Ba
     for kind, other in file.lore.relations:
         if other not in known:
             line = next((number for number, text in enumerate(lines, 1) if other in text), 0)
-            yield BadLink(path, line, f"broken link: no lore here has the id {other} ({kind})")
+            yield BadLink(path, line, f"broken link: no entry here has the id {other} ({kind})")
 
 
 class _Targets:
-    """What links may lead to: lore by id, title and name of file, entities by slug, name and alias."""
+    """The targets of links: entries by id, title and file name, entities by slug, name and alias."""
 
     def __init__(
         self, store: Store, generation: Generation, hits: Sequence[Hit], ids: Collection[str]
     ) -> None:
-        """`hits` are all lore, `ids` theirs."""
-        self.entities: Entities = known(store)
+        """Use all entries of the store; `ids` are those of `hits`."""
+        self.entities: Entities = read_entities(store)
         self._store, self._generation, self._hits, self._ids = store, generation, hits, ids
         self._keys = by_key(self.entities.entities)
         self._made: dict[str, set[str]] = {}
 
-    def wrong(self, link: TextLink) -> str:
-        """What is wrong with a wiki link; "" if nothing."""
+    def problem(self, link: TextLink) -> str:
+        """Describe what is wrong with a wiki link; "" if nothing is."""
         if link.target.upper() in self._ids or self._is_entity(link.target):
             return ""
         leads = sorted(self._names.get(fold(link.target), ()))
@@ -140,12 +140,12 @@ class _Targets:
         return _ambiguous(f"[[{link.target}]]", leads) if len(leads) > 1 else ""
 
     def _is_entity(self, name: str) -> bool:
-        """Whether a name means just one entity."""
+        """Whether a name means exactly one entity."""
         slugs = self._keys.get(key_of(name), ())
         return len(slugs) == 1 or (len(slugs) > 1 and len(named(self.entities.entities, name)) == 1)
 
-    def unclear(self, path: str, file: LoreFile) -> Iterator[BadLink]:
-        """The names among the `entities` of a lore that several entities have."""
+    def ambiguous_entities(self, path: str, file: LoreFile) -> Iterator[BadLink]:
+        """Find names in the `entities` of an entry that several entities share."""
         for name in file.lore.entities:
             slugs = self._keys.get(key_of(name), ())
             if len(slugs) < 2 or self._is_entity(name):
@@ -155,7 +155,7 @@ class _Targets:
 
     @property
     def _names(self) -> dict[str, set[str]]:
-        """What a wiki link may name, and where each leads; made when it is first asked for."""
+        """The targets of each name, folded; built on first use."""
         if self._made:
             return self._made
         names = self._made
@@ -179,7 +179,7 @@ def _ambiguous(name: str, leads: Sequence[str]) -> str:
 
 
 def _other_files(store: Store) -> Iterator[str]:
-    """The files in the folders at the top of the lore folder that hold other things than lore, readable or not."""
+    """List the files in the reserved folders of the lore folder, readable or not."""
     for folder in sorted(SKIPPED_AT_TOP):
         absolute = store.files.absolute(f"{store.places.folder}/{folder}")
         if os.path.isdir(absolute) and not os.path.islink(absolute):
@@ -192,7 +192,7 @@ def _stem(path: str) -> str:
 
 
 def _file(store: Store, path: str, link: TextLink) -> str:
-    """What is wrong with a link to a file; "" if nothing. Nothing outside the repository is looked at."""
+    """Describe what is wrong with a link to a file; "" if nothing is. Paths outside the repository are not touched."""
     from urllib.parse import unquote
 
     places = store.places

@@ -1,10 +1,12 @@
-"""The entities of a store: all of them at once, read again only where a file changed; what cannot be read is a problem.
+"""The entities of a store; a file is read again only if it changed.
 
-What was read is kept in this process, and for the next one by `entity_cache`.
+Parsed files are cached in this process, and for others in a JSON-lines file beside the index, where the last line of
+a file counts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from weakref import WeakKeyDictionary
@@ -14,35 +16,34 @@ from engram.adapters.files.scan import SIGNED, folder_mtime
 from engram.adapters.index.catalog import Problem
 from engram.domain.entry.named_files import ENTITIES
 from engram.domain.errors import EngramError, LoreFileError
-from engram.domain.graph.entity import by_name
-from engram.domain.graph.entity_rules import resolved
+from engram.domain.graph.entity import Entity, Relationship, by_name
+from engram.domain.graph.entity_rules import resolve_relationships
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.graph import entity_cache
-from engram.usecases.graph.entity_cache import Seen
 from engram.usecases.store.outside_changes import note_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from engram.adapters.files.frontmatter.entity_file import EntityFile
     from engram.domain.entry.lore import Conflict
-    from engram.domain.graph.entity import Entity
     from engram.domain.graph.mentions import Names
-    from engram.usecases.graph.entity_cache import Stamp
     from engram.usecases.store.store import Store
+
+    Stamp = tuple[int, int, int]
 
 _RACY_NS = 2_000_000_000
 _LOOK_NS = 1_000_000_000
 _LARGEST = 256 * 1024  # bytes
-TAKE_OVER = "Take over what is worth keeping, and remove its entry from `conflicts`."
+TAKE_OVER = "Copy what is worth keeping, then remove its item from `conflicts`."
 _ODD, _UNSPEAKABLE = -1, -2
-_WHAT = {_ODD: "this is not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
+_WHAT = {_ODD: "not a regular file", _UNSPEAKABLE: "the name is not valid UTF-8; rename it"}
 
 
 class Entities(NamedTuple):
-    """All entities of a store, sorted by slug, the store path of each, and what is wrong with their files.
+    """All entities of a store, sorted by slug, the store path of each, and the problems of their files.
 
-    `problems` are of files that count for nothing, `conflicts` of those in which a merge left two versions of something.
+    `problems` are of files that are ignored, `conflicts` of those with two versions from a merge.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -55,14 +56,14 @@ _NONE = Entities()
 
 
 class _Memory(NamedTuple):
-    files: dict[str, Seen]
-    stamps: dict[str, Stamp]  # of those that are settled
+    files: dict[str, CachedFile]
+    stamps: dict[str, Stamp]  # of settled files
     entities: Entities
-    meant: dict[str, tuple[str, ...]]  # once that was asked for
+    meant: dict[str, tuple[str, ...]]  # filled on first use
 
 
-class Prepared(NamedTuple):
-    """Entities with their names, the time of their folder, and when it was looked at (ns)."""
+class EntityNames(NamedTuple):
+    """Entities with their names, the modification time of their folder, and when it was checked (ns)."""
 
     entities: tuple[Entity, ...]
     names: Names
@@ -71,18 +72,18 @@ class Prepared(NamedTuple):
 
 
 _memory: WeakKeyDictionary[Store, _Memory] = WeakKeyDictionary()
-_names: WeakKeyDictionary[Store, Prepared] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Store, EntityNames] = WeakKeyDictionary()
 
 
-def all_entities(store: Store) -> tuple[Entity, ...]:
-    """The entities of the store, sorted by slug. Raises nothing for what cannot be read: see `known`."""
-    return known(store).entities
+def list_entities(store: Store) -> tuple[Entity, ...]:
+    """List the entities of the store, sorted by slug; unreadable files are in `read_entities(store).problems`."""
+    return read_entities(store).entities
 
 
-def with_names(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tuple[str, ...]]]:
-    """The entities, and the slugs that each folded slug, name or alias may mean."""
+def entities_by_name(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tuple[str, ...]]]:
+    """Return the entities, and the slugs that each folded slug, name or alias may mean."""
     with store.lock:
-        entities, memory = all_entities(store), _memory.get(store)
+        entities, memory = list_entities(store), _memory.get(store)
         if not entities or memory is None:
             return (), {}
         if not memory.meant:
@@ -91,12 +92,12 @@ def with_names(store: Store) -> tuple[tuple[Entity, ...], Mapping[str, tuple[str
 
 
 def folder_of(store: Store) -> str:
-    """The folder of the entities, relative to the store."""
+    """Return the folder of the entities, relative to the store."""
     return f"{store.places.folder}/{ENTITIES}"
 
 
-def known(store: Store) -> Entities:
-    """The entities of the store, and the files that are none. A file is read again where its stamp is another."""
+def read_entities(store: Store) -> Entities:
+    """Return the entities of the store and the problems of their files, reading only files with a new stamp."""
     stamps = _stamps_of(store)
     if not stamps:
         return _NONE
@@ -107,30 +108,30 @@ def known(store: Store) -> Entities:
         from engram.usecases.index.catch_up import no_collections
 
         with no_collections():
-            return _looked(
+            return _refresh(
                 store,
-                memory.files if memory is not None else entity_cache.kept(store, folder_of(store)),
+                memory.files if memory is not None else load_cache(store, folder_of(store)),
                 stamps,
             )
 
 
-def prepared(store: Store) -> Prepared:
-    """The entities, and their names ready to be looked for in texts.
+def names_to_detect(store: Store) -> EntityNames:
+    """Return the entities and an index of their names, to be detected in texts.
 
-    Who records many lore does not have all files looked at each time: where the folder is as it was, once a second.
+    While the folder is unchanged, files are checked at most once a second, so that bulk recording stays fast.
     """
     folder, now = folder_mtime(store.files.absolute(folder_of(store))), store.clock.nanoseconds()
     kept = _names.get(store)
     if kept is not None and kept.folder == folder < now - _RACY_NS and 0 <= now - kept.looked < _LOOK_NS:
         return kept
-    entities = all_entities(store)
+    entities = list_entities(store)
     if kept is None or kept.entities is not entities:
         from engram.domain.graph.mentions import Names
 
         names = Names(entities)
     else:
         names = kept.names
-    found = _names[store] = Prepared(entities, names, folder, now)
+    found = _names[store] = EntityNames(entities, names, folder, now)
     return found
 
 
@@ -142,7 +143,7 @@ def load(store: Store, path: str) -> EntityFile:
 
 
 def _stamps_of(store: Store) -> dict[str, Stamp]:
-    """The files of the folder; none where that or one above it is a link, which would lead out of the store."""
+    """Return the stamps of the files; empty if the folder or one above it is a symlink, which may leave the store."""
     folder = store.places.root
     for part in folder_of(store).split("/"):
         folder = os.path.join(folder, part)
@@ -155,7 +156,7 @@ def _stamps_of(store: Store) -> dict[str, Stamp]:
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
-    """The regular files of the folder that can be entities, with what shows a change of one."""
+    """List the files of the folder that can be entities, with their stamps."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
@@ -172,8 +173,8 @@ def _stamps(folder: str) -> Iterator[tuple[str, Stamp]]:
             yield name, (found.st_mtime_ns, found.st_size, mark)
 
 
-def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp]) -> Entities:
-    """Read what changed, and keep what was read."""
+def _refresh(store: Store, before: Mapping[str, CachedFile], stamps: Mapping[str, Stamp]) -> Entities:
+    """Read the changed files, and update both caches."""
     files, changed = {}, []
     for name in sorted(stamps):
         seen = before.get(name)
@@ -185,64 +186,165 @@ def _looked(store: Store, before: Mapping[str, Seen], stamps: Mapping[str, Stamp
             changed.append(name)
         files[name] = seen
     changed += before.keys() - stamps.keys()
-    made = _put_together(store, files)
+    made = _combine(store, files)
     stamps = {name: one.stamp for name, one in files.items() if one.settled}
     _memory[store] = _Memory(files, stamps, made, {})
     if changed and store.files.journaled:
         paths = [f"{folder_of(store)}/{name}" for name in changed]
         note_outside(store, [path for path in paths if not _is_own(store, path)])
     if changed or any(seen is not before[name] for name, seen in files.items()):
-        entity_cache.keep(store, folder_of(store), before, files)
+        save_cache(store, folder_of(store), before, files)
     return made
 
 
 def _is_own(store: Store, path: str) -> bool:
-    """Whether what stands at the path now was written by this process."""
+    """Whether the present content of the path was written by this process."""
     written = store.own_writes.pop(path, None)
     return written is not None and atomic.holds(store.files.absolute(path), written or None)
 
 
-def _read(store: Store, name: str, stamp: Stamp) -> Seen:
+def _read(store: Store, name: str, stamp: Stamp) -> CachedFile:
     path = f"{folder_of(store)}/{name}"
     what = _WHAT.get(stamp[2]) or (f"this file has {stamp[1]:,} bytes" if stamp[1] > _LARGEST else "")
     if what:
-        return Seen(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
+        return CachedFile(stamp, None, Problem(path, 0, what, "Only small markdown files are entities."))
     try:
         file = load(store, path)
     except LoreFileError as error:
-        return Seen(stamp, None, Problem(path, error.line, error.reason, error.hint))
+        return CachedFile(stamp, None, Problem(path, error.line, error.reason, error.hint))
     except (EngramError, UnicodeError) as error:
-        return Seen(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
+        return CachedFile(stamp, None, Problem(path, 0, str(error), getattr(error, "hint", "")))
     if not file.conflicts:
-        return Seen(stamp, file.entity, None)
+        return CachedFile(stamp, file.entity, None)
     hint = "`engram review` shows both versions and lets you choose."
-    return Seen(stamp, file.entity, Problem(path, 0, both_versions(file.conflicts), hint))
+    return CachedFile(stamp, file.entity, Problem(path, 0, both_versions(file.conflicts), hint))
 
 
 def both_versions(conflicts: Sequence[Conflict]) -> str:
-    """What a merge left for a person, in words."""
+    """Describe the conflicts that a merge left."""
     from engram.domain.merge.merge import DELETED
 
     fields = dict.fromkeys([entry.field for entry in conflicts])
-    told = ["it was deleted by one clone while another changed it"] if DELETED in fields else []
+    deleted = ["one clone deleted it while another changed it"] if DELETED in fields else []
     fields.pop(DELETED, None)
-    return "; ".join([*([f"two versions of {', '.join(fields)} are in it"] if fields else []), *told])
+    return "; ".join([*([f"it has two versions of {', '.join(fields)}"] if fields else []), *deleted])
 
 
-def _put_together(store: Store, files: Mapping[str, Seen]) -> Entities:
+def _combine(store: Store, files: Mapping[str, CachedFile]) -> Entities:
     found: dict[str, Entity] = {}
     paths: dict[str, str] = {}
-    told = [(one.problem, one.entity is None) for one in files.values() if one.problem is not None]
-    problems = [problem for problem, is_none in told if is_none]
-    conflicts = tuple(sorted([problem for problem, is_none in told if not is_none]))
+    pairs = [(one.problem, one.entity is None) for one in files.values() if one.problem is not None]
+    problems = [problem for problem, is_none in pairs if is_none]
+    conflicts = tuple(sorted([problem for problem, is_none in pairs if not is_none]))
     for name, one in files.items():
         if one.entity is None:
             continue
         slug, path = one.entity.slug, f"{folder_of(store)}/{name}"
         if slug in found:
-            message = f"{paths[slug]} is the entity {slug} too, and only one of them counts"
-            problems.append(Problem(path, 0, message, "Join the two files, or rename one."))
+            message = f"{paths[slug]} is the entity {slug}, too; only one of them is used"
+            problems.append(Problem(path, 0, message, "Merge the two files, or rename one."))
         else:
             found[slug], paths[slug] = one.entity, path
-    entities = resolved([found[slug] for slug in sorted(found)])
+    entities = resolve_relationships([found[slug] for slug in sorted(found)])
     return Entities(entities, paths, tuple(sorted(problems)), conflicts)
+
+
+_CACHE = "entities.jsonl"
+_VERSION = 1
+_FEW = 64  # files
+_STALE = 2  # lines for each file
+
+
+class CachedFile(NamedTuple):
+    """A parsed file: its stamp, the entity, and its problem if any.
+
+    It is not `settled` while it was changed so recently that a second change might not show in the stamp.
+    """
+
+    stamp: Stamp
+    entity: Entity | None
+    problem: Problem | None
+    settled: bool = True
+
+
+def _cache(store: Store) -> str:
+    return os.path.join(store.places.state, _CACHE)
+
+
+def load_cache(store: Store, folder: str) -> dict[str, CachedFile]:
+    """Load what other processes read; empty if the cache is missing or invalid."""
+    import json
+
+    try:
+        with open(_cache(store), "rb") as file:
+            head, _, lines = file.read().decode().partition("\n")
+        if json.loads(head) != _head(folder):
+            return {}
+        rows = json.loads("[" + lines.rstrip().replace("\n", ",") + "]")
+        last = {row[0]: row for row in rows}
+        found = {name: _decode(row) for name, row in last.items() if len(row) > 1}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        return {}
+    if len(rows) > _STALE * len(found) + _FEW:
+        with contextlib.suppress(OSError):
+            os.unlink(_cache(store))
+    return found
+
+
+def _head(folder: str) -> list[object]:
+    return [_VERSION, folder]
+
+
+def _decode(row: list[Any]) -> CachedFile:
+    """Decode a line of the cache; see `_row`."""
+    _, mtime, size, mark, slug, name, kind, aliases, ways, metadata, content, problem = row
+    entity = None
+    if slug:
+        parts = ways.split("\n") if ways else ()
+        relationships = tuple(map(Relationship, parts[::3], parts[1::3], parts[2::3]))
+        pairs = tuple(zip(metadata[::2], metadata[1::2], strict=True)) if metadata else ()
+        names = tuple(aliases.split("\n")) if aliases else ()
+        entity = Entity(slug, name, kind, names, relationships, pairs, content)
+    return CachedFile((mtime, size, mark), entity, None if problem is None else Problem._make(problem))
+
+
+def save_cache(
+    store: Store, folder: str, before: Mapping[str, CachedFile], files: Mapping[str, CachedFile]
+) -> None:
+    """Save what was read for other processes; failures are ignored, as it is a cache.
+
+    A few changes are appended; the file is rewritten after many.
+    """
+    settled = [(name, seen) for name, seen in files.items() if seen.settled]
+    new = [(name, seen) for name, seen in settled if seen != before.get(name)]
+    gone: list[list[object]] = [[name] for name in before.keys() - files.keys()]
+    path = _cache(store)
+    try:
+        if len(new) + len(gone) < _FEW and os.path.exists(path):
+            with open(path, "ab") as file:
+                file.write(_lines([*gone, *map(_row, new)]))
+        elif settled:
+            raw = _lines([_head(folder), *map(_row, settled)])
+            atomic.put(atomic.prepare(path, raw, store.clock.new_id(), 0o600, synced=False), path)
+    except (OSError, EngramError, UnicodeError):
+        return
+
+
+def _row(item: tuple[str, CachedFile]) -> list[object]:
+    """Encode a file as a line: flat, since nested lists take twice as long to parse. No name contains a line break."""
+    name, (stamp, entity, problem, _) = item
+    fields: list[object] = ["", "", "", "", "", 0, ""]
+    if entity is not None:
+        metadata = [text for pair in entity.metadata for text in pair]
+        ways = "\n".join([part for way in entity.relationships for part in way])
+        aliases = "\n".join(entity.aliases)
+        fields = [entity.slug, entity.name, entity.type, aliases, ways, metadata or 0, entity.content]
+    return [name, *stamp, *fields, problem]
+
+
+def _lines(rows: Iterable[object]) -> bytes:
+    import json
+
+    return "".join(
+        [json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows]
+    ).encode()

@@ -1,4 +1,4 @@
-"""The entities in which a merge left two versions of something: finding them, and settling them as a person decides."""
+"""Entities with merge conflicts: find them for the review queue, and resolve them as a person decides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from engram.domain.entry import times
 from engram.domain.errors import EngramError, LoreFileError, ValidationError
 from engram.domain.merge.entity_versions import take_version
 from engram.domain.review import review
-from engram.domain.review.review import Item, item_id, versions_told
+from engram.domain.review.review import Item, describe_conflicts, item_id
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import known, load
+from engram.usecases.graph.entities import load, read_entities
 from engram.usecases.graph.link_entity import operation_about
 from engram.usecases.store import entry_writer
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 
-def entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
-    """Entities with a version that lost a merge."""
-    return [item for found in known(store).conflicts if (item := _item(store, found.path)) is not None]
+def find_entity_conflicts(store: Store, _generation: Generation) -> list[Item]:
+    """Find entities with a version that lost a merge."""
+    return [
+        item for found in read_entities(store).conflicts if (item := _item(store, found.path)) is not None
+    ]
 
 
-def after(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
-    """What a decision makes of the entity, by slug; None: deleted. Raises UsageError, StoreError, LoreFileError."""
+def preview_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
+    """Return the entity after a decision, by slug (None: deleted). Raises UsageError, StoreError, LoreFileError."""
     file = load(store, item.paths[0])
-    return {file.entity.slug: _after(file, decision)}
+    return {file.entity.slug: _decided(file, decision)}
 
 
-def settle(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
-    """Carry a decision out, as one commit; as `after`. Raises ConflictError where the file was changed meanwhile, too."""
+def apply_decision(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
+    """Carry out a decision as one commit. As `preview_decision`, and raises ConflictError if the file changed meanwhile."""
     path = item.paths[0]
     file = load(store, path)
-    entity = _after(file, decision)
+    entity = _decided(file, decision)
     content = None if entity is None else entity_file.rewrite(file, entity, _stamp(store, file), ())
     edited = Change(path, content, atomic.digest(file.raw))
     decided = (("Engram-Decision", f"{item.kind} {decision}"),)
@@ -50,15 +52,15 @@ def settle(store: Store, item: Item, decision: str) -> dict[str, Entity | None]:
 
 
 def rewrite(store: Store, path: str, before: bytes, after: bytes) -> Entity:
-    """Replace an entity's whole file by an edited text, if the file still is `before`.
+    """Replace an entity's file by an edited text, if the file is still `before`.
 
-    Raises ValidationError for a text that is no entity, ConflictError, SecretFoundError.
+    Raises ValidationError if the text is not an entity, ConflictError, SecretFoundError.
     """
     try:
         file = entity_file.read(after, path)
     except LoreFileError as error:
-        where = f"line {error.line} of it: " if error.line else ""
-        message = f"The edited text is no entity: {where}{error.reason}."
+        where = f"line {error.line}: " if error.line else ""
+        message = f"The edited text is not an entity: {where}{error.reason}."
         raise ValidationError("file", message, error.hint) from None
     findings = find_secrets(after.decode(), store.allowed_secrets)
     if findings:
@@ -76,14 +78,14 @@ def _item(store: Store, path: str) -> Item | None:
         file = load(store, path)
     except EngramError:
         return None
-    why, evidence = versions_told(file.conflicts)
+    why, evidence = describe_conflicts(file.conflicts)
     return Item(
         item_id(review.ENTITY, [path]), review.ENTITY, (), (path,), file.entity.name, why, review.ACCEPT, evidence,
         mark=atomic.digest(file.raw),
     )  # fmt: skip
 
 
-def _after(file: EntityFile, decision: str) -> Entity | None:
+def _decided(file: EntityFile, decision: str) -> Entity | None:
     return take_version(file.entity, file.conflicts) if decision == review.TAKE else file.entity
 
 

@@ -1,21 +1,34 @@
-"""Making the graph of a store from its catalog and its entities, and knowing cheaply whether it is another one."""
+"""Build the graph of a store from its catalog and entities, rank its nodes, and detect cheaply whether it changed."""
 
 from __future__ import annotations
 
 from engram.adapters.index import graph_rows
+from engram.adapters.index.ranks import KeptFor, kept_for
 from engram.domain.entry.refs import fold
 from engram.domain.graph import graph as graphs
-from engram.domain.graph.drawn_graph import Drawn
 from engram.domain.graph.entity import by_name
-from engram.domain.graph.graph import ABOUT, LORE, MENTIONS, NAME, Edge, Graph, Node, entity_key, name_key
+from engram.domain.graph.graph import (
+    ABOUT,
+    LORE,
+    MENTIONS,
+    NAME,
+    BuiltGraph,
+    Edge,
+    Graph,
+    Node,
+    entity_key,
+    importance,
+    name_key,
+    ways,
+)
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import all_entities
+from engram.usecases.graph.entities import list_entities
 from engram.usecases.index.catch_up import no_collections
 from engram.usecases.index.index_query import consult
 from engram.usecases.store.quarantine import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
     from engram.adapters.index.graph_rows import LoreRow
@@ -24,45 +37,45 @@ if TYPE_CHECKING:
 
 
 def graph_of(store: Store) -> Graph:
-    """The graph of the lore that can be recalled now. Raises StoreError."""
+    """Return the graph of the entries that can be recalled now. Raises StoreError."""
     with store.lock:
-        entities = all_entities(store)
-        return consult(store, lambda generation: drawn(store, generation, entities).graph)
+        entities = list_entities(store)
+        return consult(store, lambda generation: build_graph(store, generation, entities).graph)
 
 
-def drawn(store: Store, generation: Generation, entities: Sequence[Entity]) -> Drawn:
-    """The graph; the one of last time where nothing changed that it is made from. Call it holding the store's lock."""
+def build_graph(store: Store, generation: Generation, entities: Sequence[Entity]) -> BuiltGraph:
+    """Build the graph, or return the last one if its sources are unchanged. Hold the store's lock."""
     stamp = stamp_of(store, generation, entities)
-    before = store.drawn
+    before = store.built_graph
     if before is None or before.stamp != stamp:
         with no_collections():
             names = _Names(entities)
-            store.drawn = before = Drawn(
+            store.built_graph = before = BuiltGraph(
                 _graph(store, generation, entities, names), names.meant, entities, stamp, {}
             )
     return before
 
 
 def stamp_of(store: Store, generation: Generation, entities: Sequence[Entity]) -> str:
-    """A text that is another one after each change of lore or entities, when a lore expires, and when one is let in."""
+    """Return a stamp that changes with entries or entities, when an entry expires, and when one leaves quarantine."""
     import zlib
 
     now = store.clock.now().timestamp()
     lore = generation.catalog.sum_of_lines()
     expired = generation.catalog.count("expires_at <= ?", [now])
     held = zlib.crc32(repr(sorted(texts(store))).encode())
-    before = store.drawn
-    if (
-        before is not None and before.entities is entities
-    ):  # they are told apart only where they were read again
-        said = before.stamp.rpartition(" ")[2]
+    before = store.built_graph
+    if before is not None and before.entities is entities:  # the same tuple while no file was read again
+        checksum = before.stamp.rpartition(" ")[2]
     else:
-        said = str(zlib.crc32("\0".join([part for entity in entities for part in _parts(entity)]).encode()))
-    return f"{lore} {expired} {held} {said}"
+        checksum = str(
+            zlib.crc32("\0".join([part for entity in entities for part in _parts(entity)]).encode())
+        )
+    return f"{lore} {expired} {held} {checksum}"
 
 
 def _parts(entity: Entity) -> list[str]:
-    """What of an entity the graph shows."""
+    """Return the fields of an entity that the graph uses."""
     links = [part for link in entity.relationships for part in link]
     return [entity.slug, entity.name, entity.type, *entity.aliases, "\1", *links, "\2"]
 
@@ -70,10 +83,14 @@ def _parts(entity: Entity) -> list[str]:
 def _graph(store: Store, generation: Generation, entities: Sequence[Entity], names: _Names) -> Graph:
     mentions = graph_rows.mentions(generation.catalog)
     if any(not names.slug_key(name) for _, name in mentions):
-        lore = _free(store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp()))
-        names.know_lore(lore)
-    else:  # without links to lore those alone matter that name something
-        lore = _free(store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp()))
+        lore = _without_quarantined(
+            store, graph_rows.all_lore(generation.catalog, store.clock.now().timestamp())
+        )
+        names.add_entries(lore)
+    else:  # without links to entries, only those that name an entity matter
+        lore = _without_quarantined(
+            store, graph_rows.naming_lore(generation.catalog, store.clock.now().timestamp())
+        )
     edges = [*_entity_edges(entities, names), *_lore_edges(generation, lore, names)]
     edges += _mentioned(mentions, lore, names)
     linked = {edge.source for edge in edges} | {edge.target for edge in edges}
@@ -81,8 +98,8 @@ def _graph(store: Store, generation: Generation, entities: Sequence[Entity], nam
     return Graph([*graphs.entity_nodes(entities), *names.plain.values(), *nodes], edges)
 
 
-def _free(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
-    """Those that do not wait for a person."""
+def _without_quarantined(store: Store, lore: Iterable[LoreRow]) -> list[LoreRow]:
+    """Leave out quarantined entries."""
     held = texts(store)
     return [one for one in lore if one.id not in held or one.text_digest not in (held[one.id] or ())]
 
@@ -96,7 +113,7 @@ def _entity_edges(entities: Sequence[Entity], names: _Names) -> list[Edge]:
 
 
 def _lore_edges(generation: Generation, lore: Sequence[LoreRow], names: _Names) -> list[Edge]:
-    """To the entities that lore name, and to each other."""
+    """Return the edges from entries to the entities they name, and between entries."""
     ids = {one.row: one.id for one in lore}
     edges = [
         Edge(ids[row], names.entity(name), ABOUT)
@@ -116,7 +133,7 @@ def _mentioned(mentions: Sequence[tuple[int, str]], lore: Sequence[LoreRow], nam
 
 
 class _Names:
-    """What names lead to. A name that no file has is a node of its own, and so is one that several have."""
+    """The nodes that names lead to; an unknown or ambiguous name is a node of its own."""
 
     def __init__(self, entities: Sequence[Entity]) -> None:
         self._slugs = {entity.slug for entity in entities}
@@ -125,8 +142,8 @@ class _Names:
         self._known: dict[str, str] = {}
         self.plain: dict[str, Node] = {}
 
-    def know_lore(self, lore: Iterable[LoreRow]) -> None:
-        """From now on a name may also lead to a lore: by its id, title or file name, if only one is called so."""
+    def add_entries(self, lore: Iterable[LoreRow]) -> None:
+        """Let names lead to entries, too: by id, title or file name, if unambiguous."""
         called: dict[str, set[str]] = {}
         for one in lore:
             self._lore[one.id] = one.id
@@ -135,19 +152,19 @@ class _Names:
         self._lore |= {name: next(iter(ids)) for name, ids in called.items() if len(ids) == 1}
 
     def entity(self, name: str) -> str:
-        """The key of the entity of that slug, name or alias."""
+        """Return the key of the entity with that slug, name or alias."""
         found = self._known.get(name)
         if found is None:
             found = self._known[name] = self.slug_key(name) or self._plain(name)
         return found
 
     def anything(self, name: str) -> str:
-        """The key of what a wiki link leads to: an entity, else a lore."""
+        """Return the key of the target of a wiki link: an entity, else an entry."""
         found = self.slug_key(name) or self._lore.get(name.upper()) or self._lore.get(fold(name))
         return found or self.entity(name)
 
     def slug_key(self, name: str) -> str:
-        """The key of the entity that has a file and that slug, name or alias; "" where there is none, or several."""
+        """Return the key of the one entity file with that slug, name or alias; "" if there are none or several."""
         if name in self._slugs:
             return entity_key(name)
         slugs = self.meant.get(fold(name), ())
@@ -156,6 +173,46 @@ class _Names:
     def _plain(self, name: str) -> str:
         key = name_key(name)
         before = self.plain.get(key)
-        if before is None or name < before.name:  # of several spellings always the same
+        if before is None or name < before.name:  # of several spellings, the first in order
             self.plain[key] = Node(key, NAME, name, "")
         return key
+
+
+def refresh_importance(store: Store) -> bool:
+    """Recompute the importance of entities and entries if the graph changed; returns whether it did.
+
+    Costs a stamp if no entry or entity changed, and no ranking if the graph is still the same. Raises StoreError.
+    """
+    with store.lock:
+        entities = list_entities(store)
+
+        def look(generation: Generation) -> bool:
+            before = kept_for(generation.catalog)
+            if before.stamp == stamp_of(store, generation, entities):
+                return False
+            found = build_graph(store, generation, entities)
+            rank_nodes(generation, found)
+            return bool(found.graph.edges) and kept_for(generation.catalog).digest != before.digest
+
+        return consult(store, look)
+
+
+def rank_nodes(generation: Generation, found: BuiltGraph) -> Mapping[str, float]:
+    """Return the importance of every node, 0..1, by key: the stored ranks, else computed and stored if possible."""
+    kept = kept_for(generation.catalog)
+    if kept.stamp == found.stamp:
+        if not found.ranks:
+            found.ranks.update(generation.ranks())
+        return found.ranks
+    there = ways(found.graph)
+    now = KeptFor(found.stamp, there.digest())
+    if kept.digest == now.digest:
+        generation.keep_ranks(now, None)
+        found.ranks.update(generation.ranks())
+        return found.ranks
+    from engram.adapters.graph.pagerank import pagerank
+
+    ranks = importance(pagerank(len(there.keys), there.steps))
+    found.ranks.update(zip(there.keys, ranks, strict=True))
+    generation.keep_ranks(now, found.ranks)
+    return found.ranks

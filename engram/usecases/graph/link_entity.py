@@ -1,6 +1,6 @@
-"""Saying what an entity is, how it is related to another, and which lore is about it; taking that back.
+"""Create, change and relate entities, link entries to them, and undo any of that.
 
-One call is one operation and one commit, whichever files it changes: the entity's, that of a new other one, the lore's.
+One call is one operation and one commit, whichever files it changes: the entity's, a new related one's, the entry's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engram.domain.graph.entity_rules import (
     the_one,
 )
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.graph.entities import folder_of, known
+from engram.usecases.graph.entities import folder_of, read_entities
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import activity_log, entry_writer
 
@@ -40,11 +40,11 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 _TRIES = 40
 
 
-class Wanted(NamedTuple):
-    """What is to be said of an entity; empty values say nothing. An empty value of `metadata` takes that key away.
+class LinkRequest(NamedTuple):
+    """A change of an entity; empty fields change nothing. An empty `metadata` value removes that key.
 
-    `to`, `kind` and `since` are a relationship to another entity, `lore` is a lore that is about this one.
-    With `remove` the aliases, relationships, metadata and the lore named are taken away, without any the entity itself.
+    `to`, `kind` and `since` are a relationship to another entity, `lore` names an entry about this one. With `remove`,
+    the given aliases, relationships, metadata and entry are removed; if none are given, the entity itself.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Wanted(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """The entity as it is now, its file, what became of it (`created`, `changed`, `unchanged`, `removed`).
+    """The entity afterwards, its file, and its status: `created`, `changed`, `unchanged`, `removed`.
 
-    `other` is the slug of the related entity, `made_other` whether it is new; `lore` the id of the lore.
+    `other` is the slug of the related entity, `made_other` whether it is new; `lore` is the id of the entry.
     """
 
     entity: Entity
@@ -73,8 +73,8 @@ class Linked(NamedTuple):
     lore: str = ""
 
 
-def link_entity(store: Store, wanted: Wanted) -> Linked:
-    """Do what is wanted.
+def link_entity(store: Store, wanted: LinkRequest) -> Linked:
+    """Carry out a request.
 
     Raises ValidationError, NotFoundError, AmbiguousError, UsageError, SecretFoundError, NotAllowedError, StoreError.
     """
@@ -84,8 +84,8 @@ def link_entity(store: Store, wanted: Wanted) -> Linked:
         where = found.store if found is not None else store
         entry_writer.check_allowed(where, "record", path=found.path if found is not None else "")
         for attempt in range(_TRIES):
-            job = _Job(where, wanted, found)
-            done = job.removal() if wanted.remove else job.addition()
+            job = _Attempt(where, wanted, found)
+            done = job.remove() if wanted.remove else job.add()
             try:
                 job.write(done)
             except ConflictError:
@@ -97,9 +97,9 @@ def link_entity(store: Store, wanted: Wanted) -> Linked:
     raise AssertionError("unreachable")
 
 
-def entity_named(store: Store, name: str) -> Entity | None:
-    """The entity that a slug, name or alias means; None where there is none. Raises AmbiguousError."""
-    return the_one(known(store).entities, name.strip())
+def find_entity(store: Store, name: str) -> Entity | None:
+    """Find an entity by slug, name or alias; None if there is none. Raises AmbiguousError."""
+    return the_one(read_entities(store).entities, name.strip())
 
 
 def operation_about(
@@ -109,7 +109,7 @@ def operation_about(
     changes: Sequence[Change],
     details: Sequence[tuple[str, str]] = (),
 ) -> Operation:
-    """The operation that changes files of these entities; `details` are further trailers of its commit."""
+    """Make the operation that changes files of these entities; `details` are further commit trailers."""
     caller = (("Engram-Agent", store.caller.who), ("Engram-Session", store.caller.session))
     trailers = [
         *[("Engram-Entity", slug) for slug in slugs],
@@ -122,13 +122,13 @@ def operation_about(
     return Operation(store.clock.new_id(), moment, subject, clean, tuple(changes))
 
 
-def _check(store: Store, wanted: Wanted) -> None:
+def _check(store: Store, wanted: LinkRequest) -> None:
     if not wanted.name.strip():
         raise ValidationError("name", "No entity was named.", "Give its name, its slug or an alias.")
     if wanted.type:
         check_type(wanted.type)
     if (wanted.kind or wanted.since) and not wanted.to:
-        raise UsageError("A relationship needs two entities.", "Say to which one it leads.")
+        raise UsageError("A relationship needs two entities.", "Name the entity that it leads to.")
     for key in wanted.metadata:
         check_metadata_key(key)
     texts = (wanted.name, *wanted.aliases, wanted.to, wanted.text, *wanted.metadata.values())
@@ -138,19 +138,19 @@ def _check(store: Store, wanted: Wanted) -> None:
             raise refuse(findings, "the entity")
 
 
-class _Job:
-    """One try: the files as they are now, and what becomes of them."""
+class _Attempt:
+    """One attempt at a request: the files as they are now, and their changes."""
 
-    def __init__(self, store: Store, wanted: Wanted, found: Found | None) -> None:
+    def __init__(self, store: Store, wanted: LinkRequest, found: Found | None) -> None:
         self._store, self._wanted, self._found = store, wanted, found
-        self._known = known(store)
+        self._known = read_entities(store)
         self._changes: list[Change] = []
         self._slugs: list[str] = []
         self._taken = {one.slug for one in self._known.entities}
         self._taken |= {path.rpartition("/")[2].removesuffix(".md") for path, *_ in self._known.problems}
 
-    def addition(self) -> Linked:
-        """The entity with what is added to it; one that is not known yet is made."""
+    def add(self) -> Linked:
+        """Add to the entity, creating it if it is new."""
         wanted = self._wanted
         other, made_other = self._other()
         before = the_one(self._known.entities, wanted.name.strip())
@@ -163,14 +163,14 @@ class _Job:
             content=wanted.text.strip() or start.content,
         )
         if other and other == after.slug:
-            raise UsageError("An entity is not related to itself.", "Name two different ones.")
+            raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
         path, status = self._put(before, after)
         lore_id = self._lore(after, remove=False)
         status = CHANGED if status == UNCHANGED and self._changes else status
         return Linked(after, path, status, other, made_other, lore_id)
 
-    def removal(self) -> Linked:
-        """The entity without what is taken away."""
+    def remove(self) -> Linked:
+        """Remove from the entity, or remove it."""
         wanted = self._wanted
         before = self._existing(wanted.name)
         other = self._existing(wanted.to).slug if wanted.to else ""
@@ -187,12 +187,12 @@ class _Job:
         return Linked(after, path, CHANGED if self._changes else status, other, False, lore_id)
 
     def write(self, done: Linked) -> None:
-        """Write what changed, as one operation. Raises ConflictError where a file is not what it was read as."""
+        """Write the changes as one operation. Raises ConflictError if a file changed meanwhile."""
         if not self._changes:
             return
         verb = "unlink" if self._wanted.remove else "link"
-        told = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
-        subject = f"{verb}: {', '.join([one for one in told if one]) or done.entity.slug}"
+        names = [*self._slugs, done.other if done.other not in self._slugs else "", done.lore]
+        subject = f"{verb}: {', '.join([one for one in names if one]) or done.entity.slug}"
         lore = (("Engram-Lore", done.lore),)
         entry_writer.write(
             self._store, [operation_about(self._store, subject, self._slugs, self._changes, lore)]
@@ -201,11 +201,11 @@ class _Job:
     def _existing(self, name: str) -> Entity:
         found = the_one(self._known.entities, name.strip())
         if found is None:
-            raise NotFoundError(f"No entity is called '{name[:80]}'.", "`engram link` lists those there are.")
+            raise NotFoundError(f"No entity is called '{name[:80]}'.", "`engram link` lists them.")
         return found
 
     def _new(self, name: str, kind: str = "") -> Entity:
-        """An entity that is not there yet. Raises StoreError where its file is there and cannot be read."""
+        """Make a new entity. Raises StoreError if a file of that name exists but cannot be read."""
         name = " ".join(name.split())
         for problem in self._known.problems:
             if slug_of(name) == slug_of(problem.path.rpartition("/")[2].removesuffix(".md")):
@@ -215,25 +215,25 @@ class _Job:
         return Entity(slug, name, kind or DEFAULT_TYPE)
 
     def _other(self) -> tuple[str, bool]:
-        """The slug of the entity that the relationship leads to, made where there is none."""
+        """Return the slug of the related entity, creating it if needed, and whether it was created."""
         if not self._wanted.to:
             return "", False
         found = the_one(self._known.entities, self._wanted.to.strip())
         if found is not None:
             return found.slug, False
         if self._wanted.to.strip() == self._wanted.name.strip():
-            raise UsageError("An entity is not related to itself.", "Name two different ones.")
+            raise UsageError("An entity cannot be related to itself.", "Name two different entities.")
         made = self._new(self._wanted.to)
         self._put(None, made)
         return made.slug, True
 
     def _put(self, before: Entity | None, after: Entity) -> tuple[str, str]:
-        """Note what becomes of an entity's file; its path, and in a word what that is."""
+        """Queue the change of an entity's file; returns its path and status."""
         now = self._store.clock.now()
         if before is None:
             path = f"{folder_of(self._store)}/{after.slug}.md"
             content = entity_file.write_new(after, times.whole_seconds(now))
-            self._note(after.slug, Change(path, content, None))
+            self._queue(after.slug, Change(path, content, None))
             return path, CREATED
         path = self._known.paths[before.slug]
         if after == before:
@@ -245,25 +245,25 @@ class _Job:
         )
         stamp = times.after(now, file.updated_at) if file.updated_at else times.whole_seconds(now)
         content = entity_file.rewrite(file, after._replace(relationships=ways), stamp)
-        self._note(after.slug, Change(path, content, atomic.digest(raw)))
+        self._queue(after.slug, Change(path, content, atomic.digest(raw)))
         return path, CHANGED
 
     def _deletion(self, before: Entity) -> Linked:
         path = self._known.paths[before.slug]
-        self._note(before.slug, Change(path, None, atomic.digest(self._store.files.read(path))))
+        self._queue(before.slug, Change(path, None, atomic.digest(self._store.files.read(path))))
         return Linked(before, path, REMOVED)
 
-    def _note(self, slug: str, changed: Change) -> None:
+    def _queue(self, slug: str, changed: Change) -> None:
         self._slugs.append(slug)
         self._changes.append(changed)
 
     def _lore(self, entity: Entity, *, remove: bool) -> str:
-        """Name the entity in the lore, or no longer; the id of that lore."""
+        """Add the entity to the entry, or remove it; returns the id of the entry."""
         if self._found is None:
             return ""
         file = entry_writer.load(self._store, self._found.path)
         if file.lore.id != self._found.id:
-            raise NotFoundError(f"{self._found.path} is another lore now.", "Query again.")
+            raise NotFoundError(f"{self._found.path} is another entry now.", "Query again.")
         own = [one for one in self._known.entities if one.slug != entity.slug]
         naming = [name for name in file.lore.entities if entity.slug in named([*own, entity], name)]
         if remove:
@@ -279,13 +279,13 @@ class _Job:
 
 
 def _with_aliases(entity: Entity, new: Sequence[str]) -> tuple[str, ...]:
-    said = (entity.name, *entity.aliases)
+    known = (entity.name, *entity.aliases)
     clean = [" ".join(alias.split()) for alias in new]
-    return (*entity.aliases, *dict.fromkeys([alias for alias in clean if alias not in said]))
+    return (*entity.aliases, *dict.fromkeys([alias for alias in clean if alias not in known]))
 
 
-def _with_relationship(entity: Entity, other: str, wanted: Wanted) -> tuple[Relationship, ...]:
-    """The relationships with the new one; one of the same kind to the same entity takes its date."""
+def _with_relationship(entity: Entity, other: str, wanted: LinkRequest) -> tuple[Relationship, ...]:
+    """Add the new relationship; an existing one of the same kind and target takes its date."""
     if not other:
         return entity.relationships
     kind = "_".join((wanted.kind or RELATED).lower().replace("-", " ").split())

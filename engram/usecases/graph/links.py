@@ -1,15 +1,16 @@
-"""What a lore is linked with: the lore that it names, and those that name it."""
+"""The links of an entry: the entries that it names, and those that name it."""
 
 from __future__ import annotations
 
 from engram.domain.errors import EngramError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
+from engram.usecases.lookup.hits import hits_of
 from engram.usecases.lookup.resolve import resolve
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.domain.entry.lore import Lore
@@ -19,9 +20,9 @@ FOLDED = "merged_from"
 
 
 class Link(NamedTuple):
-    """One link: its kind (of `RELATION_KINDS`, or `merged_from`), the other lore, its title ("" where it is not here).
+    """One link: its kind (of `RELATION_KINDS`, or `merged_from`), the other entry, its title ("" if it is not here).
 
-    `back`: the other one names this lore.
+    `back`: the other entry names this one.
     """
 
     kind: str
@@ -30,8 +31,8 @@ class Link(NamedTuple):
     back: bool
 
 
-def links(store: Store, name: str) -> list[Link]:
-    """The links of the named lore, its own first, in the order of the file; those from others by id.
+def find_links(store: Store, name: str) -> list[Link]:
+    """Find the links of the named entry: its own in the order of the file, then those from others by id.
 
     Raises NotFoundError, AmbiguousError, StoreError.
     """
@@ -40,17 +41,14 @@ def links(store: Store, name: str) -> list[Link]:
         lore = entry_writer.load(found.store, found.path).lore
         named = [(relation.kind, relation.id) for relation in lore.relations]
         named += [(FOLDED, other) for other in lore.merged_from]
-        titles = _titles(found.store, {other for _, other in named})
+        titles = _titles(found.store, [other for _, other in named])
     own = [Link(kind, other, titles.get(other, ""), False) for kind, other in named]
     return own + sorted(_back(found.store, found.id), key=lambda link: link.id)
 
 
-def _titles(store: Store, ids: Iterable[str]) -> dict[str, str]:
-    wanted = sorted(ids)
-    if not wanted:
-        return {}
-    where = f"id IN ({','.join('?' * len(wanted))})"
-    return {hit.id: hit.title for hit in consult(store, lambda there: there.catalog.select(where, wanted))}
+def _titles(store: Store, ids: Sequence[str]) -> dict[str, str]:
+    hits = consult(store, lambda generation: hits_of(generation, ids)) if ids else {}
+    return {lore_id: hit.title for lore_id, hit in hits.items()}
 
 
 def _back(store: Store, lore_id: str) -> Iterator[Link]:
@@ -70,7 +68,7 @@ def _loaded(store: Store, path: str) -> Lore | None:
 
 
 def _paths_with(store: Store, text: str) -> list[str]:
-    """The files that hold a text: what git has is searched by git, what it does not have yet is read."""
+    """Find the files that contain a text: committed files by git, uncommitted ones by reading."""
     if store.places.repository is None:
         return [hit.path for hit in _all(store) if _holds(store, hit.path, text)]
     from engram.adapters.git.read.word_search import files_with

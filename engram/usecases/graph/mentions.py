@@ -1,4 +1,4 @@
-"""Entities that the text of a new lore names, added to those that it was given; never a new entity."""
+"""Detect known entities in the text of a new entry, and add them to those given; never creates an entity."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 SETTING = "graph.detect"
-_FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, whose import can wait
-_MOST = 200  # names of a lore: engram.domain.entry.validation.MAX_ITEMS
+_FOLDER = "entities"  # engram.domain.entry.named_files.ENTITIES, not imported here, to keep recording fast
+_MOST = 200  # names in an entry: engram.domain.entry.validation.MAX_ITEMS
 
 
 def with_mentioned(store: Store, content: str, given: Sequence[str]) -> tuple[str, ...]:
-    """The given names of entities, each once, and after them those of the entities that the text names."""
+    """Return the given names without duplicates, followed by those of other entities that the text mentions."""
     given = tuple(dict.fromkeys(given))
     if not os.path.isdir(f"{store.places.root}/{store.places.folder}/{_FOLDER}"):
         return given
     if not store.settings.flag(SETTING):
         return given
     from engram.domain.graph.entity_rules import named
-    from engram.usecases.graph.entities import prepared
+    from engram.usecases.graph.entities import names_to_detect
 
-    ready = prepared(store)
+    ready = names_to_detect(store)
     slugs, entities = ready.names.found_in(content), ready.entities
     if not slugs:
         return given

@@ -1,4 +1,4 @@
-"""The graph of a store: who and what its lore are about, how these are related, and walking over it from one of them."""
+"""Search the graph: the entities around one of them, how they are related, and the entries about them."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from engram.domain.explore.tables import Table
 from engram.domain.graph import graph_walk
 from engram.domain.graph.entity import TYPES
 from engram.domain.graph.graph import LORE, Node, entity_key, name_key
-from engram.domain.graph.graph_drawing import way_said
+from engram.domain.graph.graph_drawing import format_way
 from engram.domain.recall.ranking import weigh
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
-from engram.usecases.graph.entities import all_entities
-from engram.usecases.graph.graph_building import drawn
-from engram.usecases.graph.importance import importance_in
+from engram.usecases.graph.entities import list_entities
+from engram.usecases.graph.graph_building import build_graph, rank_nodes
 from engram.usecases.index.index_query import consult
 from engram.usecases.index.standing import standing
+from engram.usecases.lookup.hits import hits_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.graph.drawn_graph import Drawn
-    from engram.domain.graph.graph import Edge, Graph
+    from engram.domain.graph.graph import BuiltGraph, Edge, Graph
     from engram.domain.graph.graph_walk import Reached
     from engram.usecases.store.store import Store
 
 MOST = 1000
-_LORE_WEIGHED = 200  # of the nearest lore so many are looked at to find the best
+_CANDIDATES = 200  # the nearest entries, of which the best are shown
 
 
 class Found(NamedTuple):
-    """An entity of an answer: what it is, how important, how many lore are about it, and the way to it."""
+    """An entity of an answer: its node and the way to it, its importance, and the number of entries about it."""
 
     reached: Reached
     importance: float
@@ -40,17 +39,17 @@ class Found(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self.reached.node.name
 
     @property
     def way(self) -> str:
         """The way to it in words: `uses → Queue (since 2024-01-01), runs_on → ZooKeeper`; "" for the start."""
-        return way_said(self.reached)
+        return format_way(self.reached)
 
 
 class AboutLore(NamedTuple):
-    """A lore about entities of an answer, whose names are `names`, the nearest first; `score` is how near and good it is."""
+    """An entry about entities of an answer (`names`, nearest first); `score` combines nearness and standing."""
 
     id: str
     title: str
@@ -61,7 +60,7 @@ class AboutLore(NamedTuple):
 
 
 class Neighbourhood(NamedTuple):
-    """What is around an entity (or all, where none was named: `start` is None), the best first, and all edges among it."""
+    """The surroundings of an entity (`start` is None: the whole graph), best first, and all edges among them."""
 
     start: Node | None
     depth: int
@@ -71,7 +70,7 @@ class Neighbourhood(NamedTuple):
     truncated: bool
 
     def nodes(self) -> list[Node]:
-        """Its entities, then its lore."""
+        """Return its entities, then its entries, as nodes."""
         lore = [Node(one.id, LORE, one.title, one.category) for one in self.lore]
         return [found.reached.node for found in self.entities] + lore
 
@@ -85,37 +84,37 @@ def search_graph(
     kinds: Collection[str] = (),
     limit: int | None = 20,
 ) -> Neighbourhood:
-    """The entities within `depth` steps of one (by name, alias or slug), how they are reached, and the lore about them.
+    """Find the entities within `depth` steps of one (by name, alias or slug), the ways to them, and the entries about them.
 
-    Without `entity` all, the most important first. `types` are those that are shown, `kinds` the relationships that may
-    be gone (`together`: lore that name both); `limit` counts entities and lore each (None: all).
+    Without `entity`: all, most important first. `types` limits the types shown, `kinds` the relationships followed
+    (`together`: an entry names both); `limit` applies to entities and entries separately (None: all).
     Raises NotFoundError, AmbiguousError, UsageError, StoreError.
     """
     if not 1 <= depth <= graph_walk.DEEPEST:
-        raise UsageError(f"There is no depth {depth}.", f"From 1 to {graph_walk.DEEPEST} steps.")
+        raise UsageError(f"The depth {depth} is out of range.", f"Use 1 to {graph_walk.DEEPEST} steps.")
     unknown = [name for name in types if name not in TYPES]
     if unknown:
-        raise UsageError(f"There is no type of entity '{unknown[0][:80]}'.", f"Types: {', '.join(TYPES)}.")
+        raise UsageError(f"'{unknown[0][:80]}' is not an entity type.", f"Types: {', '.join(TYPES)}.")
     if limit is not None and not 1 <= limit <= MOST:
-        raise UsageError(f"{limit} cannot be shown.", f"The limit is from 1 to {MOST}.")
+        raise UsageError(f"The limit {limit} is out of range.", f"Use 1 to {MOST}.")
     with store.lock:
-        entities = all_entities(store)
+        entities = list_entities(store)
 
         def look(generation: Generation) -> Neighbourhood:
-            found = drawn(store, generation, entities)
-            graph, ranks = found.graph, importance_in(generation, found)
+            found = build_graph(store, generation, entities)
+            graph, ranks = found.graph, rank_nodes(generation, found)
             if not entity:
                 every = [graph_walk.Reached(node) for node in graph.entities()]
                 return _neighbourhood(store, generation, graph, ranks, None, 0, every, types, limit)
-            start = node_named(found, entity)
+            start = find_node(found, entity)
             reached = graph_walk.walk(graph, start.key, depth, kinds)
             return _neighbourhood(store, generation, graph, ranks, start, depth, reached, types, limit)
 
         return consult(store, look)
 
 
-def node_named(drawn: Drawn, name: str) -> Node:
-    """The entity that a name (or its key) means. Raises NotFoundError, AmbiguousError."""
+def find_node(drawn: BuiltGraph, name: str) -> Node:
+    """Find the node of an entity by name or key. Raises NotFoundError, AmbiguousError."""
     graph = drawn.graph
     if name in graph.nodes and graph.nodes[name].kind != LORE:
         return graph.nodes[name]
@@ -123,7 +122,7 @@ def node_named(drawn: Drawn, name: str) -> Node:
     if len(slugs) > 1:
         candidates = tuple((slug, graph.nodes[entity_key(slug)].name) for slug in slugs)
         raise AmbiguousError(
-            f"'{name[:80]}' may be several entities.", "Name one of them by its slug.", candidates
+            f"'{name[:80]}' may mean several entities.", "Use the slug of one of them.", candidates
         )
     found = graph.nodes.get(entity_key(slugs[0]) if slugs else name_key(name))
     if found is None or found.kind == LORE:
@@ -131,7 +130,7 @@ def node_named(drawn: Drawn, name: str) -> Node:
 
         known = {fold(node.name): node.name for node in graph.entities()}
         near = [known[one] for one in difflib.get_close_matches(fold(name), known, 3, 0.6)]
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`engram graph` lists what lore are about."
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`engram graph` lists the entities."
         raise NotFoundError(f"Nothing here is called '{name[:80]}'.", hint)
     return found
 
@@ -147,7 +146,7 @@ def _neighbourhood(
     types: Collection[str],
     limit: int | None,
 ) -> Neighbourhood:
-    """The best of what was reached."""
+    """Select the best of the entities reached, and the entries about them."""
     shown = [one for one in reached if not types or one.node.type in types or one.node == start]
     shown.sort(key=lambda one: (one.depth, -ranks.get(one.node.key, 0.0), one.node.name, one.node.key))
     entities = [
@@ -169,26 +168,23 @@ def _lore(
     reached: Sequence[Reached],
     limit: int | None,
 ) -> list[AboutLore]:
-    """The lore about these entities, the best first: how near they are times how well they stand."""
+    """Find the entries about these entities, ordered by nearness times standing."""
     near = graph_walk.nearness(graph, reached)
     nearest = sorted(near, key=lambda lore_id: (-near[lore_id], -ranks.get(lore_id, 0.0), lore_id))
     by_key = {one.node.key: one for one in reached}
     now = store.clock.now().timestamp()
     found = []
-    wanted = nearest if limit is None else nearest[: max(_LORE_WEIGHED, limit + 1)]
-    for start in range(0, len(wanted), 500):
-        part = wanted[start : start + 500]
-        hits = generation.catalog.select(f"id IN ({','.join('?' * len(part))})", part)
-        for hit in credit.hits_in_effect(store, hits):
-            score = near[hit.id] * weigh(standing(hit, ranks.get(hit.id)), now)
-            named = graph_walk.named_by(graph, hit.id, by_key)
-            confidence = hit.confidence / 1000
-            found.append(AboutLore(hit.id, hit.title, hit.category, confidence, named, round(score, 4)))
+    wanted = nearest if limit is None else nearest[: max(_CANDIDATES, limit + 1)]
+    for hit in credit.hits_in_effect(store, list(hits_of(generation, wanted).values())):
+        score = near[hit.id] * weigh(standing(hit, ranks.get(hit.id)), now)
+        named = graph_walk.named_by(graph, hit.id, by_key)
+        confidence = hit.confidence / 1000
+        found.append(AboutLore(hit.id, hit.title, hit.category, confidence, named, round(score, 4)))
     return sorted(found, key=lambda one: (-one.score, one.id))
 
 
 def graph_tables(around: Neighbourhood) -> tuple[Table, Table]:
-    """A neighbourhood as two tables: entities with the way to each, and lore."""
+    """Return a neighbourhood as two tables: entities with the way to each, and entries."""
     entities = tuple(
         (
             found.name, found.reached.node.type, found.reached.depth, found.way,

@@ -18,7 +18,7 @@ from engram.adapters.git.read.tree import Entry
 from engram.domain.errors import LoreFileError, SyncBlockedError
 from engram.domain.merge.merge import reference_time
 from engram.domain.merge.text_merge import merge_text
-from engram.domain.similarity.deduplicate import carried, fold_later
+from engram.domain.similarity.deduplicate import carry_votes, fold_later
 from engram.domain.sync import sync_plan
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.merge.file_merge import merge_one
@@ -292,7 +292,7 @@ class _Following:
 def _with(host: Lore, lost: Lore) -> Lore:
     stamps = [stamp for stamp in (host.last_validated, lost.last_validated) if stamp is not None]
     return host._replace(
-        votes=carried(host.votes, lost.votes, lost.id),
+        votes=carry_votes(host.votes, lost.votes, lost.id),
         last_validated=max(stamps, default=None),
         updated_at=max(host.updated_at, lost.updated_at),
     )

@@ -9,8 +9,8 @@ from engram.domain.entry.refs import fold
 from engram.domain.graph.graph import entity_key, name_key
 from engram.domain.text.stop_words import STOP_WORDS
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import all_entities
-from engram.usecases.graph.graph_building import drawn
+from engram.usecases.graph.entities import list_entities
+from engram.usecases.graph.graph_building import build_graph
 from engram.usecases.index.index_query import consult
 from engram.usecases.opening import scopes
 from engram.usecases.recall import search
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engram.adapters.index.generation import Generation
-    from engram.domain.graph.drawn_graph import Drawn
+    from engram.domain.graph.graph import BuiltGraph
     from engram.usecases.recall.question import Question, Recalled
     from engram.usecases.store.store import Store
 
@@ -51,10 +51,10 @@ def _one_step(
     store: Store, question: Question, strategy: str, shown: list[Recalled], places: int
 ) -> list[Recalled]:
     """Return the best entries of one store that are a step away."""
-    entities = all_entities(store)
+    entities = list_entities(store)
 
     def ask(generation: Generation) -> list[Recalled]:
-        view = drawn(store, generation, entities)
+        view = build_graph(store, generation, entities)
         seeds = [hit.lore.id for hit in shown[:_SEEDS]]
         via = _reachable(view, question.text, seeds, {hit.lore.id for hit in shown})
         rows = generation.catalog.where_in(
@@ -74,7 +74,7 @@ def _one_step(
     return consult(store, ask)
 
 
-def _reachable(view: Drawn, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:
+def _reachable(view: BuiltGraph, text: str, seeds: Sequence[str], known: set[str]) -> dict[str, str]:
     """Map the ids of entries one step away to the entity between; entities of the question come first."""
     graph = view.graph
     keys = [*_entities_in(view, text), *(key for lore_id in seeds for key in graph.named.get(lore_id, ()))]
@@ -87,7 +87,7 @@ def _reachable(view: Drawn, text: str, seeds: Sequence[str], known: set[str]) ->
     return found
 
 
-def _entities_in(view: Drawn, text: str) -> Iterator[str]:
+def _entities_in(view: BuiltGraph, text: str) -> Iterator[str]:
     """Yield the keys of the entities whose names a text contains, word for word."""
     words = fold(text).split()
     for start in range(len(words)):
@@ -97,7 +97,7 @@ def _entities_in(view: Drawn, text: str) -> Iterator[str]:
                 yield key
 
 
-def _key_of(view: Drawn, name: str) -> str:
+def _key_of(view: BuiltGraph, name: str) -> str:
     if name in STOP_WORDS:
         return ""
     slugs = view.meant.get(name, ())

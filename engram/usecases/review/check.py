@@ -1,44 +1,47 @@
-"""Whether lore can be let in: what a review of a pull request, or a look before a commit, needs to know.
+"""Check entries before they are merged or committed: unreadable files, secrets, bad links, duplicates, contradictions.
 
-Nothing is changed and nothing is looked for in a way of its own: what cannot be read is what the index cannot take,
-secrets are those that no sync would push, duplicates and contradictions those of the review queue.
+Nothing is changed, and every check reuses an existing one: unreadable is what the index cannot take, secrets are those
+that sync would not push, duplicates and contradictions those of the review queue.
 """
 
 from __future__ import annotations
 
+import os
+
+from engram.adapters.files import scan as walk
 from engram.adapters.files.places import CONFIG_NAME
-from engram.domain.errors import UsageError
+from engram.domain.errors import EngramError, UsageError
 from engram.domain.similarity.equivalence import CONTRADICTION
+from engram.domain.sync.sync_plan import REGULAR
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
-from engram.usecases.admission.outgoing_secrets import new_secrets, secrets_of_commits
+from engram.usecases.admission.outgoing_secrets import LARGEST, new_secrets, secrets_of_commits
 from engram.usecases.graph.broken_links import bad_links
-from engram.usecases.graph.entities import known
+from engram.usecases.graph.entities import read_entities
 from engram.usecases.index.index_query import consult
-from engram.usecases.review.check_scope import at_paths, bytes_of, files_to_check, git_prefix
 from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store.hints import MEND_LINK, NO_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from engram.adapters.git.read.tree import Entry
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.index.generation import Generation
     from engram.domain.admission.secrets import Finding
-    from engram.usecases.review.check_scope import Checked
     from engram.usecases.store.store import Store
 
 ERROR, WARNING = "error", "warning"
 FILE, SECRET, SETTINGS, DUPLICATE, AGAINST, LINK, ADOPTION = (
     "file", "secret", "settings", "duplicate", "contradiction", "link", "adoption",
 )  # fmt: skip
-_RENEW = "Renew the secret and take it out, of history too; a false alarm goes into `secrets.allow`."
+_ROTATE = "Rotate the secret and remove it, from history too; list a false positive in `secrets.allow`."
 
 
 class Remark(NamedTuple):
-    """Something to be seen to before lore is let in.
+    """A finding of a check.
 
-    `level` is `error` (it cannot be recalled, or must not be let in) or `warning`; `path` is a store path, `line` counts
-    from 1 (0: of the whole file).
+    `level` is `error` (it cannot be recalled, or must not be merged) or `warning`; `path` is a store path, `line` counts
+    from 1 (0: the whole file).
     """
 
     level: str
@@ -49,45 +52,45 @@ class Remark(NamedTuple):
     hint: str = ""
 
 
-class Review(NamedTuple):
-    """What a check found, errors first, and how many files it looked at; `prefix` is what git's paths have before these."""
+class CheckReport(NamedTuple):
+    """The remarks of a check, errors first, and the number of files checked; `prefix` makes git paths of store paths."""
 
     remarks: tuple[Remark, ...]
     files: int
     prefix: str = ""
 
     def count(self, level: str) -> int:
-        """How many remarks are of this level."""
+        """Count the remarks of this level."""
         return sum(remark.level == level for remark in self.remarks)
 
 
-def check(store: Store, paths: Sequence[str] = (), since: str = "") -> Review:
-    """Check the lore at or below `paths` (of the file system; none: all of the store).
+def check(store: Store, paths: Sequence[str] = (), since: str = "") -> CheckReport:
+    """Check the entries at or below `paths` (of the file system; none: the whole store).
 
-    With `since` (a commit, branch or date) only what changed from there to the files as they are now; what the other
-    branch got meanwhile is no change. Raises UsageError, NotFoundError for no such commit, GitError, StoreError.
+    With `since` (a commit, branch or date), only files that differ from the merge base with it. Raises UsageError,
+    NotFoundError if there is no such commit, GitError, StoreError.
     """
     repository = store.places.repository
     if since and repository is None:
-        raise UsageError(
-            "This store is a folder outside git, so nothing is known of its past.", "Leave out --since."
-        )
-    base = fork_of(repository, since) if repository is not None and since else ""
+        raise UsageError("This store is not in a git repository, so it has no history.", "Leave out --since.")
+    base = merge_base(repository, since) if repository is not None and since else ""
     checked = files_to_check(store, paths, base)
     with store.lock:
         found = consult(store, lambda generation: _found(store, generation, checked, base), thorough=True)
         found += _alike(store, set(checked.paths))
     found += _settings(store)
     if base and repository is not None:
-        told, wanted = {one.path for one in found if one.kind == SECRET}, at_paths(store, paths)
+        reported, wanted = {one.path for one in found if one.kind == SECRET}, at_paths(store, paths)
         on_the_way = _in_commits(store, repository, base)
-        found += [one for one in on_the_way if one.path not in told and wanted(one.path)]
-    prefix = git_prefix(store, repository) if repository is not None else ""
-    return Review(tuple(sorted(set(found), key=lambda one: (one.level, one[2:]))), len(checked.paths), prefix)
+        found += [one for one in on_the_way if one.path not in reported and wanted(one.path)]
+    prefix = git_prefix(store.places.root, repository) if repository is not None else ""
+    return CheckReport(
+        tuple(sorted(set(found), key=lambda one: (one.level, one[2:]))), len(checked.paths), prefix
+    )
 
 
-def fork_of(repository: Repository, since: str) -> str:
-    """The commit at which the checked out branch left the one that `since` names; "" where nothing is committed yet.
+def merge_base(repository: Repository, since: str) -> str:
+    """Return the merge base of the checked out branch and `since`; "" if nothing is committed yet.
 
     Raises NotFoundError, GitError.
     """
@@ -104,38 +107,38 @@ def fork_of(repository: Repository, since: str) -> str:
 
 
 def _found(store: Store, generation: Generation, checked: Checked, base: str) -> list[Remark]:
-    """What the files themselves show."""
+    """Check the files themselves."""
     paths = set(checked.paths)
     hits = generation.catalog.select("1")
     secrets = list(_secrets(store, checked.paths, base))
     with_secret = {one.path for one in secrets}
     problems = [
         Remark(ERROR, FILE, one.path, one.line, one.message, one.hint)
-        for one in (*generation.catalog.problems(), *known(store).problems)
+        for one in (*generation.catalog.problems(), *read_entities(store).problems)
         if one.path in paths and not (one.path in with_secret and "looks like a secret" in one.message)
     ]
     links = [
         Remark(WARNING, LINK, one.path, one.line, one.message, MEND_LINK)
         for one in bad_links(store, generation, hits, paths, checked.gone)
     ]
-    return [*secrets, *problems, *_twins(generation, paths), *links, *_to_adopt(generation, paths)]
+    return [*secrets, *problems, *_duplicate_ids(generation, paths), *links, *_to_adopt(generation, paths)]
 
 
 def _secrets(store: Store, paths: Sequence[str], base: str) -> Iterator[Remark]:
     repository = store.places.repository
-    prefix = git_prefix(store, repository) if repository is not None else ""
+    prefix = git_prefix(store.places.root, repository) if repository is not None else ""
     for path in paths:
         raw = bytes_of(store, path)
         for found in new_secrets(store, base or None, prefix + path, raw) if raw else ():
-            yield Remark(ERROR, SECRET, path, found.line, _says(found), _RENEW)
+            yield Remark(ERROR, SECRET, path, found.line, _describe(found), _ROTATE)
 
 
-def _says(found: Finding) -> str:
+def _describe(found: Finding) -> str:
     return f"this looks like a secret ({found.rule} {found.preview})"
 
 
-def _twins(generation: Generation, paths: set[str]) -> Iterator[Remark]:
-    """Files with the id of another one: it may be the one that was there before that is passed over."""
+def _duplicate_ids(generation: Generation, paths: set[str]) -> Iterator[Remark]:
+    """Find files that share an id, unless the index reports them already."""
     query = "SELECT id, path FROM files"
     claims: dict[str, list[str]] = {}
     for lore_id, path in generation.catalog.where_in(query, "id", generation.catalog.duplicate_ids()):
@@ -144,7 +147,7 @@ def _twins(generation: Generation, paths: set[str]) -> Iterator[Remark]:
     for lore_id, claiming in claims.items():
         for path in sorted(paths.intersection(claiming) - passed_over):
             other = min({*claiming} - {path})
-            message = f"{other} has the id {lore_id} too, and only one of them can be recalled"
+            message = f"{other} has the id {lore_id}, too; only one of them can be recalled"
             yield Remark(ERROR, FILE, path, 0, message, "Delete one, or remove its id line.")
 
 
@@ -154,7 +157,7 @@ def _to_adopt(generation: Generation, paths: Collection[str]) -> list[Remark]:
 
 
 def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
-    """Lore that say the same as another, or contradict it; of two that are checked the newer is remarked on."""
+    """Find entries that duplicate or contradict another; of two checked entries the newer gets the remark."""
     if not paths:
         return []
     found = pairs(store)
@@ -166,27 +169,128 @@ def _alike(store: Store, paths: Collection[str]) -> list[Remark]:
         if at is None or len(ends) < 2:
             continue
         other = ends[1] if at is ends[0] else ends[0]
-        kind, says = (
+        kind, verb = (
             (AGAINST, "may contradict") if pair.kind == CONTRADICTION else (DUPLICATE, "may say the same as")
         )
-        message = f"{says} '{other.title}' in {other.path}: {pair.why} (strength {pair.strength:.2f})"
-        hint = "Keep one; where both are right, link them: a `relations:` entry of one names the other's id."
+        message = f"{verb} '{other.title}' in {other.path}: {pair.why} (strength {pair.strength:.2f})"
+        hint = "Keep one of them. If both are right, relate them: name one's id in `relations:` of the other."
         remarks.append(Remark(WARNING, kind, at.path, 0, message, hint))
     return remarks
 
 
 def _settings(store: Store) -> list[Remark]:
-    """What of the store's own file cannot be used, or must not count before a person has said so."""
-    broken = [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, note, "Mend that line.") for note in store.notes]
-    hint = "Whoever lets it in decides about this, too."
+    """Report settings of the store's file that are invalid, or that take effect only once a person accepts them."""
+    broken = [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, note, "Fix that line.") for note in store.notes]
+    hint = "Merging this change accepts the setting."
     return broken + [Remark(ERROR, SETTINGS, CONFIG_NAME, 0, one.message, hint) for one in store.held_back]
 
 
 def _in_commits(store: Store, repository: Repository, base: str) -> Iterator[Remark]:
-    """Secrets in versions of lore files between the commit and now, which a later commit may have taken out again."""
+    """Find secrets in any version since the base commit, even if a later commit removed them."""
     from engram.adapters.git.run import layout
 
-    head, prefix = layout.read_head(repository).oid, git_prefix(store, repository)
+    head, prefix = layout.read_head(repository).oid, git_prefix(store.places.root, repository)
     for path, secrets in secrets_of_commits(store, base, head, prefix + store.places.folder) if head else ():
-        message = f"a commit on the way here holds what looks like a secret in it ({secrets[0].rule})"
-        yield Remark(ERROR, SECRET, path.removeprefix(prefix), 0, message, _RENEW)
+        message = f"a commit since the base has what looks like a secret in this file ({secrets[0].rule})"
+        yield Remark(ERROR, SECRET, path.removeprefix(prefix), 0, message, _ROTATE)
+
+
+class Checked(NamedTuple):
+    """The files to check (store paths), sorted; `gone` has the ids of entries deleted since the commit."""
+
+    paths: tuple[str, ...]
+    gone: frozenset[str] = frozenset()
+
+
+def files_to_check(store: Store, paths: Sequence[str], base: str) -> Checked:
+    """List the files of the store at or below `paths` that differ from the commit `base` ("": all of them).
+
+    Raises UsageError for a path that does not exist, GitError.
+    """
+    found = walk.scan(store.places.root, store.places.folder)
+    wanted = at_paths(store, paths)
+    there = {*found.files, *found.problems, *_entities(store)}
+    here = sorted(path for path in there if wanted(path))
+    if not base:
+        return Checked(tuple(here))
+    from engram.adapters.git.read.revisions import entries_at
+    from engram.adapters.git.run import layout
+    from engram.usecases.store.lineage import repository_of
+
+    repository = repository_of(store)
+    prefix = git_prefix(store.places.root, repository)
+    before = {
+        path.removeprefix(prefix): entry
+        for path, entry in entries_at(repository, base, prefix + store.places.folder).items()
+    }
+    algorithm = layout.hash_name(repository)
+    changed = tuple(path for path in here if not _is_unchanged(store, path, before.get(path), algorithm))
+    gone = [entry.oid for path, entry in before.items() if entry.mode in REGULAR and path not in there]
+    return Checked(changed, _ids_of(store, repository, gone))
+
+
+def _entities(store: Store) -> list[str]:
+    from engram.usecases.graph.entities import read_entities
+
+    found = read_entities(store)
+    return sorted({*found.paths.values(), *(problem.path for problem in found.problems)})
+
+
+def git_prefix(root: str, repository: Repository) -> str:
+    """Return what git paths have before store paths: "" if the store is at the top of the repository, else ending in `/`."""
+    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
+    return "" if below == "." else below.replace(os.sep, "/") + "/"
+
+
+def at_paths(store: Store, paths: Sequence[str]) -> Callable[[str], bool]:
+    """Return a test whether a store path is at or below one of `paths` (none: always true). Raises UsageError."""
+    if not paths:
+        return bool
+    root = os.path.realpath(store.places.root)
+    wanted = []
+    for given in paths:
+        full = os.path.abspath(os.path.expanduser(given))
+        if not os.path.lexists(full):
+            raise UsageError(f"{given[:200]} does not exist.", "Name files or folders of the store.")
+        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        below = os.path.relpath(full, root).replace(os.sep, "/")
+        wanted.append("" if below == "." or _contains(full, root) else below)
+    exact, folders = set(wanted), tuple(f"{path}/" for path in wanted if path)
+    return lambda path: "" in exact or path in exact or path.startswith(folders)
+
+
+def _contains(folder: str, root: str) -> bool:
+    return root.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _is_unchanged(store: Store, path: str, before: Entry | None, algorithm: str) -> bool:
+    """Whether a file is as in the commit, apart from line endings that git may have converted."""
+    if before is None:
+        return False
+    if before.mode not in REGULAR:
+        return os.path.islink(store.files.absolute(path))  # a symlink then and now, which is never followed
+    raw = bytes_of(store, path)
+    if raw is None:
+        return False
+    from engram.adapters.git.read.tree import blob_oid
+
+    return before.oid in (blob_oid(raw, algorithm), blob_oid(raw.replace(b"\r\n", b"\n"), algorithm))
+
+
+def bytes_of(store: Store, path: str) -> bytes | None:
+    """Read a regular file; None if it is none, too large, or unreadable."""
+    stamp = walk.stamp(store.files.absolute(path))
+    if stamp is None or stamp.size > LARGEST:
+        return None
+    try:
+        return store.files.read(path)
+    except EngramError:
+        return None
+
+
+def _ids_of(store: Store, repository: Repository, oids: Sequence[str]) -> frozenset[str]:
+    from engram.adapters.git.read.differences import blobs
+    from engram.usecases.store.lineage import read_lore
+
+    files = [read_lore(store, "gone.md", raw) for raw in blobs(repository, oids).values()] if oids else []
+    return frozenset(file.lore.id for file in files if file is not None)

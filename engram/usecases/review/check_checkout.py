@@ -1,7 +1,7 @@
-"""Opening a checkout that nobody works in, such as one of a server that checks pull requests, without leaving a trace.
+"""Open a checkout for a check, such as that of a pull request on a server, without writing to it.
 
-Index and state are in a temporary folder, and nothing is written into the checkout or its git folder. What the store's
-file says about where lore is and which secrets are let through counts as it was before the change that is checked.
+Index and state are in a temporary folder. Settings of the store's file that a person must accept are read as they were
+before the change that is checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engram.domain.scopes import PROJECT
 from engram.domain.settings import Settings
 from engram.domain.typed import TYPE_CHECKING
 from engram.usecases.opening.store_layout import enclosing_store, state_folder
-from engram.usecases.review.check import fork_of
+from engram.usecases.review.check import git_prefix, merge_base
 from engram.usecases.store.accepted_settings import accept_before, in_force
 from engram.usecases.store.clock import Clock
 from engram.usecases.store.store import IN_TREE, PLAIN, Places, Store
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class _Untouched(LoreFolder):
-    """A lore folder in which leftovers of other processes stay: their locks are not the ones that this one knows."""
+    """A lore folder whose temporary files are left alone: they may belong to processes with other locks."""
 
     def sweep(self, temporaries: Sequence[str]) -> None:
-        """Leave them."""
+        """Do nothing."""
 
 
 def has_index(start: str) -> bool:
-    """Whether the store of a path is in a repository that has an index of it already."""
+    """Whether the store at or above a path already has an index in its repository."""
     root = enclosing_store(start)
     repository = find_repository(root) if root is not None else None
     return (
@@ -49,17 +49,17 @@ def has_index(start: str) -> bool:
 
 @contextmanager
 def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store]:
-    """The store at or above `start`, for reading. Raises NotFoundError, ConfigError, StoreError, GitError."""
+    """Open the store at or above `start` for reading. Raises NotFoundError, ConfigError, StoreError, GitError."""
     import tempfile
 
     root = enclosing_store(start)
     if root is None:
-        raise NotFoundError(f"There is no store at {start} or above it.", "Make one: engram init")
+        raise NotFoundError(f"There is no store at {start} or above it.", "Create one: engram init")
     repository = find_repository(root)
     with tempfile.TemporaryDirectory(prefix="engram-check-", ignore_cleanup_errors=True) as state:
-        base = fork_of(repository, since) if repository is not None and since else ""
+        base = merge_base(repository, since) if repository is not None and since else ""
         if repository is not None and base:
-            _accept_what_was(root, repository, state, base)
+            _accept_settings_of(root, repository, state, base)
         settings = in_force(root, state if repository is not None else None)
         values = Settings({**settings.settings.items(), "embedding.provider": "bundled"})
         placement = PLAIN if repository is None else IN_TREE
@@ -73,10 +73,9 @@ def open_checkout(start: str, caller: Caller, since: str = "") -> Iterator[Store
             store.close()
 
 
-def _accept_what_was(root: str, repository: Repository, state: str, commit: str) -> None:
-    """Have the settings of a commit be those that this clone has accepted."""
+def _accept_settings_of(root: str, repository: Repository, state: str, commit: str) -> None:
+    """Accept the settings of a commit for the temporary state."""
     from engram.adapters.git.read.versions import read_objects
 
-    below = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.worktree))
-    name = places.CONFIG_NAME if below == "." else f"{below.replace(os.sep, '/')}/{places.CONFIG_NAME}"
+    name = git_prefix(root, repository) + places.CONFIG_NAME
     accept_before(root, state, read_objects(repository, [f"{commit}:{name}"])[0])

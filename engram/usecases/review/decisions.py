@@ -1,4 +1,4 @@
-"""Deciding about items of the review queue: each decision that changes lore is one commit, which `undo` takes back."""
+"""Decide about items of the review queue; a decision that changes files is one commit, which `undo` takes back."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ NOTHING: Mapping[str, Entity | None] = MappingProxyType({})
 
 
 class Decided(NamedTuple):
-    """What a decision did: the lore as they are now (None: forgotten), by id; nothing where it was only set aside.
+    """The result of a decision: the entries it changed, by id (None: forgotten); empty if the item was only set aside.
 
-    `released` are texts that were held and are not any more; `entities` those that changed, by slug (None: deleted).
+    `released` are texts released from quarantine, `entities` those that changed, by slug (None: deleted).
     """
 
     item: Item
@@ -49,15 +49,15 @@ class Decided(NamedTuple):
 
     @property
     def wrote(self) -> bool:
-        """Whether files changed: then `undo` takes it back."""
+        """Whether files changed, so that `undo` reverts it."""
         return bool(self.lore or self.entities)
 
 
 def preview(store: Store, item: Item, decision: str) -> Decided:
-    """What `decide` would do; writes nothing. Raises as `decide`."""
+    """Return what `decide` would do, without writing. Raises as `decide`."""
     check_decision(item, decision)
     if item.kind == review.ENTITY and decision != review.SNOOZE:
-        return Decided(item, decision, {}, entities=entity_conflicts.after(store, item, decision))
+        return Decided(item, decision, {}, entities=entity_conflicts.preview_decision(store, item, decision))
     wanted = _RULES[decision](store, item, _files(store, item)) if decision in _RULES else {}
     return Decided(item, decision, wanted)
 
@@ -67,12 +67,11 @@ def decide(
 ) -> Decided:
     """Carry out a decision. `days` is how long a snooze lasts.
 
-    `result` is what a person made of the lore that stays (of several the older; the newer where it supersedes): its
-    text and fields are written in the same commit, but for those that only votes, merges and
-    the clock change.
+    `result` is the entry that stays (of several the older; of a supersession the newer) as edited by a person: its text
+    and fields are written in the same commit, except those that only votes, merges and the clock change.
 
-    Raises UsageError for a decision that this kind of item cannot have, ConflictError where the lore was
-    changed meanwhile, ValidationError, SecretFoundError, StoreError.
+    Raises UsageError for a decision not allowed for this kind of item, ConflictError if the entry was changed
+    meanwhile, ValidationError, SecretFoundError, StoreError.
     """
     check_decision(item, decision)
     if result is not None:
@@ -83,12 +82,14 @@ def decide(
             store.state.put_aside(item.id, item.mark, until)
             return Decided(item, decision, {})
         if item.kind == review.ENTITY:
-            return Decided(item, decision, {}, entities=entity_conflicts.settle(store, item, decision))
+            return Decided(
+                item, decision, {}, entities=entity_conflicts.apply_decision(store, item, decision)
+            )
         files = _files(store, item)
         if item.kind == review.FOREIGN and decision == review.ACCEPT:
-            held = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
+            quarantined = tuple(row for row in store.state.trust.rows() if row.id in item.lore)
             trust.accept(store, item.lore)
-            return Decided(item, decision, {}, held)
+            return Decided(item, decision, {}, quarantined)
         wanted = _RULES[decision](store, item, files)
         if result is not None:
             wanted = with_result(wanted, result, {one: file.lore for one, (_, file) in files.items()})
@@ -102,8 +103,8 @@ def decide(
         return Decided(item, decision, wanted)
 
 
-def ask_again(store: Store, done: Decided) -> None:
-    """Take back a decision that changed no file: the item is in the queue again. What changed files is for `undo`."""
+def reopen(store: Store, done: Decided) -> None:
+    """Take back a decision that changed no file, so that the item is in the queue again; `undo` reverts the others."""
     with store.lock:
         if done.decision == review.ACCEPT:
             credit.withdraw(store, done.item.lore)
@@ -114,12 +115,12 @@ def ask_again(store: Store, done: Decided) -> None:
 
 
 def _files(store: Store, item: Item) -> dict[str, tuple[str, LoreFile]]:
-    """The files of the item's lore: id → path and file. Raises ConflictError where one is another lore by now."""
+    """Load the files of the item: id → path and file. Raises ConflictError if one holds another entry by now."""
     found = {}
     for lore_id, path in zip(item.lore, item.paths, strict=False):
         file = entry_writer.load(store, path)
         if file.lore.id != lore_id:
-            raise ConflictError(f"{path} is another lore by now.", "Look at the review queue again.")
+            raise ConflictError(f"{path} holds another entry by now.", "Reload the review queue.")
         found[lore_id] = (path, file)
     return found
 
@@ -165,7 +166,7 @@ def _accept(store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) ->
 
 
 def _reject(_store: Store, item: Item, _files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    """The lore goes; of several the newest."""
+    """Forget the entry; of several the newest."""
     return {item.lore[-1]: None}
 
 
@@ -174,7 +175,7 @@ def _archive(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) 
 
 
 def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    """The newest takes the place of the others."""
+    """Let the newest supersede the others."""
     *older, newest = (files[lore_id][1].lore for lore_id in item.lore)
     links = [Relation("supersedes", lore.id) for lore in older]
     relations = tuple(dict.fromkeys([*newest.relations, *links]))
@@ -183,14 +184,14 @@ def _supersede(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]
 
 
 def _merge(_store: Store, item: Item, files: dict[str, tuple[str, LoreFile]]) -> dict[str, Lore | None]:
-    """The older takes in the others."""
+    """Fold the others into the oldest."""
     lore = [files[lore_id][1].lore for lore_id in item.lore]
     found: Lore | None = lore[0]
     for other in lore[1:]:
         found = fold(found, other) if found else None
     if found is None:
         raise UsageError(
-            "Their lists are too long for one file.",
+            "The merged lists are too long for one file.",
             "Shorten the tags or contexts of one, or supersede the older.",
         )
     return {lore[0].id: found, **{other.id: None for other in lore[1:]}}
@@ -214,7 +215,7 @@ _RULES: dict[str, Callable[[Store, Item, dict[str, tuple[str, LoreFile]]], dict[
 def decide_all(
     store: Store, items: Sequence[Item], decision: str, *, days: float = SNOOZE_DAYS
 ) -> list[Decided]:
-    """One decision for many items, all checked before the first is carried out. Raises as `decide`."""
+    """Make one decision about many items, all checked before the first is carried out. Raises as `decide`."""
     for item in items:
         check_decision(item, decision)
     return [decide(store, item, decision, days=days) for item in items]

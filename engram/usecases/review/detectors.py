@@ -1,7 +1,8 @@
-"""What finds the items of the review queue that the index can tell: each kind has one function."""
+"""Detectors of the review queue: one function for each kind of item, from the index and the files it points to."""
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -12,22 +13,25 @@ from engram.domain.errors import EngramError
 from engram.domain.recall.budget import tokens
 from engram.domain.review import review
 from engram.domain.review.code_changes import CHANGED
-from engram.domain.review.review import Item, item_id, versions_told
+from engram.domain.review.review import Item, describe_conflicts, item_id
+from engram.domain.similarity.equivalence import CONTRADICTION, SAME
+from engram.domain.similarity.pair_groups import groups
 from engram.domain.typed import TYPE_CHECKING
-from engram.usecases.graph.entities import known
-from engram.usecases.graph.entity_conflicts import entity_conflicts
+from engram.usecases.graph.entities import read_entities
+from engram.usecases.graph.entity_conflicts import find_entity_conflicts
+from engram.usecases.lookup.hits import hits_of
 from engram.usecases.review import trust
-from engram.usecases.review.mark import mark
-from engram.usecases.review.pair_items import contradictions, duplicates
 from engram.usecases.review.stale_code import MOST_LORE, stale_code
+from engram.usecases.similarity.pairs import pairs
 from engram.usecases.store import entry_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from engram.adapters.index.catalog import Hit
     from engram.adapters.index.generation import Generation
     from engram.domain.entry.lore import Lore
+    from engram.domain.similarity.pairs import Pair
     from engram.usecases.review.stale_code import Stale
     from engram.usecases.store.store import Store
 
@@ -36,76 +40,83 @@ if TYPE_CHECKING:
 UNUSED_SECONDS = 180 * 86_400
 _DAY = 86_400
 _COLD = 300  # thousandths: below it nothing is recalled by default
-_SHORT, _LONG = 120, 600  # characters: what lies between is neither too short nor a dump
+_SHORT, _LONG = 120, 600  # characters; texts between are neither too short nor dumps
 _LISTED = 2000
 _OLD = (
     "status = 'active' AND pinned = 0 AND created_at < ? AND (last_validated IS NULL OR last_validated < ?)"
 )
 
 
-def problems(store: Store, generation: Generation) -> list[Item]:
-    """Files that cannot be recalled, and those of entities that count for nothing."""
+def find_problems(store: Store, generation: Generation) -> list[Item]:
+    """Find files that cannot be recalled, and unreadable entity files."""
     return [
         Item(
             item_id(review.PROBLEM, [found.path]), review.PROBLEM, (), (found.path,), found.path,
             f"{found.message}{f' (line {found.line})' if found.line else ''}.", review.EDIT, (found.hint,) if found.hint else (),
             mark=found.message,
         )
-        for found in [*generation.catalog.problems(), *known(store).problems]
+        for found in [*generation.catalog.problems(), *read_entities(store).problems]
     ]  # fmt: skip
 
 
-def conflicts(store: Store, generation: Generation) -> list[Item]:
-    """Lore with a version that lost a merge."""
+def find_conflicts(store: Store, generation: Generation) -> list[Item]:
+    """Find entries with a version that lost a merge."""
     items = []
     for hit in generation.catalog.select("conflicts > 0", (), "ORDER BY updated_at DESC, id"):
-        lore = _lore(store, hit)
+        lore = _load(store, hit)
         if lore is None or not lore.conflicts:
             continue
-        why, evidence = versions_told(lore.conflicts)
-        items.append(_item(review.CONFLICT, hit, why, review.ACCEPT, evidence))
+        why, evidence = describe_conflicts(lore.conflicts)
+        items.append(_item(review.CONFLICT, [hit], why, review.ACCEPT, evidence))
     return items
 
 
-def pending(store: Store, generation: Generation) -> list[Item]:
-    """Lore that waits to be let in; what is plainly junk is proposed to go."""
+def find_pending(store: Store, generation: Generation) -> list[Item]:
+    """Find pending entries; plain junk is proposed for rejection."""
     found = generation.catalog.select("status = 'pending'", (), "ORDER BY created_at DESC, id")
-    return [_waiting(hit, why_junk(lore.content) if (lore := _lore(store, hit)) else "") for hit in found]
+    return [
+        _pending_item(hit, why_junk(lore.content) if (lore := _load(store, hit)) else "") for hit in found
+    ]
 
 
-def _waiting(hit: Hit, junk_because: str) -> Item:
-    who = f"Recorded by {hit.agent or 'unknown'}, waits to be let in"
+def _pending_item(hit: Hit, junk_because: str) -> Item:
+    who = f"Recorded by {hit.agent or 'unknown'}, pending approval"
     if junk_because:
-        return _item(review.PENDING, hit, f"{who}; looks like junk: {junk_because}.", review.REJECT)
-    return _item(review.PENDING, hit, f"{who}.", review.ACCEPT)
+        return _item(review.PENDING, [hit], f"{who}; looks like junk: {junk_because}.", review.REJECT)
+    return _item(review.PENDING, [hit], f"{who}.", review.ACCEPT)
 
 
-def stale(store: Store, generation: Generation) -> list[Item]:
-    """Active lore that has expired, whose code has changed, or that nobody used or confirmed for half a year."""
+def find_stale(store: Store, generation: Generation) -> list[Item]:
+    """Find active entries that expired, whose code changed, or that were neither used nor confirmed for 180 days."""
     items = [
-        _item(review.STALE, hit, _expired_why(hit), review.ARCHIVE) for hit in _expired(store, generation)
+        _item(review.STALE, [hit], _expired_reason(hit), review.ARCHIVE)
+        for hit in _expired(store, generation)
     ]
     known = {item.lore[0] for item in items}
-    items += [_changed(one) for one in stale_code(store, _anchored(generation)) if one.hit.id not in known]
+    items += [
+        _changed_item(one) for one in stale_code(store, _anchored(generation)) if one.hit.id not in known
+    ]
     known = {item.lore[0] for item in items}
     return items + [
-        _item(review.STALE, hit, _unused_why(hit), review.ARCHIVE)
+        _item(review.STALE, [hit], _unused_reason(hit), review.ARCHIVE)
         for hit in _unused(store, generation)
         if hit.id not in known
     ]
 
 
-def to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
-    """Those of `active` lore that are proposed to be archived, by id, and why: their code has not changed."""
+def choose_to_archive(store: Store, generation: Generation, active: Iterable[Hit]) -> dict[str, str]:
+    """Choose entries of `active` to archive, by id with the reason; not those whose code changed."""
     now = store.clock.now().timestamp()
     rows, used = set(generation.catalog.select_rows(_OLD, _long_ago(now))), _used(store, now)
     expired = [hit for hit in active if hit.expires_at is not None and hit.expires_at < now]
     unused = [hit for hit in active if hit.row in rows and hit.id not in used]
-    found = {hit.id: _expired_why(hit) for hit in sorted(expired, key=lambda hit: (hit.expires_at, hit.id))}
+    found = {
+        hit.id: _expired_reason(hit) for hit in sorted(expired, key=lambda hit: (hit.expires_at, hit.id))
+    }
     unused.sort(key=lambda hit: (hit.created_at, hit.id))
     changed = {one.hit.id for one in stale_code(store, unused)}
     return found | {
-        hit.id: _unused_why(hit) for hit in unused if hit.id not in changed and hit.id not in found
+        hit.id: _unused_reason(hit) for hit in unused if hit.id not in changed and hit.id not in found
     }
 
 
@@ -114,7 +125,7 @@ def _expired(store: Store, generation: Generation) -> list[Hit]:
     return generation.catalog.select(condition, [store.clock.now().timestamp()], "ORDER BY expires_at, id")
 
 
-def _expired_why(hit: Hit) -> str:
+def _expired_reason(hit: Hit) -> str:
     return f"It expired on {_day(hit.expires_at)}."
 
 
@@ -128,93 +139,117 @@ def _unused(store: Store, generation: Generation) -> list[Hit]:
 
 
 def _long_ago(now: float) -> list[object]:
-    """The values of `_OLD`."""
+    """Return the parameters of `_OLD`."""
     return [now - UNUSED_SECONDS] * 2
 
 
 def _used(store: Store, now: float) -> set[str]:
-    """The lore that were used since."""
+    """Return the ids of entries used within UNUSED_SECONDS."""
     return store.state.used_since(now - UNUSED_SECONDS)
 
 
-def _unused_why(hit: Hit) -> str:
-    return f"Since {_day(hit.last_validated or hit.created_at)} nobody recalled or confirmed it."
+def _unused_reason(hit: Hit) -> str:
+    return f"Neither recalled nor confirmed since {_day(hit.last_validated or hit.created_at)}."
 
 
 def _anchored(generation: Generation) -> list[Hit]:
-    """The active lore, those that name files first, the newest of each first."""
+    """Return active entries to check against code: those that name files first, newest first."""
     order = f"ORDER BY files = '', created_at DESC, id LIMIT {MOST_LORE}"
     return generation.catalog.select("status = 'active'", (), order)
 
 
-def _changed(one: Stale) -> Item:
-    """The item of a lore whose code has changed: what of it and how; whether it still holds a person has to see."""
+def _changed_item(one: Stale) -> Item:
+    """Make the item of an entry whose code changed; whether it still holds is for a person to decide."""
     first, *others = one.findings
     more = f" (and {len(others)} more)" if others else ""
     why = f"Since {_day(one.since)} {first.what}{more}."
     proposal = review.ACCEPT if first.grade == CHANGED else review.EDIT
-    return _item(review.STALE, one.hit, why, proposal, [finding.difference for finding in one.findings])
+    return _item(review.STALE, [one.hit], why, proposal, [finding.difference for finding in one.findings])
 
 
-def weak(_store: Store, generation: Generation) -> list[Item]:
-    """Active lore whose confidence is cold."""
+def find_weak(_store: Store, generation: Generation) -> list[Item]:
+    """Find active entries below the confidence of recall."""
     found = generation.catalog.select(
         "status = 'active' AND confidence < ?", [_COLD], "ORDER BY confidence, id"
     )
     return [
-        _item(review.WEAK, hit, f"Its confidence is {two_decimals(hit.confidence)}.", review.ARCHIVE)
+        _item(review.WEAK, [hit], f"Its confidence is {two_decimals(hit.confidence)}.", review.ARCHIVE)
         for hit in found
     ]
 
 
-def junk(store: Store, generation: Generation) -> list[Item]:
-    """Lore that nobody confirmed and that say nothing."""
+def find_junk(store: Store, generation: Generation) -> list[Item]:
+    """Find unconfirmed entries that look like junk."""
     condition = "status = 'active' AND pinned = 0 AND validation_count = 0 AND (length < ? OR length > ?)"
     items = []
     for hit in generation.catalog.select(
         condition, [_SHORT, _LONG], f"ORDER BY created_at DESC, id LIMIT {_LISTED}"
     ):
-        lore = _lore(store, hit)
+        lore = _load(store, hit)
         why = why_junk(lore.content, DOUBTFUL_LETTERS) if lore else ""
         if why:
-            items.append(_item(review.JUNK, hit, f"Looks like junk: {why}.", review.REJECT))
+            items.append(_item(review.JUNK, [hit], f"Looks like junk: {why}.", review.REJECT))
     return items
 
 
-def foreign(store: Store, generation: Generation) -> list[Item]:
-    """Lore that came from elsewhere and waits until it is accepted, as `trust.hold` says."""
+def find_quarantined(store: Store, generation: Generation) -> list[Item]:
+    """Find quarantined entries from elsewhere (see `trust.hold`)."""
     items = []
-    for one in trust.held(store):
+    for one in trust.list_quarantined(store):
         lore = one.lore
-        said = [f"by {lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"]
-        said += [f"commit {one.commit[:10]}"] if one.commit else []
+        source = [f"by {lore.agent or 'unknown'}, clone {lore.source_id or 'unknown'}"]
+        source += [f"commit {one.commit[:10]}"] if one.commit else []
         hits = generation.catalog.select("id = ? AND path = ?", [lore.id, one.path])
-        items += [_item(review.FOREIGN, hit, f"It waits: {one.why}.", review.ACCEPT, said) for hit in hits]
+        why = f"In quarantine: {one.why}."
+        items += [_item(review.FOREIGN, [hit], why, review.ACCEPT, source) for hit in hits]
     return items
 
 
-DETECTORS: dict[str, Detector] = {
-    review.PROBLEM: problems,
-    review.CONFLICT: conflicts,
-    review.ENTITY: entity_conflicts,
-    review.FOREIGN: foreign,
-    review.PENDING: pending,
-    review.CONTRADICTION: contradictions,
-    review.DUPLICATE: duplicates,
-    review.JUNK: junk,
-    review.STALE: stale,
-    review.WEAK: weak,
-}
+def find_duplicates(store: Store, generation: Generation) -> list[Item]:
+    """Find groups of entries that say the same, largest first."""
+    found = [pair for pair in pairs(store) if pair.kind != CONTRADICTION]
+    joined = sorted(groups(found), key=lambda group: (-len(group), group))
+    hits = hits_of(generation, [lore_id for group in joined for lore_id in group])
+    why = {frozenset((pair.one, pair.other)): pair for pair in found}
+    items = []
+    for group in joined:
+        if all(lore_id in hits for lore_id in group):
+            inside = [pair for ends, pair in why.items() if ends <= set(group)]
+            items.append(_pair_item(review.DUPLICATE, [hits[one] for one in group], inside, review.MERGE))
+    return items
 
 
-def _item(kind: str, hit: Hit, why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
+def find_contradictions(store: Store, generation: Generation) -> list[Item]:
+    """Find pairs of entries of which only one can be right, strongest first."""
+    found = [pair for pair in pairs(store) if pair.kind == CONTRADICTION]
+    hits = hits_of(generation, [lore_id for pair in found for lore_id in (pair.one, pair.other)])
+    return [
+        _pair_item(review.CONTRADICTION, [hits[pair.one], hits[pair.other]], [pair], review.SUPERSEDE)
+        for pair in found
+        if pair.one in hits and pair.other in hits
+    ]
+
+
+def _pair_item(kind: str, hits: Sequence[Hit], found: Sequence[Pair], proposal: str) -> Item:
+    surest = max(found, key=lambda pair: (pair.strength, pair.one, pair.other))
+    what = "Says the same as" if surest.kind == SAME else "May say the same as"
+    what = "May contradict" if kind == review.CONTRADICTION else what
+    others = f"{len(hits) - 1} others" if len(hits) > 2 else f"'{hits[1].title}'"
+    why = f"{what} {others}: {surest.why} (strength {surest.strength:.2f}, cosine {surest.cosine:.2f})."
+    return _item(kind, hits, why, proposal, [f"{hit.id} {hit.title}" for hit in hits])
+
+
+def _item(kind: str, hits: Sequence[Hit], why: str, proposal: str, evidence: Iterable[str] = ()) -> Item:
+    """Make an item about these entries; the last of them is the newest."""
+    ids, paths = tuple(hit.id for hit in hits), tuple(hit.path for hit in hits)
+    cost = sum(tokens("x" * hit.length) for hit in hits)
     return Item(
-        item_id(kind, [hit.id]), kind, (hit.id,), (hit.path,), hit.title, why, proposal, tuple(evidence),
-        tokens("x" * hit.length), mark([hit]), hit.agent or "",
+        item_id(kind, ids), kind, ids, paths, hits[0].title, why, proposal, tuple(evidence), cost, mark(hits),
+        hits[-1].agent or "",
     )  # fmt: skip
 
 
-def _lore(store: Store, hit: Hit) -> Lore | None:
+def _load(store: Store, hit: Hit) -> Lore | None:
     try:
         return entry_writer.load(store, hit.path).lore
     except EngramError:
@@ -227,5 +262,25 @@ def _day(stamp: float | None) -> str:
 
 @lru_cache(4096)
 def _date(day: float) -> str:
-    """A day by its number: many lore are of one."""
+    """Format a day by its number, cached since many entries share one."""
     return times.render(datetime.fromtimestamp(day * _DAY, UTC))[:10]
+
+
+def mark(hits: Iterable[Hit]) -> str:
+    """Return a digest that changes when one of these entries is edited; not when it decays, which moves no date."""
+    facts = [(hit.id, hit.updated_at, hit.status, hit.length) for hit in hits]
+    return hashlib.blake2b(repr(facts).encode(), digest_size=8).hexdigest()
+
+
+DETECTORS: dict[str, Detector] = {
+    review.PROBLEM: find_problems,
+    review.CONFLICT: find_conflicts,
+    review.ENTITY: find_entity_conflicts,
+    review.FOREIGN: find_quarantined,
+    review.PENDING: find_pending,
+    review.CONTRADICTION: find_contradictions,
+    review.DUPLICATE: find_duplicates,
+    review.JUNK: find_junk,
+    review.STALE: find_stale,
+    review.WEAK: find_weak,
+}

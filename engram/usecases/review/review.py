@@ -1,4 +1,4 @@
-"""The review queue: everything that waits for a person, found anew each time, without what was set aside."""
+"""The review queue: everything that waits for a person, detected on each call, without items that were set aside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.index.index_query import consult
 from engram.usecases.lookup.filter import Filter
 from engram.usecases.lookup.listing import list_hits
-from engram.usecases.review.detectors import DETECTORS, foreign
+from engram.usecases.review.detectors import DETECTORS, find_quarantined
 from engram.usecases.store.quarantine import texts
 
 if TYPE_CHECKING:
@@ -21,16 +21,17 @@ _OLDEST = 1_000_000  # days
 
 
 class Queue(NamedTuple):
-    """Items, the most urgent kind first; `total` also counts those beyond the limit, `by_kind` all of these kinds."""
+    """Items, most urgent kind first; `total` and `by_kind` also count those beyond the limit."""
 
     items: tuple[Item, ...]
     total: int
     by_kind: dict[str, int]
 
 
-class Wanted(NamedTuple):
-    """Which lore an item has to be about: of these categories, with all these tags, older than so many days, within
-    these confidences (0 to 1). Of an item about several each has to be such a lore.
+class EntryFilter(NamedTuple):
+    """A filter on the entries of items: any of the categories, all of the tags, age in days, confidence from 0 to 1.
+
+    Every entry of an item must match.
     """
 
     categories: Sequence[str] = ()
@@ -41,8 +42,8 @@ class Wanted(NamedTuple):
 
     @property
     def narrows(self) -> bool:
-        """Whether there is lore that is not so."""
-        return bool(self.categories or self.tags) or self[2:] != Wanted()[2:]
+        """Whether the filter excludes anything."""
+        return bool(self.categories or self.tags) or self[2:] != EntryFilter()[2:]
 
 
 def review(
@@ -50,28 +51,28 @@ def review(
     *,
     kinds: Sequence[str] = (),
     agents: Sequence[str] = (),
-    wanted: Wanted | None = None,
+    wanted: EntryFilter | None = None,
     limit: int | None = None,
 ) -> Queue:
-    """What waits for a person, of these kinds, recorded by these agents and about such lore (default: all).
+    """List the items of these kinds, recorded by these agents, about matching entries (default: all).
 
-    Raises UsageError for a kind, category, age or confidence that there is not, StoreError.
+    Raises UsageError for an invalid kind, category, age or confidence, StoreError.
     """
     check_kinds(kinds)
     found = [item for item in _found(store, kinds or KINDS) if not agents or item.agent in agents]
     if wanted is not None and wanted.narrows:
-        fitting = _fitting(store, wanted)
-        found = [item for item in found if item.lore and fitting.issuperset(item.lore)]
+        matching = _matching(store, wanted)
+        found = [item for item in found if item.lore and matching.issuperset(item.lore)]
     by_kind = {kind: sum(item.kind == kind for item in found) for kind in KINDS}
     return Queue(tuple(found[:limit]), len(found), {kind: count for kind, count in by_kind.items() if count})
 
 
-def _fitting(store: Store, wanted: Wanted) -> set[str]:
-    """The ids of such lore."""
+def _matching(store: Store, wanted: EntryFilter) -> set[str]:
+    """Return the ids of matching entries."""
     if not 0 <= wanted.min_confidence <= wanted.max_confidence <= 1:
-        raise UsageError("A confidence is a number from 0 to 1, the lowest not above the highest.")
+        raise UsageError("Confidences must be from 0 to 1, the minimum not above the maximum.")
     if not 0 <= wanted.older_than < _OLDEST:
-        raise UsageError(f"An age is a number of days from 0 on, but not {wanted.older_than:g}.")
+        raise UsageError(f"The age must be a number of days, not {wanted.older_than:g}.")
     lowest, highest = round(wanted.min_confidence * 1000), round(wanted.max_confidence * 1000)
     conditions = Filter(min_confidence=lowest, max_confidence=highest)
     if wanted.older_than:
@@ -80,21 +81,19 @@ def _fitting(store: Store, wanted: Wanted) -> set[str]:
     return {hit.id for hit in hits}
 
 
-def item_named(store: Store, name: str) -> Item:
-    """The item of that id or start of an id. Raises NotFoundError, AmbiguousError."""
+def find_item(store: Store, name: str) -> Item:
+    """Find an item by id or prefix of an id. Raises NotFoundError, AmbiguousError."""
     wanted = name.strip().lower()
-    fitting = [item for item in _found(store, KINDS) if wanted and item.id.startswith(wanted)]
-    if not fitting:
-        raise NotFoundError(
-            f"Nothing in the review queue has the id '{name[:40]}'.", "`engram review` lists what is there."
-        )
-    if len(fitting) > 1:
+    matching = [item for item in _found(store, KINDS) if wanted and item.id.startswith(wanted)]
+    if not matching:
+        raise NotFoundError(f"No review item has the id '{name[:40]}'.", "`engram review` lists the items.")
+    if len(matching) > 1:
         raise AmbiguousError(
-            f"'{name}' begins {len(fitting)} ids of the review queue.",
-            "Give more of it.",
-            tuple((item.id, item.title) for item in fitting),
+            f"'{name}' is the prefix of {len(matching)} item ids.",
+            "Give more characters of the id.",
+            tuple((item.id, item.title) for item in matching),
         )
-    return fitting[0]
+    return matching[0]
 
 
 def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
@@ -106,7 +105,7 @@ def _found(store: Store, kinds: Sequence[str]) -> list[Item]:
 
 def _detected(store: Store, generation: Generation, kinds: Sequence[str]) -> list[Item]:
     found = [item for kind in KINDS if kind in kinds for item in DETECTORS[kind](store, generation)]
-    # What waits until it is accepted is one decision, not three: whether it is weak or junk comes after.
-    held = texts(store)
-    waiting = {item.lore[0] for item in foreign(store, generation)} if held else set()
+    # One decision at a time: whether a quarantined entry is weak or junk is asked once it is accepted.
+    quarantined = texts(store)
+    waiting = {item.lore[0] for item in find_quarantined(store, generation)} if quarantined else set()
     return [item for item in found if item.kind == FOREIGN or not waiting.intersection(item.lore)]

@@ -1,8 +1,8 @@
-"""Lore whose ground in code has changed: what they name in a code repository, compared with how it was.
+"""Find entries whose code changed: the files, names and versions they mention, compared with the code repository.
 
-A lore counts as true when it was recorded, last found helpful or confirmed. What changed since is told; what was
-already otherwise then is not. The repository is read by a few git processes for all lore together, from HEAD: what
-is not committed does not count, and no file of the work tree is opened.
+An entry counts as true when it was recorded, last found helpful or confirmed; only later changes are reported. The
+repository is read by a few git processes for all entries together, from HEAD: uncommitted changes do not count, and no
+file of the work tree is opened.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 MOST_LORE = 10_000
 _MOST_MANIFESTS = 40
-_DEEPEST = 2  # folders above a manifest that is looked at
+_DEEPEST = 2  # levels of folders above a manifest
 _MOST_MOVES = 8
-_SUBJECT = 80  # characters of a commit's first line
+_SUBJECT = 80  # characters of a commit subject
 
 
 class Stale(NamedTuple):
-    """A lore and what changed of that which it names, the gravest first; `since` in Unix seconds."""
+    """An entry and the changes of the code it mentions, most severe first; `since` in Unix seconds."""
 
     hit: Hit
     since: float
@@ -45,22 +45,20 @@ class Stale(NamedTuple):
 
 
 def stale_code(store: Store, hits: Sequence[Hit]) -> list[Stale]:
-    """Those of the lore whose ground changed, the gravest first; none where no repository can be read."""
+    """Find entries whose code changed, most severe first; none if no repository can be read."""
     repository = code_repository(store)
     if repository is None or not hits:
         return []
     try:
-        looked = _Code(store, repository, hits[:MOST_LORE])
-        found = [
-            Stale(hit, looked.since(hit), findings) for hit in looked.hits if (findings := looked.check(hit))
-        ]
+        code = _Code(store, repository, hits[:MOST_LORE])
+        found = [Stale(hit, code.since(hit), findings) for hit in code.hits if (findings := code.check(hit))]
     except EngramError:
         return []
     return sorted(found, key=lambda one: (one.findings[0].grade, -one.findings[0].lines, one.hit.id))
 
 
 class _Code:
-    """A code repository, as far as it has to be read for these lore."""
+    """The parts of a code repository that these entries mention."""
 
     def __init__(self, store: Store, repository: Repository, hits: Sequence[Hit]) -> None:
         self._store, self._repository, self.hits = store, repository, hits
@@ -76,16 +74,18 @@ class _Code:
         self._parsed: dict[tuple[str, str], dict[str, str]] = {}
 
     def since(self, hit: Hit) -> float:
-        """When a lore was last known to be true."""
+        """Return when an entry was last known to be true."""
         return max(hit.created_at, hit.last_validated or 0)
 
     def check(self, hit: Hit) -> tuple[Finding, ...]:
-        """What changed of that which a lore names, the gravest first."""
+        """List the changes of the code that an entry mentions, most severe first."""
         found = [one for path in self._named.get(hit.id, ()) for one in self._file(hit, path)]
-        said = (
-            self._said(hit) if self._manifests or any(one.grade == changes.CHANGED for one in found) else ""
+        text = (
+            self._text_of(hit)
+            if self._manifests or any(one.grade == changes.CHANGED for one in found)
+            else ""
         )
-        found += self._symbols(hit, said) + self._versions(hit, said)
+        found += self._symbols(hit, text) + self._versions(hit, text)
         return tuple(sorted(found, key=lambda one: (one.grade, -one.lines)))
 
     def _paths(self, hit: Hit) -> list[str]:
@@ -93,7 +93,7 @@ class _Code:
         return [path for file in files for path in spellings(self._repository, self._prefix, file)]
 
     def _read_history(self) -> None:
-        """The changes of every path that some lore names or manifest has, and of those files where these went."""
+        """Collect the commits that touched mentioned paths and manifests, and the commits that deleted files."""
         wanted = {path for paths in self._named.values() for path in paths} | set(self._manifests)
         own = {}
         if self._store.places.placement == IN_TREE:
@@ -107,16 +107,16 @@ class _Code:
             if touch.path in own and touch.before is None:
                 self._recorded[own[touch.path]] = touch.commit.number
             folder = touch.path
-            while folder:  # a lore may name a folder
+            while folder:  # an entry may name a folder
                 if folder in wanted:
                     self._touches.setdefault(folder, []).append(touch)
                 folder = folder.rpartition("/")[0]
 
     def _since_then(self, hit: Hit, path: str) -> list[Touch]:
-        """The changes of a path since a lore was known to be true, the last first.
+        """Return the changes of a path since an entry was known to be true, last first.
 
-        In a tree that the lore is part of, what was committed together with it is not later than it. A file that
-        was not there yet counts from when it came.
+        If the entry is in the same repository, changes committed with it are not later. A file that did not exist yet
+        counts from its first version.
         """
         key = (hit.id, path)
         if key not in self._later:
@@ -132,7 +132,7 @@ class _Code:
         found = self._since_then(hit, path)
         if not found:
             return []
-        last = _words(found[0].commit)
+        last = _format_commit(found[0].commit)
         if found[0].path == path and path not in self._now:
             return [changes.file_gone(path, self._where(path), last)]
         commits = len({one.commit.oid for one in found})
@@ -142,7 +142,7 @@ class _Code:
         return any(self._now.get(one.path) != one.before for one in _first_of_each(found))
 
     def _lines(self, found: Sequence[Touch]) -> tuple[int, int] | None:
-        """Lines added and removed since; None where a file is no text or too large."""
+        """Count lines added and removed since; None if a file is not text or too large."""
         added = removed = 0
         for one in _first_of_each(found):
             ends = (one.before, self._now.get(one.path))
@@ -153,8 +153,8 @@ class _Code:
             added, removed = added + more, removed + less
         return added, removed
 
-    def _symbols(self, hit: Hit, said: str) -> list[Finding]:
-        """Names that were in a file when the lore was true, and are in none of its files now."""
+    def _symbols(self, hit: Hit, text: str) -> list[Finding]:
+        """Find identifiers that were in a file when the entry was true, and are in none of its files now."""
         pairs = [
             (p, t) for p in self._named.get(hit.id, ()) if p in self._now and (t := self._since_then(hit, p))
         ]
@@ -162,7 +162,7 @@ class _Code:
             return []
         now = "\n".join(self._texts.get(self._now[p], "") for p in self._named[hit.id] if p in self._now)
         found = []
-        for name in identifiers(said):
+        for name in identifiers(text):
             for path, touched in pairs:
                 before = self._texts.get(touched[-1].before or "", "")
                 if (
@@ -170,27 +170,27 @@ class _Code:
                     and not changes.is_named(name, now)
                     and self._now[path] in self._texts
                 ):
-                    found.append(changes.symbol_gone(name, path, before, _words(touched[0].commit)))
+                    found.append(changes.symbol_gone(name, path, before, _format_commit(touched[0].commit)))
                     break
         return found
 
-    def _versions(self, hit: Hit, said: str) -> list[Finding]:
-        """What the lore says of versions that was so by a lock or manifest file, and by none any more."""
+    def _versions(self, hit: Hit, text: str) -> list[Finding]:
+        """Find versions in the text that a lock or manifest file confirmed then, and none confirms now."""
         found = {}
-        if not said or not may_name(said, self._first_words):
+        if not text or not may_name(text, self._first_words):
             return []
-        for claim in version_claims(said, self._known):
+        for claim in version_claims(text, self._known):
             then = [(path, self._at(hit, path).get(claim.name, "")) for path in self._manifests]
             now = {path: self._in(path, self._now[path]).get(claim.name, "") for path in self._manifests}
             true = [path for path, version in then if claim.holds_for(version)]
             if true and not any(claim.holds_for(version) for version in now.values()):
                 path = min(true, key=lambda one: (not is_lock(one), one))
-                found[claim] = changes.version_moved(claim.text, dict(then)[path], now[path], path)
+                found[claim] = changes.version_changed(claim.text, dict(then)[path], now[path], path)
         return list(found.values())
 
     @cached_property
     def _known(self) -> set[str]:
-        """Every dependency that a manifest names now, or named."""
+        """The dependencies that a manifest names or named."""
         found = {name for path in self._manifests for name in self._in(path, self._now[path])}
         for path in self._manifests:
             for touch in self._touches.get(path, ()):
@@ -202,7 +202,7 @@ class _Code:
         return first_words(self._known)
 
     def _at(self, hit: Hit, path: str) -> dict[str, str]:
-        """What a manifest said when the lore was known to be true."""
+        """Return the versions in a manifest when the entry was known to be true."""
         touched = self._since_then(hit, path)
         return self._in(path, (touched[-1].before if touched else self._now[path]) or "")
 
@@ -212,7 +212,7 @@ class _Code:
         return self._parsed[path, oid]
 
     def _read_texts(self) -> dict[str, str]:
-        """The texts that are compared: of the manifests whenever they changed, of files then and now."""
+        """Read the texts to compare: all versions of manifests, files then and now."""
         wanted = [self._now[path] for path in self._manifests]
         wanted += [one.before or "" for path in self._manifests for one in self._touches.get(path, ())]
         for hit in self.hits:
@@ -227,7 +227,7 @@ class _Code:
 
     @cached_property
     def _moves(self) -> dict[tuple[str, str], str]:
-        """Where files went that lore name, and those that became of them, from step to step."""
+        """The renames of mentioned files, followed from commit to commit."""
         found: dict[tuple[str, str], str] = {}
         asked = {path for paths in self._named.values() for path in paths if path not in self._now}
         for _ in range(_MOST_MOVES):
@@ -240,7 +240,7 @@ class _Code:
         return found
 
     def _where(self, path: str) -> str:
-        """Where a file is now that is gone from `path`; "" where git does not see it."""
+        """Return the present path of a file that is gone from `path`; "" if git does not detect a rename."""
         for _ in range(_MOST_MOVES):
             gone = self._gone.get(path)
             path = self._moves.get((gone.oid, path), "") if gone else ""
@@ -248,8 +248,8 @@ class _Code:
                 break
         return path if path in self._now else ""
 
-    def _said(self, hit: Hit) -> str:
-        """The text of a lore, as its file says now."""
+    def _text_of(self, hit: Hit) -> str:
+        """Read the text of an entry from its file."""
         try:
             raw = self._store.files.read(hit.path)
         except EngramError:
@@ -260,11 +260,11 @@ class _Code:
 
 
 def _first_of_each(found: Sequence[Touch]) -> list[Touch]:
-    """Of each path the earliest of these changes, which knows what stood there before."""
+    """Return the earliest change of each path, which has the content before."""
     return list({one.path: one for one in found}.values())
 
 
-def _words(commit: Commit) -> str:
+def _format_commit(commit: Commit) -> str:
     from datetime import UTC, datetime
 
     day = times.render(datetime.fromtimestamp(commit.at, UTC))[:10]

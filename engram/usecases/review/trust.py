@@ -1,8 +1,11 @@
-"""Lore that waits for a person: what it is, letting it count, turning it down."""
+"""Quarantined entries: list, accept or reject them."""
 
 from __future__ import annotations
 
+import json
+
 from engram.domain.admission import trust
+from engram.domain.entry.lore import ACTIVE
 from engram.domain.errors import EngramError, NotFoundError, UsageError
 from engram.domain.typed import TYPE_CHECKING, NamedTuple
 from engram.usecases.admission import credit
@@ -17,17 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engram.adapters.index.catalog import Hit
-    from engram.adapters.index.generation import Generation
     from engram.adapters.state.trust_tables import Held
     from engram.domain.admission.trust import Signature
     from engram.domain.entry.lore import Lore
     from engram.usecases.store.store import Store
 
-_AT_ONCE = 500
 
-
-class Waiting(NamedTuple):
-    """A held lore: where it is, the commit that brought its text ("" unknown) and its signature, why it waits, since when.
+class Quarantined(NamedTuple):
+    """A quarantined entry: its path, the commit that brought its text ("" unknown), its signature, why and since when.
 
     `at` is in Unix seconds.
     """
@@ -40,10 +40,10 @@ class Waiting(NamedTuple):
     at: float
 
 
-def held(store: Store) -> list[Waiting]:
-    """All lore that waits, the latest first. Raises StoreError."""
+def list_quarantined(store: Store) -> list[Quarantined]:
+    """List quarantined entries, latest first. Raises StoreError."""
     with store.lock:
-        pairs = _held_hits(store)
+        pairs = _quarantined_hits(store)
     known = signatures_of(store, [row.commit for row, _ in pairs if row.commit])
     found = []
     for row, hit in pairs:
@@ -51,17 +51,17 @@ def held(store: Store) -> list[Waiting]:
             lore = entry_writer.load(store, hit.path).lore
         except EngramError:
             continue
-        found.append(Waiting(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
+        found.append(Quarantined(lore, hit.path, row.commit, known.get(row.commit), row.why, row.at))
     return found
 
 
-def count(store: Store) -> int:
-    """How many lore wait; reads no lore file."""
-    return len(_held_hits(store))
+def count_quarantined(store: Store) -> int:
+    """Count quarantined entries without reading their files."""
+    return len(_quarantined_hits(store))
 
 
-def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Waiting]:
-    """Let held lore count with the text that they have now. Raises NotFoundError for one that is not held."""
+def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> list[Quarantined]:
+    """Release entries with their present text. Raises NotFoundError for one that is not in quarantine."""
     chosen = _chosen(store, names, everything)
     from engram.usecases.store.lore_text import searchable, text_digest
 
@@ -73,8 +73,8 @@ def accept(store: Store, names: Sequence[str], *, everything: bool = False) -> l
 
 def reject(
     store: Store, names: Sequence[str], *, everything: bool = False, delete: bool = False
-) -> list[Waiting]:
-    """Archive held lore (or delete them), for everyone with the next sync. Raises as `accept`, and StoreError."""
+) -> list[Quarantined]:
+    """Archive or delete quarantined entries, for everyone with the next sync. Raises as `accept`, and StoreError."""
     chosen = _chosen(store, names, everything)
     if delete:
         forget(store, [one.lore.id for one in chosen])
@@ -84,10 +84,10 @@ def reject(
     return chosen
 
 
-def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Waiting]:
+def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Quarantined]:
     if everything == bool(names):
-        raise UsageError("Name the lore that are meant, or all of them.", "engram trust list")
-    waiting = {one.lore.id: one for one in held(store)}
+        raise UsageError("Name entries, or choose all of them.", "To list them: engram trust list")
+    waiting = {one.lore.id: one for one in list_quarantined(store)}
     if everything:
         return list(waiting.values())
     ids = []
@@ -95,29 +95,20 @@ def _chosen(store: Store, names: Sequence[str], everything: bool) -> list[Waitin
         with store.lock:
             found = resolve(store, name).id
         if found not in waiting:
-            raise NotFoundError(f"{found} is not held.", "`engram trust list` shows what is.")
+            raise NotFoundError(f"{found} is not in quarantine.", "`engram trust list` shows what is.")
         ids.append(found)
     return [waiting[lore_id] for lore_id in dict.fromkeys(ids)]
 
 
-def _held_hits(store: Store) -> list[tuple[Held, Hit]]:
-    """What is held, with the catalog's line of it: active lore that have just that text now."""
+def _quarantined_hits(store: Store) -> list[tuple[Held, Hit]]:
+    """Return quarantined rows with their hits: active entries that still have the quarantined text."""
     if store.settings.text("trust.hold") == trust.NONE:
         return []
     rows = store.state.trust.rows()
     if not rows:
         return []
-    ids = sorted({row.id for row in rows})
-
-    def ask(generation: Generation) -> list[Hit]:
-        parts = (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
-        return [
-            hit
-            for part in parts
-            for hit in generation.catalog.select(
-                f"status = 'active' AND id IN ({','.join('?' * len(part))})", part
-            )
-        ]
-
-    hits = {(hit.id, hit.text_digest): hit for hit in consult(store, ask)}
+    wanted = json.dumps(sorted({row.id for row in rows}))
+    query = "status = ? AND id IN (SELECT value FROM json_each(?))"
+    found = consult(store, lambda generation: generation.catalog.select(query, [ACTIVE, wanted]))
+    hits = {(hit.id, hit.text_digest): hit for hit in found}
     return [(row, hits[row.id, row.digest]) for row in rows if (row.id, row.digest) in hits]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engram.adapters.files.watch import FolderWatch
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.state.durable import DurableDatabase
-    from engram.domain.graph.drawn_graph import Drawn
+    from engram.domain.graph.graph import BuiltGraph
     from engram.domain.settings import Settings
     from engram.domain.similarity.recent_text import RecentText
     from engram.usecases.store.accepted_settings import HeldBack
@@ -126,7 +126,7 @@ class Store:
         self.recent: dict[str, RecentText] = {}
         self.deed: Deed | None = None
         self.durable: dict[str, DurableDatabase] = {}  # by path, opened by who needs one
-        self.drawn: Drawn | None = None  # the graph, as it was drawn last
+        self.built_graph: BuiltGraph | None = None  # the graph built last
         self._index: Index | None = None
         self.meaning = Meaning(places.state, clock.nanoseconds)
         self._embedder: Embedder | None = None

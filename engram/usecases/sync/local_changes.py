@@ -42,8 +42,8 @@ def settle(store: Store) -> None:
     with _committing(store):
         apply.finish(store)
     find_hand_edits(store)
-    entities.known(store)  # notes what people changed in them, as the index does of lore
-    agent_profiles.note_by_hand(store)
+    entities.read_entities(store)  # notes what people changed in them, as the index does of lore
+    agent_profiles.note_manual_edits(store)
     commit_pending(store, wait=LOCK_SECONDS)
     _commit_settings(store)
 

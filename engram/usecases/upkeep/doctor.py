@@ -63,12 +63,12 @@ def doctor(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _merges(store: Store, fix: bool) -> list[Finding]:
     """Files with conflict markers, and those that git left unmerged."""
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
     from engram.usecases.merge import repair
 
     generation = store.index.look()
     paths = [problem.path for problem in generation.catalog.problems()] if generation is not None else []
-    paths += [problem.path for problem in known(store).problems]
+    paths += [problem.path for problem in read_entities(store).problems]
     marked = repair.marked(store, paths)
     if not fix:
         return [Finding("file", path, _UNMERGED, "`engram doctor --fix` merges them.") for path in marked]
@@ -136,9 +136,9 @@ def _files(store: Store, told: Collection[str]) -> list[Finding]:
 
 def _entities(store: Store, told: Collection[str]) -> list[Finding]:
     """Files of entities that cannot be read, or hold two versions of something."""
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(store)
+    found = read_entities(store)
     wrong = [
         Finding("entity", f"{one.path}:{one.line}" if one.line else one.path, one.message, one.hint)
         for one in found.problems
@@ -224,14 +224,14 @@ def _unsigned(store: Store) -> list[Finding]:
 
 def _agents(store: Store) -> list[Finding]:
     """Files of registered agents that cannot be read, or hold two versions of something."""
-    from engram.usecases.graph.agent_profiles import troubled
+    from engram.usecases.graph.agent_profiles import find_problems
     from engram.usecases.graph.entities import TAKE_OVER, both_versions
 
     return [
         Finding(CONFLICT, path, both_versions(what), TAKE_OVER)
         if isinstance(what, tuple)
         else Finding("agent", path, what.message, what.hint)
-        for path, what in troubled(store)
+        for path, what in find_problems(store)
     ]
 
 

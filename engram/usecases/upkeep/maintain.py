@@ -176,7 +176,7 @@ def _objects(store: Store, dry_run: bool) -> int:
 
 
 def _importance(store: Store, dry_run: bool) -> int:
-    from engram.usecases.graph.importance import refresh_importance
+    from engram.usecases.graph.graph_building import refresh_importance
 
     return 0 if dry_run else int(refresh_importance(store))
 

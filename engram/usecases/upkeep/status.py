@@ -60,9 +60,9 @@ def status(store: Store, *, thorough: bool = True) -> dict[str, object]:
 
 
 def _entities(store: Store) -> dict[str, int]:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(store)
+    found = read_entities(store)
     return {"count": len(found.entities), "problems": len(found.problems)}
 
 
@@ -120,10 +120,10 @@ def _git(store: Store) -> dict[str, object]:
 
 def _held(store: Store) -> int:
     """How many lore wait for a person; 0 where that cannot be found out now."""
-    from engram.usecases.review.trust import count
+    from engram.usecases.review.trust import count_quarantined
 
     try:
-        return count(store)
+        return count_quarantined(store)
     except EngramError:
         return 0
 

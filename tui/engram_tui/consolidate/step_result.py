@@ -8,7 +8,7 @@ from rich.text import Text
 
 from engram.domain.consolidation.plan import ARCHIVE, DECAY, MERGE, SUPERSEDE
 from engram.domain.errors import EngramError
-from engram.domain.review.review import merge_of
+from engram.domain.review.review import merge_item
 from engram_tui.shell.sanitize import lines, words
 from engram_tui.widgets.rows import bar, fraction
 from engram_tui.widgets.word_marks import differ, inline
@@ -45,11 +45,11 @@ def read_result(store: Engram, row: PlanRow) -> Text:
 def item_of(store: Engram, row: PlanRow) -> Item | None:
     """The review item that asks whether the lore of a line should become one; None for other lines."""
     if row.step is not None and row.step.kind == MERGE:
-        return merge_of(row.step.lore, row.step.paths, row.step.title, row.step.why)
+        return merge_item(row.step.lore, row.step.paths, row.step.title, row.step.why)
     if row.left is None:
         return None
     paths = [store.get(lore_id).path for lore_id in row.left.lore]
-    return merge_of(row.left.lore, paths, row.left.title, row.left.why)
+    return merge_item(row.left.lore, paths, row.left.title, row.left.why)
 
 
 def rehearsed(store: Engram, plan: Plan) -> Text:

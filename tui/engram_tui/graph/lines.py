@@ -38,9 +38,9 @@ def read_around(store: Engram, start: str, depth: int) -> Around:
 
 def read_entities(store: Engram) -> tuple[Entity, ...]:
     """The entities that have a file now. Raises StoreError."""
-    from engram.usecases.graph.entities import all_entities
+    from engram.usecases.graph.entities import list_entities
 
-    return all_entities(store.store)
+    return list_entities(store.store)
 
 
 def lines_of(around: Neighbourhood, *, narrow: bool) -> list[Line]:

@@ -81,11 +81,11 @@ def _text(call: Call, what: str) -> str:
 
 
 def _list(call: Call) -> None:
-    from engram.usecases.graph.agent_profiles import agents
+    from engram.usecases.graph.agent_profiles import list_agents
 
     if call.arguments.text:
         raise UsageError("`engram team list` takes nothing.", "Of one agent: engram team show ID")
-    found = agents(call.store)
+    found = list_agents(call.store)
     call.output.document({"agents": [agent_json(one) for one in found]})
     for one in found:
         _line(call, one)
@@ -95,22 +95,22 @@ def _list(call: Call) -> None:
 
 def _register(call: Call) -> None:
     from engram.domain.graph.team import AgentProfile
-    from engram.usecases.graph.agent_profiles import KnownAgent, register_agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, register_agent
 
     settings = tuple(_pair(one) for one in call.arguments.settings)
     profile = AgentProfile(_text(call, "id"), **given(call.arguments, REGISTER), settings=settings)
     done = register_agent(call.store, profile)
     call.wrote = True
-    one = KnownAgent(done, True, seen_at(call.store, done.id))
+    one = KnownAgent(done, True, last_seen(call.store, done.id))
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
 
 
 def _show(call: Call) -> None:
-    from engram.usecases.graph.agent_profiles import KnownAgent, agent, seen_at
+    from engram.usecases.graph.agent_profiles import KnownAgent, last_seen, read_agent
 
-    found = agent(call.store, _text(call, "id"))
-    one = KnownAgent(found, True, seen_at(call.store, found.id))
+    found = read_agent(call.store, _text(call, "id"))
+    one = KnownAgent(found, True, last_seen(call.store, found.id))
     call.output.document({"agent": agent_json(one)})
     _line(call, one)
     for name, value in found.settings:
@@ -124,11 +124,11 @@ def _show(call: Call) -> None:
 def _handoff(call: Call) -> None:
     from engram.cli.present import lore_json
     from engram.usecases.agents.handoffs import handoff
-    from engram.usecases.graph.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import store_of_agent
 
     values = given(call.arguments, HANDOFF)
     giver = values.pop("agent")
-    where = home_of(call.store, giver or call.store.caller.agent, call.scope)
+    where = store_of_agent(call.store, giver or call.store.caller.agent, call.scope)
     done = handoff(where, _text(call, "text"), giver=giver, **values)
     call.wrote = True
     call.output.document({"lore": lore_json(done.lore, done.path), "to": values["to"], "why": done.why})
@@ -191,10 +191,10 @@ def _context(call: Call) -> None:
 
 def _observe(call: Call) -> None:
     from engram.usecases.agents.observations import observe
-    from engram.usecases.graph.agent_profiles import home_of
+    from engram.usecases.graph.agent_profiles import store_of_agent
 
     values = given(call.arguments, OBSERVE)
-    where = home_of(call.store, values["agent"] or call.store.caller.agent, call.scope)
+    where = store_of_agent(call.store, values["agent"] or call.store.caller.agent, call.scope)
     done = observe(where, _text(call, "text"), **values)
     call.wrote = True
     call.output.document(done._asdict())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from engram.cli.options import declare, given
 from engram.cli.output import CYAN, counted
 from engram.domain.errors import UsageError
-from engram.domain.graph.entity import TYPES
-from engram.domain.graph.entity_json import entity_json
+from engram.domain.graph.entity import TYPES, entity_json
 from engram.domain.text.safe_text import safe_text
 from engram.domain.typed import TYPE_CHECKING
 from engram.operations.graph import LINK
@@ -56,10 +55,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    from engram.usecases.graph.link_entity import Wanted, link_entity
+    from engram.usecases.graph.link_entity import LinkRequest, link_entity
 
     values = given(call.arguments, LINK)
-    wanted = Wanted(**values, metadata=dict(map(_pair, call.arguments.set)))
+    wanted = LinkRequest(**values, metadata=dict(map(_pair, call.arguments.set)))
     if not wanted.name:
         if any(wanted._replace(type="")):
             raise UsageError("No entity was named.", 'For example: engram link "ZooKeeper" --type tool')
@@ -85,9 +84,9 @@ def linked_json(done: Linked) -> dict[str, object]:
 
 
 def _list(call: Call, kind: str) -> int:
-    from engram.usecases.graph.entities import known
+    from engram.usecases.graph.entities import read_entities
 
-    found = known(call.store)
+    found = read_entities(call.store)
     entities = [one for one in found.entities if kind in ("", one.type)]
     problems = [one._asdict() for one in found.problems]
     call.output.document({"entities": [entity_json(one) for one in entities], "problems": problems})

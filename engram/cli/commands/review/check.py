@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.review.check import Remark, Review
+    from engram.usecases.review.check import CheckReport, Remark
 
 DESCRIPTION = (
     "Check lore as a pull request or a commit brings them: errors are files that cannot be recalled, secrets, and\n"
@@ -52,7 +52,7 @@ def run(call: Call) -> int:
     return 0 if is_ok else 1
 
 
-def _checked(call: Call) -> Review:
+def _checked(call: Call) -> CheckReport:
     """What is found, in the caller's own store where it is ready to be asked, else beside the checkout."""
     from engram.adapters.agents.session import agent_name, session_name
     from engram.usecases.review.check import check
@@ -82,7 +82,7 @@ def _show(call: Call, one: Remark, prefix: str) -> None:
         call.output.rule(logged(f"        {one.hint}"))
 
 
-def _summary(found: Review) -> str:
+def _summary(found: CheckReport) -> str:
     from engram.cli.output import counted
     from engram.usecases.review.check import ERROR, WARNING
 

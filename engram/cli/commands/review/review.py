@@ -105,10 +105,10 @@ def _list(call: Call) -> int:
 
 def _fitting(call: Call, limit: int | None) -> Queue:
     """The items that fit the filters."""
-    from engram.usecases.review.review import Wanted, review
+    from engram.usecases.review.review import EntryFilter, review
 
     given = call.arguments
-    wanted = Wanted(
+    wanted = EntryFilter(
         given.categories, given.tags, given.older_than, given.min_confidence, given.max_confidence
     )
     return review(call.store, kinds=given.kind, agents=given.agent, wanted=wanted, limit=limit)
@@ -127,7 +127,7 @@ def _filters(call: Call) -> list[str]:
 
 def _decide(call: Call) -> int:
     from engram.usecases.review.decisions import decide_all, preview
-    from engram.usecases.review.review import item_named
+    from engram.usecases.review.review import find_item
 
     given = call.arguments
     if given.decision == EDIT:
@@ -143,7 +143,7 @@ def _decide(call: Call) -> int:
     items = (
         list(_fitting(call, None).items)
         if given.all
-        else [item_named(call.store, name) for name in given.items]
+        else [find_item(call.store, name) for name in given.items]
     )
     asked = f"{given.decision} {counted(len(items), 'item')} ({'; '.join(_filters(call))})?"
     if given.content is not None:
@@ -213,7 +213,7 @@ def item_lines(call: Call, item: Item) -> list[str]:
 
 def _decided_json(done: Decided) -> dict[str, object]:
     from engram.domain.entry.lore_json import lore_as_dict
-    from engram.domain.graph.entity_json import entity_json
+    from engram.domain.graph.entity import entity_json
 
     paths = dict(zip(done.item.lore, done.item.paths, strict=False))
     lore = {lore_id: lore and lore_as_dict(lore, paths[lore_id]) for lore_id, lore in done.lore.items()}

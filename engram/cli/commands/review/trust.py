@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from engram.cli.call import Call
-    from engram.usecases.review.trust import Waiting
+    from engram.usecases.review.trust import Quarantined
 
 DESCRIPTION = (
     "Lore that came by sync or clone and waits until you have seen it, as `trust.hold` says: list it, accept it,\n"
@@ -42,7 +42,7 @@ def run(call: Call) -> int:
 
     given = call.arguments
     if given.action == "list":
-        return _show(call, trust.held(call.store))
+        return _show(call, trust.list_quarantined(call.store))
     if given.action == "accept":
         done, word = trust.accept(call.store, given.names, everything=given.all), "accepted"
     else:
@@ -56,7 +56,7 @@ def run(call: Call) -> int:
     return 0
 
 
-def _show(call: Call, waiting: list[Waiting]) -> int:
+def _show(call: Call, waiting: list[Quarantined]) -> int:
     hold = call.store.settings.text("trust.hold")
     call.output.document({"hold": hold, "held": [_row(one) for one in waiting], "total": len(waiting)})
     for one in waiting:
@@ -73,7 +73,7 @@ def _show(call: Call, waiting: list[Waiting]) -> int:
     return 0
 
 
-def _row(one: Waiting) -> dict[str, object]:
+def _row(one: Quarantined) -> dict[str, object]:
     lore = one.lore
     return {
         "id": lore.id,
