@@ -25,13 +25,14 @@ def check_outgoing(
     tell: Callable[[int, int], None] | None = None,
     made: Mapping[str, Mapping[str, bytes]] | None = None,
     clean: Collection[str] = (),
+    known: Mapping[str, bytes] | None = None,
 ) -> list[str]:
-    """Look through every file content that `ours` has and `theirs` has not; returns the commits that it looked through.
+    """Search every file content that `ours` has and `theirs` has not for secrets, and return the commits searched.
 
-    Commits that are known to be `clean` are left out. `made` has, by commit and path, what the merges of this sync are
-    made of besides what their parents have.
-    `tell` hears how many are done, of how many; what it raises ends it. What the remote's own file at that path has
-    already is no reason to refuse. Raises SecretFoundError.
+    Commits that are known to be `clean` are left out. `made` has, by commit and path, the contents that are new with the
+    merges of this sync; `known` has contents that need not be read, by object id.
+    `tell` receives how many files are done, of how many; an exception it raises ends the search. A secret that the remote
+    has in its own file at that path is no reason to refuse. Raises SecretFoundError.
     """
     repo = store.repository
     made = made or {}
@@ -40,11 +41,14 @@ def check_outgoing(
             _check(store, theirs, path, raw)
     commits = [oid for oid in outgoing(repo, theirs, ours) if oid not in made and oid not in clean]
     paths = introduced(repo, commits)
-    small = [oid for oid, size in sizes(repo, paths).items() if size <= LARGEST]
+    known = known or {}
+    size_of = {oid: len(known[oid]) for oid in paths if oid in known}
+    size_of |= sizes(repo, (oid for oid in paths if oid not in known))
+    small = [oid for oid, size in size_of.items() if size <= LARGEST]
     for start in range(0, len(small), AT_ONCE):
         if tell is not None:
             tell(start, len(small))
-        for oid, raw in blobs(repo, small[start : start + AT_ONCE]).items():
+        for oid, raw in blobs(repo, small[start : start + AT_ONCE], known).items():
             _check(store, theirs, paths[oid], raw)
     return commits
 

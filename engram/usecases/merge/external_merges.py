@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from engram.adapters.files.frontmatter import codec
 from engram.adapters.files.merge.marked import holds_markers, sides_of
 from engram.adapters.git.read import tree
-from engram.adapters.git.read.differences import blobs, differences, hold
+from engram.adapters.git.read.differences import blobs, differences
 from engram.adapters.git.write import merging
 from engram.adapters.git.write.external_merges import REPAIRS, foreign_merges
 from engram.domain.entry.confidence import larger
@@ -31,30 +31,32 @@ from engram.usecases.store import watermarks
 if TYPE_CHECKING:
     from engram.adapters.git.run.layout import Repository
     from engram.adapters.git.write.external_merges import Foreign
+    from engram.usecases.merge.commit_merge import ReadAhead
     from engram.usecases.store.store import Store
 
 _MARK = "merges-looked-at"
 
 
-def put_right(store: Store, head: str) -> str:
-    """The head itself, or a commit upon it in which the merges of others are what the rules make of them.
+def repair_merges(store: Store, head: str, read_ahead: ReadAhead | None = None) -> str:
+    """Return the head itself, or a commit upon it in which the merges of others are what the rules make of them.
 
-    Only those are looked at that came since `looked_at` was told. Raises GitError.
+    Only merges since the last `mark_repaired` are examined. `read_ahead` keeps what is read and merged next. Raises
+    GitError.
     """
     repo = store.repository
     known = watermarks.noted(store, _MARK)
     if head == known:
         return head
-    work = _Work(store, repo, head)
+    repair = _Repair(store, repo, head)
     for merge in foreign_merges(repo, head, known):
-        work.mend(merge)
+        repair.compare(merge)
     if known:
-        work.mend_marked(known)
-    return work.commit()
+        repair.resolve_markers(known, read_ahead)
+    return repair.commit()
 
 
-def looked_at(store: Store, head: str) -> None:
-    """Note that all merges in the history of `head` are in order; where that cannot be written it is left out."""
+def mark_repaired(store: Store, head: str) -> None:
+    """Note that all merges in the history of `head` are in order; a note that cannot be written is left out."""
     with contextlib.suppress(EngramError):
         watermarks.note(store, _MARK, head)
 
@@ -67,8 +69,8 @@ def _is_small(path: str) -> bool:
         return False
 
 
-class _Work:
-    """The files of one head that have to be put right."""
+class _Repair:
+    """The files of one head that have to be repaired."""
 
     def __init__(self, store: Store, repo: Repository, head: str) -> None:
         self._store, self._repo, self._head = store, repo, head
@@ -77,10 +79,10 @@ class _Work:
         self._merges: list[str] = []
         self._gone: dict[str, str] = {}  # lore that went after a fold, and the merge that left them
 
-    def mend(self, merge: Foreign) -> None:
+    def compare(self, merge: Foreign) -> None:
         """Compare one merge with what the rules give, file by file, and take over what is missing."""
         parents = sorted((merge.ours, merge.theirs))
-        made = commit_merge.by_rules(self._store, parents)
+        made = commit_merge.merge_by_rules(self._store, parents)
         # One that took in another has a vote for that by the rules, though only one side changed its file.
         touched = dict.fromkeys((*made.merged, *made.contents, *made.followed))
         paths = [path for path in touched if self._is_by_fields(path)]
@@ -102,8 +104,8 @@ class _Work:
                 self._files[path], self._entries[path] = mended, held[1][path]
                 self._merges = list(dict.fromkeys([*self._merges, merge.oid]))
 
-    def mend_marked(self, known: str) -> None:
-        """Merge what conflict markers show in files that changed since: of squash merges, rebases and the like."""
+    def resolve_markers(self, known: str, read_ahead: ReadAhead | None) -> None:
+        """Merge the sides of conflict markers in files that changed since: of squash merges, rebases and the like."""
         found = {
             path: change.after
             for path, change in differences(self._repo, known, self._head).items()
@@ -118,7 +120,8 @@ class _Work:
                 if entry.mode in sync_plan.REGULAR and _is_small(os.path.join(root, path))
             ),
         )
-        hold(contents)  # they are merged next
+        if read_ahead is not None:
+            read_ahead.keep(contents)
         moment = 0
         for path, entry in found.items():
             sides = sides_of(raw) if holds_markers(raw := contents.get(entry.oid, b"")) else None

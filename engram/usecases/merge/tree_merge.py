@@ -27,7 +27,7 @@ from engram.usecases.merge.moved_entries import follow_moves
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from engram.adapters.files.frontmatter.codec import LoreFile
+    from engram.adapters.files.frontmatter.codec import LoreFile, ParsedFiles
     from engram.adapters.git.read.differences import Difference
     from engram.domain.entry.categories import Categories
     from engram.domain.entry.lore import Lore
@@ -39,12 +39,16 @@ LARGEST_TEXT = 64 * 1024  # bytes of a file that is no lore and is merged by lin
 
 
 class Rules(NamedTuple):
-    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock."""
+    """What a merge depends on besides the files: the lore folder, the categories, git's hash, this machine's clock.
+
+    `parsed` has entries that need not be parsed again, and takes what the merge parses.
+    """
 
     folder: str
     categories: Categories
     hash_name: str
     now: datetime
+    parsed: ParsedFiles | None = None
 
 
 class Side(NamedTuple):
@@ -117,7 +121,9 @@ class _Merge:
         for path in paths:
             before, one, other = *first.changed[path], second.changed[path].after
             old, ours, theirs = (contents[entry.oid] if entry else None for entry in (before, one, other))
-            done = merge_one(old, ours, theirs, path, self._rules.folder, self._rules.categories, now)
+            done = merge_one(
+                old, ours, theirs, path, self._rules.folder, self._rules.categories, now, self._rules.parsed
+            )
             mode = _mode(before, one, other)
             self._put(made, path, mode, done.content)
             for kept in done.kept:
