@@ -1,4 +1,4 @@
-"""What of the claims of a store's entries counts in this clone, and noting what somebody here confirmed."""
+"""Which claims of a store's entries count in this clone, and the record of those that somebody here confirmed."""
 
 from __future__ import annotations
 

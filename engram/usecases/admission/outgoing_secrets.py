@@ -1,4 +1,4 @@
-"""The last look before lore leaves this machine: no secret goes to a remote, not in the newest files and not in history."""
+"""The last check before lore leaves this machine: no secret goes to a remote, neither in files nor in history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engram.usecases.store.store import Store
 
 AT_ONCE = 500
-LARGEST = 1024 * 1024  # bytes; larger files are no text that anybody wrote
+LARGEST = 1024 * 1024  # bytes; larger files are not text that a person wrote
 
 
 def check_outgoing(
@@ -66,7 +66,7 @@ def _check(store: Store, theirs: str | None, path: str, raw: bytes) -> None:
 
 
 def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterator[tuple[str, list[Finding]]]:
-    """Path (as git knows it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
+    """Yield path (as git has it) and secrets of each version of a file in `folder` that came with a commit since `base`."""
     repo = store.repository
     paths = {
         oid: path
@@ -82,21 +82,21 @@ def secrets_of_commits(store: Store, base: str, tip: str, folder: str) -> Iterat
 
 
 def new_secrets(store: Store, theirs: str | None, path: str, raw: bytes) -> list[Finding]:
-    """The secrets in these bytes of a file (a path as git knows it) that the commit `theirs` does not hold there."""
-    text = _bare(raw)
+    """Return the secrets in these bytes of a file (a path as git has it) that the commit `theirs` does not have there."""
+    text = _without_ids(raw)
     findings = find_secrets(text, store.allowed_secrets)
-    known = _of_remote(store, theirs, path) if findings and theirs else ""
+    known = _text_of_remote(store, theirs, path) if findings and theirs else ""
     return [found for found in findings if text[found.start : found.end] not in known]
 
 
-def _of_remote(store: Store, theirs: str | None, path: str) -> str:
+def _text_of_remote(store: Store, theirs: str | None, path: str) -> str:
     repo = store.repository
     entry = tree.entries(repo, theirs, [path]).get(path)
     return blobs(repo, [entry.oid])[entry.oid].decode("utf-8", "replace") if entry else ""
 
 
-def _bare(raw: bytes) -> str:
-    """The text without the ids in its own fields, which look like tokens."""
+def _without_ids(raw: bytes) -> str:
+    """Return the text without the ids in its own fields, which look like tokens."""
     lines = raw.decode("utf-8", "replace").split("\n")
     plain = ("id: ", "source_id: ", "sources: ", "merged_from: ")
     inside = lines[:1] == ["---"]

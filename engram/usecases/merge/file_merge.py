@@ -1,4 +1,4 @@
-"""Merging two versions of a file under the lore folder: those of entities and agents by their fields, any other as a lore."""
+"""Merge two versions of a file under the lore folder: an entity, an agent, or else an entry."""
 
 from __future__ import annotations
 
